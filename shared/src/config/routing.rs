@@ -1,0 +1,252 @@
+//! From configuration and credentials to the ordered list of models that a reviewer may use.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::{ConfigDocument, Preset, default_failback, model_tier};
+use crate::model::ModelId;
+
+/// What decides a route besides the document.
+#[derive(Debug, Clone, Copy)]
+pub struct RouteInput<'a> {
+    /// The document in force.
+    pub document: &'a ConfigDocument,
+    /// Built-in preferences for reviewers without models in the document.
+    pub preset: Preset,
+    /// Providers for which there are credentials. A provider without counts as switched off.
+    pub credentials: &'a BTreeSet<String>,
+    /// Whether the merge request's tier is `trivial`.
+    pub trivial: bool,
+}
+
+/// The models of one reviewer, best first, never empty, without repetition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ModelRoute {
+    /// The models to try in this order.
+    pub models: Vec<ModelId>,
+    /// Models that would have come earlier, with the reason why they are not used.
+    pub skipped: Vec<SkippedModel>,
+}
+
+impl ModelRoute {
+    /// The model to start with.
+    pub fn first(&self) -> &ModelId {
+        &self.models[0]
+    }
+
+    /// The model to try after `current`.
+    pub fn after(&self, current: &ModelId) -> Option<&ModelId> {
+        let position = self.models.iter().position(|model| model == current)?;
+        self.models.get(position + 1)
+    }
+}
+
+/// A model that is not used, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SkippedModel {
+    /// The model.
+    pub model: ModelId,
+    /// Why it is not used, in words.
+    pub reason: String,
+}
+
+/// A reviewer for whom no model is left: it is reported as not run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no model is left for `{reviewer}`: {}", describe(skipped))]
+pub struct NoModel {
+    /// The reviewer.
+    pub reviewer: String,
+    /// Every model that was considered.
+    pub skipped: Vec<SkippedModel>,
+}
+
+fn describe(skipped: &[SkippedModel]) -> String {
+    skipped
+        .iter()
+        .map(|skip| format!("{} ({})", skip.model, skip.reason))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// The models that `reviewer` may use now.
+///
+/// Each preferred model is followed by its own failback chain, so a broken model is replaced within its family before
+/// another preference is tried. Models of a provider that is switched off, or for which there are no credentials, are
+/// left out and reported.
+pub fn route(reviewer: &str, input: RouteInput<'_>) -> Result<ModelRoute, NoModel> {
+    let preferred = match input.document.reviewers.get(reviewer) {
+        Some(settings) if !settings.models.is_empty() => settings.models.clone(),
+        _ => input.preset.models(model_tier(reviewer, input.trivial)),
+    };
+    let mut seen = BTreeSet::new();
+    let mut models = Vec::new();
+    let mut skipped = Vec::new();
+    for preference in preferred {
+        let mut next = Some(preference);
+        while let Some(model) = next {
+            if !seen.insert(model.clone()) {
+                break;
+            }
+            next = successor(input.document, &model);
+            match why_not(input, &model) {
+                None => models.push(model),
+                Some(reason) => skipped.push(SkippedModel { model, reason }),
+            }
+        }
+    }
+    if models.is_empty() {
+        return Err(NoModel {
+            reviewer: reviewer.to_owned(),
+            skipped,
+        });
+    }
+    Ok(ModelRoute { models, skipped })
+}
+
+fn successor(document: &ConfigDocument, model: &ModelId) -> Option<ModelId> {
+    match document.failback.get(model.as_str()) {
+        Some(next) => next.clone(),
+        None => default_failback(model),
+    }
+}
+
+fn why_not(input: RouteInput<'_>, model: &ModelId) -> Option<String> {
+    let provider = model.provider();
+    if let Some(switch) = input.document.providers.get(provider)
+        && !switch.enabled
+    {
+        return Some(match &switch.reason {
+            Some(reason) => format!("{provider} is switched off: {reason}"),
+            None => format!("{provider} is switched off"),
+        });
+    }
+    (!input.credentials.contains(provider)).then(|| format!("no credentials for {provider}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{ProviderSwitch, ReviewerSettings};
+
+    fn names(route: &ModelRoute) -> Vec<&str> {
+        route.models.iter().map(ModelId::as_str).collect()
+    }
+
+    fn credentials(providers: &[&str]) -> BTreeSet<String> {
+        providers.iter().map(ToString::to_string).collect()
+    }
+
+    fn off(reason: &str) -> ProviderSwitch {
+        ProviderSwitch {
+            enabled: false,
+            reason: Some(reason.to_owned()),
+        }
+    }
+
+    #[test]
+    fn each_preference_is_followed_by_its_chain() {
+        let document = ConfigDocument::default();
+        let credentials = credentials(&["anthropic", "openai"]);
+        let input = RouteInput {
+            document: &document,
+            preset: Preset::Current,
+            credentials: &credentials,
+            trivial: false,
+        };
+        let route = route("security", input).expect("a route");
+        assert_eq!(
+            names(&route),
+            [
+                "anthropic/claude-sonnet-5",
+                "anthropic/claude-sonnet-4-6",
+                "anthropic/claude-sonnet-4-5",
+                "openai/gpt-5.3-codex"
+            ]
+        );
+        assert_eq!(
+            route.after(route.first()).map(ModelId::as_str),
+            Some("anthropic/claude-sonnet-4-6")
+        );
+    }
+
+    #[test]
+    fn a_switched_off_provider_is_left_out_with_its_reason() {
+        let mut document = ConfigDocument::default();
+        document.providers.insert("anthropic".into(), off("incident 7"));
+        let credentials = credentials(&["anthropic", "openai"]);
+        let input = RouteInput {
+            document: &document,
+            preset: Preset::Current,
+            credentials: &credentials,
+            trivial: false,
+        };
+        let route = route("coordinator", input).expect("a route");
+        assert_eq!(names(&route), ["openai/gpt-6-sol"]);
+        assert_eq!(route.skipped[0].reason, "anthropic is switched off: incident 7");
+    }
+
+    #[test]
+    fn one_providers_key_is_enough_for_every_standing_reviewer() {
+        let document = ConfigDocument::default();
+        for provider in ["anthropic", "openai"] {
+            let credentials = credentials(&[provider]);
+            for reviewer in crate::reviewer::ReviewerName::STANDING.iter().chain(&["coordinator"]) {
+                let input = RouteInput {
+                    document: &document,
+                    preset: Preset::Current,
+                    credentials: &credentials,
+                    trivial: false,
+                };
+                assert!(route(reviewer, input).is_ok(), "{reviewer} with only {provider}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_left_names_everything_that_was_considered() {
+        let mut document = ConfigDocument::default();
+        let only = "anthropic/claude-opus-4-6".parse().expect("valid");
+        document.reviewers.insert(
+            "security".into(),
+            ReviewerSettings {
+                models: vec![only],
+                ..ReviewerSettings::default()
+            },
+        );
+        document.providers.insert("anthropic".into(), off("down"));
+        let credentials = credentials(&["anthropic"]);
+        let input = RouteInput {
+            document: &document,
+            preset: Preset::Current,
+            credentials: &credentials,
+            trivial: false,
+        };
+        let error = route("security", input).expect_err("nothing is left");
+        assert_eq!(
+            error.to_string(),
+            "no model is left for `security`: anthropic/claude-opus-4-6 (anthropic is switched off: down)"
+        );
+    }
+
+    #[test]
+    fn a_documents_chain_replaces_the_built_in_one_and_a_cycle_ends() {
+        let mut document = ConfigDocument::default();
+        let sonnet: ModelId = "anthropic/claude-sonnet-5".parse().expect("valid");
+        let haiku: ModelId = "anthropic/claude-haiku-4-5".parse().expect("valid");
+        document.failback.insert(sonnet.to_string(), Some(haiku.clone()));
+        document.failback.insert(haiku.to_string(), Some(sonnet));
+        let credentials = credentials(&["anthropic"]);
+        let input = RouteInput {
+            document: &document,
+            preset: Preset::Current,
+            credentials: &credentials,
+            trivial: false,
+        };
+        let route = route("security", input).expect("a route");
+        assert_eq!(
+            names(&route),
+            ["anthropic/claude-sonnet-5", "anthropic/claude-haiku-4-5"]
+        );
+    }
+}

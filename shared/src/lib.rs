@@ -1,0 +1,19 @@
+//! What the CLI and the Workers must answer identically: names, severities, risk rules, the configuration document and
+//! its model routing, telemetry events, prices, routes, problem documents and redaction.
+//!
+//! Nothing here does I/O or reads a clock: time, randomness and environment come in as arguments, so that both sides of
+//! the wire compute the same answer from the same input.
+
+pub mod config;
+pub mod finding;
+pub mod model;
+pub mod pricing;
+pub mod problem;
+pub mod redact;
+pub mod reviewer;
+pub mod risk;
+pub mod routes;
+pub mod severity;
+pub mod telemetry;
+pub mod token;
+pub mod verdict;

@@ -1,0 +1,85 @@
+//! The names of the panel's members.
+
+use serde::{Deserialize, Serialize};
+
+/// A member of the panel, or the coordinator. A name rather than an enum: a team may add reviewers of its own.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ReviewerName(String);
+
+/// A reviewer's name that is not `[a-z][a-z0-9_]{0,39}`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a reviewer's name: it starts with a letter and has at most 40 of a-z, 0-9 and _")]
+pub struct InvalidReviewerName(String);
+
+impl ReviewerName {
+    /// The judge of the panel.
+    pub const COORDINATOR: &'static str = "coordinator";
+    /// Every reviewer that ships with Conclave, in the order in which reviews list them.
+    pub const STANDING: [&'static str; 10] = [
+        "security",
+        "correctness",
+        "performance",
+        "code_quality",
+        "documentation",
+        "release",
+        "codex",
+        "agents_md",
+        "generalist",
+        "tests",
+    ];
+
+    /// Checks and wraps a name.
+    pub fn new(name: impl Into<String>) -> Result<Self, InvalidReviewerName> {
+        let name = name.into();
+        let valid = name.len() <= 40
+            && name.starts_with(|first: char| first.is_ascii_lowercase())
+            && name
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        if valid {
+            Ok(Self(name))
+        } else {
+            Err(InvalidReviewerName(name))
+        }
+    }
+
+    /// The coordinator's name.
+    pub fn coordinator() -> Self {
+        Self(Self::COORDINATOR.to_owned())
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The name as a person reads it: `code_quality` is "code quality".
+    pub fn display_name(&self) -> String {
+        match self.0.as_str() {
+            "agents_md" => "AGENTS.md".to_owned(),
+            name => name.replace('_', " "),
+        }
+    }
+}
+
+impl std::fmt::Display for ReviewerName {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.pad(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn standing_names_are_valid_and_odd_ones_are_refused() {
+        for name in ReviewerName::STANDING {
+            assert!(ReviewerName::new(name).is_ok(), "{name}");
+        }
+        for name in ["", "Security", "../x", "1st", "a b", &"a".repeat(41)] {
+            assert!(ReviewerName::new(name).is_err(), "{name}");
+        }
+    }
+}

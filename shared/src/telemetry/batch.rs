@@ -1,0 +1,66 @@
+//! Batches of events and the tracker's answer.
+
+use serde::{Deserialize, Serialize};
+
+use super::Event;
+
+/// The largest body that the tracker takes, in bytes.
+pub const MAX_BATCH_BYTES: usize = 256 * 1024;
+/// The most events in one batch.
+pub const MAX_BATCH_EVENTS: usize = 500;
+
+/// What a client posts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EventBatch {
+    /// Up to [`MAX_BATCH_EVENTS`] events.
+    pub events: Vec<Event>,
+}
+
+/// What the tracker made of a batch: every event is either accepted, and then durable, or named with its fault.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct BatchAnswer {
+    /// Events that are stored, also those that had been stored before.
+    pub accepted: u64,
+    /// Events that were not taken.
+    #[serde(default)]
+    pub rejected: Vec<RejectedEvent>,
+}
+
+/// An event that was not taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RejectedEvent {
+    /// Its position in the batch, from 0.
+    pub index: usize,
+    /// What is wrong with it.
+    pub detail: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::telemetry::{Event, EventBody, RunStarted, SCHEMA_VERSION};
+    use uuid::Uuid;
+
+    #[test]
+    fn an_event_reads_back_and_a_newer_clients_extra_field_is_ignored() {
+        let event = Event {
+            id: Uuid::nil(),
+            schema: SCHEMA_VERSION,
+            at_ms: 1,
+            run_id: Uuid::nil(),
+            project: "group/project".into(),
+            event: EventBody::RunStarted(RunStarted {
+                tier: crate::risk::RiskTier::Full,
+                forge: "gitlab".into(),
+                merge_request: Some(7),
+                client_version: "0.1.0".into(),
+                reviewers: vec!["security".into()],
+            }),
+        };
+        let mut json = serde_json::to_value(&event).expect("serialises");
+        assert_eq!(json["event"]["type"], "run_started");
+        json["event"]["added_later"] = serde_json::json!(true);
+        json["schema"] = serde_json::json!(2);
+        let back: Event = serde_json::from_value(json).expect("unknown fields are ignored");
+        assert_eq!(back.event, event.event);
+    }
+}

@@ -1,0 +1,210 @@
+//! The events.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::{model::ModelId, pricing::TokenUsage, risk::RiskTier, severity::Severity, verdict::Verdict};
+
+/// The version of the events' shape. A tracker takes events of its own and of older versions, and of newer ones what
+/// it can read: unknown fields are ignored, an unknown kind is named in the answer.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// One thing that happened in a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// UUID version 7. The same event sent twice has the same id and counts once.
+    pub id: Uuid,
+    /// See [`SCHEMA_VERSION`].
+    pub schema: u32,
+    /// When, in milliseconds since 1970 by the client's clock.
+    pub at_ms: i64,
+    /// The run that it belongs to.
+    pub run_id: Uuid,
+    /// The project's path on the forge, or the directory's name for a local review.
+    pub project: String,
+    /// What happened.
+    pub event: EventBody,
+}
+
+/// What happened, told apart by `type`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum EventBody {
+    /// A review began.
+    RunStarted(RunStarted),
+    /// A review ended, however it ended.
+    RunCompleted(RunCompleted),
+    /// A reviewer or the coordinator ended.
+    ReviewerCompleted(ReviewerCompleted),
+    /// A finding was judged.
+    Finding(FindingEvent),
+    /// Events were dropped before they could be sent.
+    TelemetryDropped(TelemetryDropped),
+}
+
+impl EventBody {
+    /// The kind's name, as in `type`.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::RunStarted(_) => "run_started",
+            Self::RunCompleted(_) => "run_completed",
+            Self::ReviewerCompleted(_) => "reviewer_completed",
+            Self::Finding(_) => "finding",
+            Self::TelemetryDropped(_) => "telemetry_dropped",
+        }
+    }
+}
+
+/// A review began.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunStarted {
+    /// The tier that was decided.
+    pub tier: RiskTier,
+    /// `gitlab` or `local`.
+    pub forge: String,
+    /// The merge request's number, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge_request: Option<u64>,
+    /// The version of the CLI.
+    pub client_version: String,
+    /// The panel, without the coordinator.
+    pub reviewers: Vec<String>,
+}
+
+/// A review ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunCompleted {
+    /// The tier.
+    pub tier: RiskTier,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// From the start of the command to the verdict.
+    pub duration_ms: u64,
+    /// All model calls of the run.
+    pub cost_usd: f64,
+    /// All tokens of the run.
+    pub tokens: TokenUsage,
+    /// Files that were reviewed.
+    pub files: u64,
+    /// Changed lines in those files.
+    pub lines: u64,
+    /// Files that were filtered out.
+    pub filtered_files: u64,
+    /// Findings that stand, by severity.
+    pub critical: u64,
+    /// See `critical`.
+    pub warning: u64,
+    /// See `critical`.
+    pub suggestion: u64,
+    /// Whether the verdict was given without the coordinator.
+    pub degraded: bool,
+    /// The merge request's number, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge_request: Option<u64>,
+}
+
+/// How a session ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewerOutcome {
+    /// It answered, and the answer could be read.
+    Ok,
+    /// It ended in an error, or its answer could not be read.
+    Failed,
+    /// It ran out of time.
+    TimedOut,
+    /// It was never started.
+    Skipped,
+}
+
+impl ReviewerOutcome {
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::TimedOut => "timed_out",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+/// Tokens and cost of one model in one session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TokensByModel {
+    /// The model that really answered.
+    pub model: ModelId,
+    /// Its tokens.
+    pub tokens: TokenUsage,
+    /// Their price.
+    pub cost_usd: f64,
+    /// Requests that were sent to it.
+    pub calls: u64,
+}
+
+/// A reviewer or the coordinator ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReviewerCompleted {
+    /// Who.
+    pub reviewer: String,
+    /// How.
+    pub outcome: ReviewerOutcome,
+    /// From its first prompt to its end.
+    pub duration_ms: u64,
+    /// How often it was started.
+    pub attempts: u32,
+    /// What it reported, before judging.
+    pub findings: u64,
+    /// What it used, by model.
+    pub usage: Vec<TokensByModel>,
+}
+
+/// What the judge did with a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingFate {
+    /// It stands in the review.
+    Kept,
+    /// It was another report of a finding that stands.
+    Merged,
+    /// It was taken out, with a reason code.
+    Dropped,
+}
+
+impl FindingFate {
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Merged => "merged",
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
+/// A finding was judged. Its text never leaves the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FindingEvent {
+    /// Who reported it first.
+    pub reviewer: String,
+    /// The severity that it was given in the end.
+    pub severity: Severity,
+    /// Its category.
+    pub category: String,
+    /// The file.
+    pub path: String,
+    /// Its stable identity.
+    pub fingerprint: String,
+    /// What became of it.
+    pub fate: FindingFate,
+    /// Why it was merged or dropped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason_code: Option<String>,
+}
+
+/// Events were dropped before they could be sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TelemetryDropped {
+    /// How many.
+    pub events: u64,
+}
