@@ -1,0 +1,150 @@
+//! One door for every git process.
+
+use std::{ffi::OsString, process::Stdio};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use tokio::process::Command;
+
+/// Why a git call failed.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    /// There is no git.
+    #[error("failed to start git: {0}. Install git and make sure that it is on PATH")]
+    Start(#[source] std::io::Error),
+    /// The directory is in no repository.
+    #[error("{0} is not in a git repository. Change to your project's directory, or name it with --repo PATH")]
+    NotARepository(Utf8PathBuf),
+    /// A revision that git does not know.
+    #[error("git does not know the revision `{revision}`{hint}")]
+    UnknownRevision {
+        /// As it was given.
+        revision: String,
+        /// What to do about it, beginning with `.`, or nothing.
+        hint: String,
+    },
+    /// A repository without a commit.
+    #[error("the repository has no commit yet: make one, then review what you change after it")]
+    NoCommits,
+    /// Two commits without a common ancestor.
+    #[error("`{base}` and `{head}` have no common ancestor{hint}")]
+    NoMergeBase {
+        /// The base revision.
+        base: String,
+        /// The head revision.
+        head: String,
+        /// What to do about it, beginning with `.`, or nothing.
+        hint: String,
+    },
+    /// Anything else that git said.
+    #[error("`git {command}` failed: {message}")]
+    Failed {
+        /// The sub-command.
+        command: String,
+        /// The end of what git wrote on standard error.
+        message: String,
+    },
+    /// Output that is not text where text is needed.
+    #[error("`git {0}` answered something that is not UTF-8")]
+    NotText(String),
+}
+
+/// Object stores besides the repository's own; used for snapshots of the working tree, which must leave no trace in the
+/// user's repository.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ObjectStores {
+    /// Where new objects are written.
+    pub(crate) write_to: Option<Utf8PathBuf>,
+    /// Where else objects are read.
+    pub(crate) read_from: Vec<Utf8PathBuf>,
+}
+
+impl ObjectStores {
+    fn variables(&self) -> Vec<(&'static str, String)> {
+        let mut variables = Vec::new();
+        if let Some(directory) = &self.write_to {
+            variables.push(("GIT_OBJECT_DIRECTORY", directory.to_string()));
+        }
+        if !self.read_from.is_empty() {
+            let joined = self
+                .read_from
+                .iter()
+                .map(|path| path.as_str())
+                .collect::<Vec<_>>()
+                .join(":");
+            variables.push(("GIT_ALTERNATE_OBJECT_DIRECTORIES", joined));
+        }
+        variables
+    }
+}
+
+/// A git command in `directory` with nothing of the surroundings in it.
+pub(crate) fn git(directory: &Utf8Path, stores: &ObjectStores, arguments: &[&str]) -> Command {
+    let mut command = Command::new("git");
+    command.env_clear();
+    for name in ["PATH", "TMPDIR"] {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+    command
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("GIT_LFS_SKIP_SMUDGE", "1")
+        .env("LC_ALL", "C")
+        .env("HOME", "/nonexistent")
+        .envs(stores.variables())
+        .current_dir(directory)
+        .args([
+            "-c",
+            "core.hooksPath=/dev/null",
+            "-c",
+            "core.fsmonitor=false",
+            "-c",
+            "safe.directory=*",
+        ])
+        .args([
+            "-c",
+            "core.quotePath=false",
+            "-c",
+            "core.attributesFile=/dev/null",
+            "-c",
+            "gc.auto=0",
+        ])
+        .args(arguments.iter().map(OsString::from))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    command
+}
+
+/// Runs git and returns what it wrote.
+pub(crate) async fn run(directory: &Utf8Path, stores: &ObjectStores, arguments: &[&str]) -> Result<Vec<u8>, GitError> {
+    let output = git(directory, stores, arguments)
+        .output()
+        .await
+        .map_err(GitError::Start)?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    Err(failure(arguments, &output.stderr))
+}
+
+/// Runs git and returns its answer as trimmed text.
+pub(crate) async fn text(directory: &Utf8Path, stores: &ObjectStores, arguments: &[&str]) -> Result<String, GitError> {
+    let bytes = run(directory, stores, arguments).await?;
+    let text = String::from_utf8(bytes).map_err(|_| GitError::NotText(arguments.join(" ")))?;
+    Ok(text.trim().to_owned())
+}
+
+fn failure(arguments: &[&str], stderr: &[u8]) -> GitError {
+    let stderr = String::from_utf8_lossy(stderr);
+    let message = stderr.trim().lines().rev().take(3).collect::<Vec<_>>();
+    let message = message.into_iter().rev().collect::<Vec<_>>().join("; ");
+    GitError::Failed {
+        command: arguments.first().copied().unwrap_or_default().to_owned(),
+        message,
+    }
+}

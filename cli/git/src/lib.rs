@@ -1,0 +1,16 @@
+//! Running git so that the repository under review cannot act.
+//!
+//! Every call has a cleared environment, no system or user configuration, no hooks, no file-system monitor, no external
+//! diff or text conversion, and explicit output options: neither the author of a merge request nor the habits of the
+//! machine's user change what is executed or what the output looks like.
+
+mod command;
+mod diff;
+mod repository;
+mod snapshot;
+mod workspace;
+
+pub use command::GitError;
+pub use diff::RawDiff;
+pub use repository::Repository;
+pub use workspace::{WORKSPACE_EXCLUDES, WorkspaceError, check_out_workspace};

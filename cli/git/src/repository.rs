@@ -1,0 +1,153 @@
+//! A repository and what is read from it.
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::command::{self, GitError, ObjectStores};
+
+/// An opened repository.
+#[derive(Debug, Clone)]
+pub struct Repository {
+    root: Utf8PathBuf,
+    objects: Utf8PathBuf,
+    pub(crate) stores: ObjectStores,
+}
+
+impl Repository {
+    /// Finds the repository that `directory` is in. A worktree or submodule is its own root.
+    pub async fn open(directory: &Utf8Path) -> Result<Self, GitError> {
+        let none = ObjectStores::default();
+        let not_here = |_| GitError::NotARepository(directory.to_owned());
+        if !directory.is_dir() {
+            return Err(GitError::NotARepository(directory.to_owned()));
+        }
+        let root = match command::text(directory, &none, &["rev-parse", "--show-toplevel"]).await {
+            Ok(root) => Utf8PathBuf::from(root),
+            Err(GitError::Failed { .. }) => {
+                // A bare repository has no top level, but everything that a review reads.
+                let directory_of = ["rev-parse", "--absolute-git-dir"];
+                Utf8PathBuf::from(command::text(directory, &none, &directory_of).await.map_err(not_here)?)
+            }
+            Err(error) => return Err(error),
+        };
+        let objects = command::text(&root, &none, &["rev-parse", "--git-path", "objects"]).await?;
+        Ok(Self {
+            objects: root.join(objects),
+            root,
+            stores: none,
+        })
+    }
+
+    /// The top directory.
+    pub fn root(&self) -> &Utf8Path {
+        &self.root
+    }
+
+    /// The directories that hold the objects: the repository's own and, for a snapshot, the run's.
+    pub fn object_directories(&self) -> Vec<&Utf8Path> {
+        std::iter::once(self.objects.as_path())
+            .chain(self.stores.write_to.as_deref())
+            .collect()
+    }
+
+    pub(crate) fn own_objects(&self) -> &Utf8Path {
+        &self.objects
+    }
+
+    /// Whether the clone has only a part of the history.
+    pub async fn is_shallow(&self) -> Result<bool, GitError> {
+        Ok(self.text(&["rev-parse", "--is-shallow-repository"]).await? == "true")
+    }
+
+    /// The commit that a revision names.
+    pub async fn commit(&self, revision: &str) -> Result<String, GitError> {
+        let expression = format!("{revision}^{{commit}}");
+        let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &expression];
+        match self.text(&arguments).await {
+            Ok(sha) => Ok(sha),
+            Err(GitError::Failed { .. }) => Err(self.unknown(revision).await),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn unknown(&self, revision: &str) -> GitError {
+        if self.text(&["rev-parse", "--verify", "--quiet", "HEAD"]).await.is_err() && revision == "HEAD" {
+            return GitError::NoCommits;
+        }
+        let hint = if self.is_shallow().await.unwrap_or(false) {
+            ". The clone is shallow: fetch more history (`git fetch --unshallow`, in CI `GIT_DEPTH: 0`)"
+        } else {
+            ". `git branch -a` lists the branches; a branch that is only on the server has to be fetched first"
+        };
+        GitError::UnknownRevision {
+            revision: revision.to_owned(),
+            hint: hint.to_owned(),
+        }
+    }
+
+    /// The best common ancestor of two commits.
+    pub async fn merge_base(&self, base: &str, head: &str) -> Result<String, GitError> {
+        match self.text(&["merge-base", "--end-of-options", base, head]).await {
+            Ok(sha) => Ok(sha),
+            Err(GitError::Failed { .. }) => {
+                let hint = if self.is_shallow().await.unwrap_or(false) {
+                    ". The clone is shallow: fetch more history (`git fetch --unshallow`, in CI `GIT_DEPTH: 0`)"
+                } else {
+                    ""
+                };
+                Err(GitError::NoMergeBase {
+                    base: base.to_owned(),
+                    head: head.to_owned(),
+                    hint: hint.to_owned(),
+                })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The branch that work is merged into: what `origin/HEAD` says, else `main` or `master`, on the server or here.
+    pub async fn default_branch(&self) -> Option<String> {
+        if let Ok(name) = self.text(&["rev-parse", "--abbrev-ref", "origin/HEAD"]).await
+            && name != "origin/HEAD"
+        {
+            return Some(name);
+        }
+        for name in ["origin/main", "origin/master", "main", "master"] {
+            if self.commit(name).await.is_ok() {
+                return Some(name.to_owned());
+            }
+        }
+        None
+    }
+
+    /// A file's content at a commit, or `None` if there is no such file.
+    pub async fn file(&self, commit: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
+        let object = format!("{commit}:{path}");
+        match command::run(&self.root, &self.stores, &["cat-file", "blob", &object]).await {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(GitError::Failed { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The subjects of the commits in a range, newest first, at most 50.
+    pub async fn subjects(&self, base: &str, head: &str) -> Result<Vec<String>, GitError> {
+        let range = format!("{base}..{head}");
+        let log = self
+            .text(&["log", "--max-count=50", "--format=%s", "--end-of-options", &range])
+            .await?;
+        Ok(log.lines().map(str::to_owned).collect())
+    }
+
+    /// The name of the checked-out branch, if there is one.
+    pub async fn branch(&self) -> Option<String> {
+        self.text(&["symbolic-ref", "--short", "--quiet", "HEAD"]).await.ok()
+    }
+
+    pub(crate) async fn text(&self, arguments: &[&str]) -> Result<String, GitError> {
+        command::text(&self.root, &self.stores, arguments).await
+    }
+
+    pub(crate) async fn bytes(&self, arguments: &[&str]) -> Result<Vec<u8>, GitError> {
+        command::run(&self.root, &self.stores, arguments).await
+    }
+}

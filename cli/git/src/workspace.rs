@@ -1,0 +1,140 @@
+//! The directory that the agent sees: the source at head, and nothing in it that could act.
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::{
+    command::{self, GitError, ObjectStores},
+    repository::Repository,
+};
+
+/// Paths that never reach the agent's workspace: configuration of agents and of tools that agents run. They are still
+/// reviewed, as text, through the diff. Patterns of `git sparse-checkout`, without the leading `!`.
+pub const WORKSPACE_EXCLUDES: [&str; 28] = [
+    ".opencode",
+    "opencode.json",
+    "opencode.jsonc",
+    ".claude",
+    ".claude.json",
+    ".agents",
+    ".codex",
+    ".cursor",
+    ".cursorrules",
+    ".windsurf",
+    ".windsurfrules",
+    ".gemini",
+    ".aider*",
+    ".continue",
+    ".roo",
+    ".clinerules",
+    ".kilocode",
+    ".mcp.json",
+    "AGENTS.md",
+    "AGENTS.override.md",
+    "CLAUDE.md",
+    "CLAUDE.local.md",
+    "GEMINI.md",
+    "CONTEXT.md",
+    ".ripgreprc",
+    ".conclave-review",
+    ".rgignore",
+    ".ignore",
+];
+
+/// Why the workspace could not be made; the review must not start.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    /// Git failed.
+    #[error("failed to make the agent's workspace: {0}")]
+    Git(#[from] GitError),
+    /// The file system failed.
+    #[error("failed to make the agent's workspace at {path}: {source}")]
+    Io {
+        /// Where.
+        path: Utf8PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Something that could act is in it.
+    #[error("the agent's workspace holds `{0}`, which must not be there; the review does not start")]
+    Unsafe(Utf8PathBuf),
+}
+
+/// Checks `commit` out into the new directory `target`.
+///
+/// The workspace borrows the repository's objects instead of copying them, has no remote (so no token in
+/// `.git/config`), no symbolic links (they become files that hold the link's text) and none of [`WORKSPACE_EXCLUDES`].
+/// All of that is checked afterwards, on the file system.
+pub async fn check_out_workspace(
+    repository: &Repository,
+    commit: &str,
+    target: &Utf8Path,
+) -> Result<(), WorkspaceError> {
+    let io = |source| WorkspaceError::Io {
+        path: target.to_owned(),
+        source,
+    };
+    std::fs::create_dir_all(target).map_err(io)?;
+    let none = ObjectStores::default();
+    command::run(target, &none, &["init", "--quiet", "--template=", "."]).await?;
+    let mut alternates = String::new();
+    for directory in repository.object_directories() {
+        alternates.push_str(directory.as_str());
+        alternates.push('\n');
+    }
+    let information = target.join(".git/info");
+    let objects = target.join(".git/objects/info");
+    std::fs::create_dir_all(&information).map_err(io)?;
+    std::fs::create_dir_all(&objects).map_err(io)?;
+    std::fs::write(objects.join("alternates"), alternates).map_err(io)?;
+    let mut patterns = String::from("/*\n");
+    for pattern in WORKSPACE_EXCLUDES {
+        patterns.push('!');
+        patterns.push_str(pattern);
+        patterns.push('\n');
+    }
+    std::fs::write(information.join("sparse-checkout"), patterns).map_err(io)?;
+    for (key, value) in [
+        ("core.symlinks", "false"),
+        ("core.sparseCheckout", "true"),
+        ("core.hooksPath", "/dev/null"),
+    ] {
+        command::run(target, &none, &["config", key, value]).await?;
+    }
+    command::run(target, &none, &["checkout", "--quiet", "--detach", "--force", commit]).await?;
+    check(target)
+}
+
+fn check(directory: &Utf8Path) -> Result<(), WorkspaceError> {
+    let io = |source| WorkspaceError::Io {
+        path: directory.to_owned(),
+        source,
+    };
+    for entry in directory.read_dir_utf8().map_err(io)? {
+        let entry = entry.map_err(io)?;
+        let name = entry.file_name();
+        let kind = entry.file_type().map_err(io)?;
+        if name == ".git" {
+            continue;
+        }
+        if kind.is_symlink() || is_excluded(name) {
+            return Err(WorkspaceError::Unsafe(entry.path().to_owned()));
+        }
+        if kind.is_dir() {
+            check(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn is_excluded(name: &str) -> bool {
+    WORKSPACE_EXCLUDES
+        .iter()
+        .any(|pattern| match pattern.strip_suffix('*') {
+            Some(prefix) => name.starts_with(prefix),
+            None => name == *pattern,
+        })
+}
+
+#[cfg(test)]
+#[path = "workspace_tests.rs"]
+mod tests;

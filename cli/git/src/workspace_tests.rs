@@ -1,0 +1,220 @@
+//! A hostile repository, checked out for the agent.
+
+use std::process::Command;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::*;
+
+fn git(directory: &Utf8Path, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .args([
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@example.org",
+            "-c",
+            "init.defaultBranch=main",
+        ])
+        .args(arguments)
+        .current_dir(directory)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .expect("git runs");
+    assert!(
+        output.status.success(),
+        "{arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).expect("text").trim().to_owned()
+}
+
+fn write(root: &Utf8Path, path: &str, content: &str) {
+    let path = root.join(path);
+    std::fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
+    std::fs::write(path, content).expect("a file");
+}
+
+struct Scratch {
+    _directory: tempfile::TempDir,
+    path: Utf8PathBuf,
+}
+
+fn scratch() -> Scratch {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = Utf8PathBuf::from_path_buf(directory.path().to_owned()).expect("UTF-8");
+    Scratch {
+        _directory: directory,
+        path,
+    }
+}
+
+#[tokio::test]
+async fn nothing_that_could_act_reaches_the_workspace() {
+    let scratch = scratch();
+    let source = scratch.path.join("source");
+    std::fs::create_dir(&source).expect("a directory");
+    git(&source, &["init", "--quiet"]);
+    let canary = scratch.path.join("canary");
+    write(&source, "src/main.rs", "fn main() {}\n");
+    for path in [
+        "opencode.json",
+        ".opencode/plugins/x.js",
+        "sub/.opencode/plugin/y.js",
+        "sub/deep/opencode.jsonc",
+        ".claude/s.json",
+        ".mcp.json",
+        "AGENTS.md",
+        "sub/AGENTS.md",
+        "sub/CLAUDE.md",
+        ".ripgreprc",
+        ".conclave-review/patches/fake.patch",
+        ".aider.conf.yml",
+        ".rgignore",
+    ] {
+        write(&source, path, "hostile\n");
+    }
+    write(&source, ".gitattributes", "*.rs filter=evil\n");
+    std::os::unix::fs::symlink("/proc/self/environ", source.join("notes.txt")).expect("a link");
+    git(&source, &["add", "--all"]);
+    git(&source, &["commit", "--quiet", "-m", "one"]);
+    // What a runner or an attacker with a cache could leave in the clone's own configuration.
+    git(&source, &["config", "filter.evil.smudge", &format!("touch {canary}")]);
+    git(
+        &source,
+        &[
+            "config",
+            "remote.origin.url",
+            "https://gitlab-ci-token:secret@example.org/x.git",
+        ],
+    );
+    write(
+        &source,
+        ".git/hooks/post-checkout",
+        &format!("#!/bin/sh\ntouch {canary}\n"),
+    );
+    Command::new("chmod")
+        .args(["+x", source.join(".git/hooks/post-checkout").as_str()])
+        .status()
+        .expect("chmod");
+
+    let repository = Repository::open(&source.join("src")).await.expect("a repository");
+    let head = repository.commit("HEAD").await.expect("a commit");
+    let target = scratch.path.join("workspace");
+    check_out_workspace(&repository, &head, &target)
+        .await
+        .expect("a workspace");
+
+    let mut files: Vec<String> = walk(&target)
+        .into_iter()
+        .filter(|path| !path.starts_with(".git/"))
+        .collect();
+    files.sort();
+    assert_eq!(files, [".gitattributes", "notes.txt", "src/main.rs"]);
+    assert_eq!(
+        std::fs::read_to_string(target.join("notes.txt")).expect("a file"),
+        "/proc/self/environ"
+    );
+    assert!(!canary.exists(), "a hook or filter ran");
+    let configuration = std::fs::read_to_string(target.join(".git/config")).expect("a file");
+    assert!(!configuration.contains("secret"), "{configuration}");
+}
+
+fn walk(root: &Utf8Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut waiting = vec![root.to_owned()];
+    while let Some(directory) = waiting.pop() {
+        for entry in directory.read_dir_utf8().expect("readable") {
+            let entry = entry.expect("an entry");
+            if entry.file_type().expect("a type").is_dir() {
+                waiting.push(entry.path().to_owned());
+            } else {
+                found.push(entry.path().strip_prefix(root).expect("below").to_string());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn the_check_refuses_what_a_checkout_let_through() {
+    let scratch = scratch();
+    write(&scratch.path, "src/.opencode/plugin/x.js", "");
+    assert!(matches!(check(&scratch.path), Err(WorkspaceError::Unsafe(path)) if path.ends_with("src/.opencode")));
+}
+
+#[tokio::test]
+async fn a_snapshot_holds_the_working_tree_and_leaves_the_repository_alone() {
+    let scratch = scratch();
+    let source = scratch.path.join("source");
+    std::fs::create_dir(&source).expect("a directory");
+    git(&source, &["init", "--quiet"]);
+    write(&source, "a.txt", "one\n");
+    write(&source, ".gitignore", "ignored\n");
+    git(&source, &["add", "--all"]);
+    git(&source, &["commit", "--quiet", "-m", "one"]);
+    let repository = Repository::open(&source).await.expect("a repository");
+    let clean = scratch.path.join("clean");
+    assert!(
+        repository.snapshot(&clean).await.expect("works").is_none(),
+        "nothing changed yet"
+    );
+
+    write(&source, "a.txt", "two\n");
+    write(&source, "new.txt", "new\n");
+    write(&source, "ignored", "x\n");
+    write(&source, "staged.txt", "staged\n");
+    git(&source, &["add", "staged.txt"]);
+    let objects_before = git(&source, &["count-objects"]);
+    let (commit, snapshot) = repository
+        .snapshot(&scratch.path.join("dirty"))
+        .await
+        .expect("works")
+        .expect("something changed");
+    assert_eq!(
+        snapshot.file(&commit, "a.txt").await.expect("readable"),
+        Some(b"two\n".to_vec())
+    );
+    assert_eq!(
+        snapshot.file(&commit, "new.txt").await.expect("readable"),
+        Some(b"new\n".to_vec())
+    );
+    assert_eq!(snapshot.file(&commit, "ignored").await.expect("readable"), None);
+    assert_eq!(git(&source, &["count-objects"]), objects_before);
+    assert_eq!(
+        git(&source, &["status", "--porcelain"]),
+        "M a.txt\nA  staged.txt\n?? new.txt"
+    );
+    // The agent's workspace can be made of it.
+    let target = scratch.path.join("workspace");
+    check_out_workspace(&snapshot, &commit, &target)
+        .await
+        .expect("a workspace");
+    assert_eq!(std::fs::read_to_string(target.join("a.txt")).expect("a file"), "two\n");
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_said_with_the_next_step() {
+    let scratch = scratch();
+    let error = Repository::open(&scratch.path).await.expect_err("no repository");
+    assert!(error.to_string().contains("is not in a git repository"), "{error}");
+    git(&scratch.path, &["init", "--quiet"]);
+    let repository = Repository::open(&scratch.path).await.expect("a repository");
+    let error = repository.commit("HEAD").await.expect_err("no commit");
+    assert!(matches!(error, GitError::NoCommits), "{error}");
+    write(&scratch.path, "a", "");
+    git(&scratch.path, &["add", "--all"]);
+    git(&scratch.path, &["commit", "--quiet", "-m", "one"]);
+    let error = repository.commit("nope").await.expect_err("unknown");
+    assert!(
+        error
+            .to_string()
+            .starts_with("git does not know the revision `nope`. `git branch -a`"),
+        "{error}"
+    );
+    let error = repository
+        .commit("--help")
+        .await
+        .expect_err("an option is not a revision");
+    assert!(matches!(error, GitError::UnknownRevision { .. }), "{error}");
+}
