@@ -1,0 +1,125 @@
+//! Quotes that stand, quotes that moved, quotes that nobody wrote.
+
+use super::*;
+use crate::{
+    diff::{Content, LineMap},
+    findings::scan,
+};
+
+const SOURCE: &str =
+    "import os\n\ndef load(key):\n    value = os.environ[key]\n    return value\n\ndef load_all():\n    return value\n";
+
+struct OneFile;
+
+impl SourceReader for OneFile {
+    fn read(&mut self, path: &str, _: bool) -> Option<String> {
+        (path == "src/config.py" || path == "src/other.py").then(|| SOURCE.to_owned())
+    }
+}
+
+fn file() -> FileDiff {
+    FileDiff {
+        kind: ChangeKind::Modified,
+        content: Content::Text,
+        old_path: "src/config.py".into(),
+        path: "src/config.py".into(),
+        modes: ("100644".into(), "100644".into()),
+        added: 2,
+        removed: 0,
+        patch: Vec::new(),
+        lines: LineMap::default(),
+    }
+}
+
+fn checked(fields: &str) -> Checked {
+    let answer = format!(
+        "<findings><finding><severity>Warning</severity><category>Key Error</category><claim>It fails.</claim>{fields}\
+         </finding></findings>"
+    );
+    let reviewer = ReviewerName::new("correctness").expect("a name");
+    check(&reviewer, &scan(&answer).findings, &[file()], &mut OneFile)
+}
+
+#[test]
+fn a_quote_in_its_place_is_verified_and_a_moved_one_corrected() {
+    let right = checked("<file>src/config.py</file><line>4</line><evidence>    value = os.environ[key]</evidence>");
+    assert_eq!(right.findings[0].evidence_status, EvidenceStatus::Verified);
+    assert_eq!(right.findings[0].category, "key-error");
+    let moved = checked("<file>./src/config.py</file><line>40</line><evidence>value  =  os.environ[key]</evidence>");
+    assert_eq!(
+        (moved.findings[0].line, moved.findings[0].evidence_status),
+        (4, EvidenceStatus::Moved)
+    );
+    assert_eq!(
+        moved.findings[0].fingerprint, right.findings[0].fingerprint,
+        "white space is no other problem"
+    );
+}
+
+#[test]
+fn of_several_places_the_nearest_counts() {
+    for (line, expected) in [("5", 5), ("8", 8), ("7", 8), ("1", 5)] {
+        let result = checked(&format!(
+            "<file>src/config.py</file><line>{line}</line><evidence>return value</evidence>"
+        ));
+        assert_eq!(result.findings[0].line, expected, "reported at {line}");
+    }
+}
+
+#[test]
+fn several_lines_a_patchs_plus_signs_and_a_part_of_a_line() {
+    let result = checked(
+        "<file>src/config.py</file><line>3</line><evidence>\n+def load(key):\n+    value = os.environ[key]\n</evidence>",
+    );
+    assert_eq!((result.findings[0].line, result.findings[0].end_line), (3, Some(4)));
+    let result = checked("<file>src/config.py</file><line>4</line><evidence>os.environ[key]</evidence>");
+    assert_eq!(result.findings[0].line, 4);
+}
+
+#[test]
+fn invented_code_and_untouched_files_are_dropped_and_counted() {
+    let invented = checked("<file>src/config.py</file><line>4</line><evidence>value = os.getenv(key)</evidence>");
+    assert!(invented.findings.is_empty() && invented.faults.is_empty());
+    assert_eq!(
+        invented.hallucinated[0].reason,
+        "the quoted code does not stand in src/config.py"
+    );
+    let elsewhere = checked("<file>src/other.py</file><line>4</line><evidence>return value</evidence>");
+    assert_eq!(
+        elsewhere.hallucinated[0].reason,
+        "src/other.py is not changed by this merge request"
+    );
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    for (fields, fault) in [
+        ("<line>4</line><evidence>x</evidence>", "it has no <file>"),
+        ("<file>src/config.py</file><evidence>x</evidence>", "it has no <line>"),
+        (
+            "<file>src/config.py</file><line>0</line><evidence>x</evidence>",
+            "`0` is not a line number",
+        ),
+        ("<file>src/config.py</file><line>4</line>", "it has no <evidence>"),
+    ] {
+        assert_eq!(
+            checked(fields).faults,
+            [format!("finding 1 cannot be read: {fault}")],
+            "{fields}"
+        );
+    }
+}
+
+#[test]
+fn a_second_quote_is_kept_only_if_it_stands() {
+    let first = "<file>src/config.py</file><line>4</line><evidence>value = os.environ[key]</evidence>";
+    let second = |code: &str| {
+        let fields = format!(
+            "{first}<second_file>src/other.py</second_file><second_line>9</second_line>\
+             <second_evidence>{code}</second_evidence>"
+        );
+        checked(&fields).findings[0].second.clone()
+    };
+    assert_eq!(second("def load_all():").expect("it stands").line, 7);
+    assert_eq!(second("def nowhere():"), None);
+}

@@ -1,0 +1,50 @@
+//! From the panel's findings to a verdict.
+
+mod decisions;
+mod deterministic;
+mod rubric;
+#[cfg(test)]
+pub(crate) mod test_support;
+
+pub use decisions::{Action, Decision, Submission, SubmissionFault, apply, submission_schema};
+pub use deterministic::judge_without_model;
+pub use rubric::{RubricInput, RubricSettings, VerdictReason, verdict};
+
+use conclave_shared::{finding::Finding, reviewer::ReviewerName, telemetry::FindingFate};
+use serde::{Deserialize, Serialize};
+
+/// A finding after judging.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JudgedFinding {
+    /// The finding; its severity is the judge's.
+    pub finding: Finding,
+    /// What became of it.
+    pub fate: FindingFate,
+    /// The section of the review that it stands in.
+    pub section: ReviewerName,
+    /// Whether it endangers production, by the judge's word.
+    pub production_risk: bool,
+    /// Why it was merged or dropped.
+    pub reason_code: Option<String>,
+    /// The same in a sentence.
+    pub reason: Option<String>,
+}
+
+impl JudgedFinding {
+    /// A finding that stands as it is.
+    pub fn kept(finding: Finding) -> Self {
+        Self {
+            section: finding.reviewer.clone(),
+            finding,
+            fate: FindingFate::Kept,
+            production_risk: false,
+            reason_code: None,
+            reason: None,
+        }
+    }
+
+    /// Whether it is part of the review.
+    pub fn stands(&self) -> bool {
+        self.fate == FindingFate::Kept
+    }
+}

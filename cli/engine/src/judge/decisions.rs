@@ -1,0 +1,232 @@
+//! What the coordinator submits, and what it does to the findings.
+
+use std::collections::HashMap;
+
+use conclave_shared::{finding::Finding, reviewer::ReviewerName, severity::Severity, telemetry::FindingFate};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::JudgedFinding;
+
+/// What to do with a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// It stands.
+    Keep,
+    /// It is taken out.
+    Drop,
+    /// It is another report of the finding in `merge_into`.
+    Merge,
+}
+
+/// The coordinator's word on one finding.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Decision {
+    /// The finding.
+    pub id: String,
+    /// What to do with it.
+    pub action: Action,
+    /// The finding that it repeats, for [`Action::Merge`].
+    #[serde(default)]
+    pub merge_into: Option<String>,
+    /// The section where it fits best.
+    #[serde(default)]
+    pub section: Option<ReviewerName>,
+    /// A changed severity.
+    #[serde(default)]
+    pub severity: Option<Severity>,
+    /// Whether it endangers production.
+    #[serde(default)]
+    pub production_risk: Option<bool>,
+    /// Why it is dropped or merged; one of [`REASON_CODES`].
+    #[serde(default)]
+    pub reason_code: Option<String>,
+    /// The same in a sentence.
+    #[serde(default)]
+    pub reason: Option<String>,
+}
+
+/// What the coordinator submits.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Submission {
+    /// Two to four sentences for the author.
+    pub summary: String,
+    /// Its decisions. A finding without one is kept.
+    #[serde(default)]
+    pub decisions: Vec<Decision>,
+    /// What it would conclude; shown beside the rubric's verdict, never instead of it.
+    #[serde(default)]
+    pub proposed_verdict: Option<String>,
+}
+
+/// The codes that may explain a dropped or merged finding.
+const REASON_CODES: [&str; 10] = [
+    "duplicate",
+    "speculative",
+    "nitpick",
+    "false_positive",
+    "contradicts_convention",
+    "out_of_scope",
+    "already_handled",
+    "praise_or_restatement",
+    "verify_request",
+    "preference",
+];
+
+/// A submission that cannot be used. The text goes back to the model, which may submit again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SubmissionFault(String);
+
+impl Submission {
+    /// Reads and checks the tool's arguments against the findings that exist.
+    pub fn parse(arguments: Value, findings: &[Finding]) -> Result<Self, SubmissionFault> {
+        let submission: Self = serde_json::from_value(arguments)
+            .map_err(|error| SubmissionFault(format!("submit_review could not be read: {error}")))?;
+        let mut faults = Vec::new();
+        if submission.summary.trim().is_empty() {
+            faults.push("summary is empty".to_owned());
+        }
+        let actions: HashMap<&str, Action> = submission
+            .decisions
+            .iter()
+            .map(|decision| (decision.id.as_str(), decision.action))
+            .collect();
+        let exists = |id: &str| findings.iter().any(|finding| finding.id == id);
+        for decision in &submission.decisions {
+            let id = &decision.id;
+            if !exists(id) {
+                faults.push(format!("there is no finding {id}"));
+                continue;
+            }
+            if decision.action != Action::Keep {
+                match &decision.reason_code {
+                    Some(code) if REASON_CODES.contains(&code.as_str()) => {}
+                    Some(code) => faults.push(format!(
+                        "{id}: `{code}` is not a reason code ({})",
+                        REASON_CODES.join(", ")
+                    )),
+                    None => faults.push(format!("{id} needs a reason_code")),
+                }
+            }
+            if decision.action == Action::Merge {
+                match &decision.merge_into {
+                    Some(target) if target == id => faults.push(format!("{id} cannot be merged into itself")),
+                    Some(target) if !exists(target) => faults.push(format!("{id}: there is no finding {target}")),
+                    Some(target)
+                        if actions
+                            .get(target.as_str())
+                            .is_some_and(|action| *action != Action::Keep) =>
+                    {
+                        faults.push(format!("{id}: {target} is not kept, merge into one that is"));
+                    }
+                    Some(_) => {}
+                    None => faults.push(format!("{id} needs merge_into")),
+                }
+            }
+        }
+        if faults.is_empty() {
+            Ok(submission)
+        } else {
+            Err(SubmissionFault(faults.join("; ")))
+        }
+    }
+}
+
+/// Applies decisions to the findings. A finding without a decision is kept: what a model forgets is not lost.
+pub fn apply(findings: Vec<Finding>, submission: &Submission) -> Vec<JudgedFinding> {
+    let decisions: HashMap<&str, &Decision> = submission
+        .decisions
+        .iter()
+        .map(|decision| (decision.id.as_str(), decision))
+        .collect();
+    let mut agreement: HashMap<&str, Vec<ReviewerName>> = HashMap::new();
+    for finding in &findings {
+        if let Some(decision) = decisions.get(finding.id.as_str())
+            && decision.action == Action::Merge
+            && let Some(target) = &decision.merge_into
+        {
+            agreement
+                .entry(target)
+                .or_default()
+                .extend(finding.found_by.iter().cloned());
+        }
+    }
+    let mut judged: Vec<JudgedFinding> = Vec::with_capacity(findings.len());
+    for finding in findings {
+        let mut entry = JudgedFinding::kept(finding);
+        for reviewer in agreement.remove(entry.finding.id.as_str()).unwrap_or_default() {
+            if !entry.finding.found_by.contains(&reviewer) {
+                entry.finding.found_by.push(reviewer);
+            }
+        }
+        if let Some(decision) = decisions.get(entry.finding.id.as_str()) {
+            entry.fate = match decision.action {
+                Action::Keep => FindingFate::Kept,
+                Action::Drop => FindingFate::Dropped,
+                Action::Merge => FindingFate::Merged,
+            };
+            if let Some(section) = &decision.section {
+                entry.section = section.clone();
+            }
+            if let Some(severity) = decision.severity {
+                entry.finding.severity = severity;
+            }
+            entry.production_risk = decision.production_risk.unwrap_or(false);
+            entry.reason_code = decision.reason_code.clone();
+            entry.reason = decision.reason.clone();
+        }
+        judged.push(entry);
+    }
+    sort(&mut judged);
+    judged
+}
+
+/// By severity, which is what a reader looks for first; within one severity by agreement, then a verified second quote,
+/// then confidence.
+pub(super) fn sort(judged: &mut [JudgedFinding]) {
+    judged.sort_by(|a, b| {
+        let key = |entry: &JudgedFinding| {
+            (
+                entry.finding.severity,
+                entry.finding.found_by.len(),
+                entry.finding.second.is_some(),
+            )
+        };
+        key(b)
+            .cmp(&key(a))
+            .then(b.finding.confidence.total_cmp(&a.finding.confidence))
+    });
+}
+
+/// The JSON Schema of `submit_review`.
+pub fn submission_schema() -> Value {
+    json!({
+        "type": "object",
+        "required": ["summary", "decisions", "proposed_verdict"],
+        "properties": {
+            "summary": {"type": "string", "description": "Two to four plain sentences for the author."},
+            "decisions": {"type": "array", "items": {
+                "type": "object",
+                "required": ["id", "action"],
+                "properties": {
+                    "id": {"type": "string", "description": "A finding's id, as in F1."},
+                    "action": {"type": "string", "enum": ["keep", "drop", "merge"]},
+                    "merge_into": {"type": "string", "description": "For merge: the id of the finding that says it best."},
+                    "section": {"type": "string", "description": "The reviewer in whose section it fits best."},
+                    "severity": {"type": "string", "enum": ["critical", "warning", "suggestion"]},
+                    "production_risk": {"type": "boolean"},
+                    "reason_code": {"type": "string", "enum": REASON_CODES},
+                    "reason": {"type": "string"}
+                }
+            }},
+            "proposed_verdict": {"type": "string",
+                "enum": ["approved", "approved_with_comments", "minor_issues", "significant_concerns"]}
+        }
+    })
+}
+
+#[cfg(test)]
+#[path = "decisions_tests.rs"]
+mod tests;

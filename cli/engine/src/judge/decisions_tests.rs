@@ -1,0 +1,85 @@
+//! Submissions, good and bad, and what they do.
+
+use super::*;
+use crate::judge::{judge_without_model, test_support::finding};
+
+fn three() -> Vec<Finding> {
+    vec![
+        finding("F1", Severity::Warning, "n-plus-one", "a.py", 3),
+        finding("F2", Severity::Critical, "sql-injection", "b.py", 9),
+        finding("F3", Severity::Suggestion, "naming", "c.py", 1),
+    ]
+}
+
+#[test]
+fn decisions_are_applied_and_what_is_not_mentioned_stays() {
+    let mut findings = three();
+    findings[0].found_by = vec![ReviewerName::new("performance").expect("a name")];
+    let submission = Submission::parse(
+        json!({"summary": "Two things.", "decisions": [
+            {"id": "F1", "action": "merge", "merge_into": "F2", "reason_code": "duplicate"},
+            {"id": "F3", "action": "drop", "reason_code": "nitpick", "reason": "A matter of taste."}]}),
+        &findings,
+    )
+    .expect("valid");
+    let judged = apply(findings, &submission);
+    let fates: Vec<_> = judged
+        .iter()
+        .map(|entry| (entry.finding.id.as_str(), entry.fate))
+        .collect();
+    assert_eq!(
+        fates,
+        [
+            ("F2", FindingFate::Kept),
+            ("F1", FindingFate::Merged),
+            ("F3", FindingFate::Dropped)
+        ]
+    );
+    let names: Vec<_> = judged[0].finding.found_by.iter().map(ReviewerName::as_str).collect();
+    assert_eq!(names, ["security", "performance"], "merging records the agreement");
+    assert_eq!(judged[2].reason.as_deref(), Some("A matter of taste."));
+}
+
+#[test]
+fn all_faults_of_a_submission_are_named_at_once() {
+    let error = Submission::parse(
+        json!({"summary": " ", "decisions": [
+            {"id": "F9", "action": "keep"},
+            {"id": "F1", "action": "drop"},
+            {"id": "F2", "action": "merge", "merge_into": "F1", "reason_code": "duplicate"},
+            {"id": "F3", "action": "drop", "reason_code": "boring"}]}),
+        &three(),
+    )
+    .expect_err("it has faults")
+    .to_string();
+    for part in [
+        "summary is empty",
+        "no finding F9",
+        "F1 needs a reason_code",
+        "F1 is not kept",
+        "`boring` is not",
+    ] {
+        assert!(error.contains(part), "{part} is missing in: {error}");
+    }
+    assert!(Submission::parse(json!({"decisions": "all"}), &three()).is_err());
+}
+
+#[test]
+fn without_a_model_repeats_are_merged_and_doubts_taken_out() {
+    let mut findings = three();
+    let mut twin = finding("F4", Severity::Critical, "n-plus-one", "a.py", 3);
+    twin.found_by = vec![ReviewerName::new("correctness").expect("a name")];
+    findings.push(twin);
+    findings[2].confidence = 0.79;
+    let judged = judge_without_model(findings);
+    let get = |id: &str| judged.iter().find(|entry| entry.finding.id == id).expect("there");
+    assert_eq!(get("F4").fate, FindingFate::Merged);
+    assert_eq!(get("F1").finding.found_by.len(), 2);
+    assert_eq!(
+        get("F1").finding.severity,
+        Severity::Critical,
+        "the worse severity wins"
+    );
+    assert_eq!(get("F3").fate, FindingFate::Dropped);
+    assert_eq!(get("F2").fate, FindingFate::Kept);
+}

@@ -1,0 +1,103 @@
+//! The verdict: one pure function from what stands to what it means.
+
+use std::collections::HashMap;
+
+use conclave_shared::{severity::Severity, verdict::Verdict};
+
+use super::JudgedFinding;
+
+/// When warnings form a risk pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RubricSettings {
+    /// This many warnings are a pattern wherever they stand.
+    pub warnings: usize,
+    /// This many warnings of one category on one file are a pattern.
+    pub warnings_alike: usize,
+}
+
+impl Default for RubricSettings {
+    fn default() -> Self {
+        Self {
+            warnings: 3,
+            warnings_alike: 2,
+        }
+    }
+}
+
+/// What the verdict depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct RubricInput<'a> {
+    /// All judged findings; those that do not stand are ignored.
+    pub findings: &'a [JudgedFinding],
+    /// What had to be reviewed and was not, in words. Anything here makes the review inconclusive.
+    pub gaps: &'a [String],
+    /// Borders.
+    pub settings: RubricSettings,
+}
+
+/// Why the verdict is what it is, for the review and the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerdictReason {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why, in words.
+    pub reason: String,
+}
+
+/// The verdict.
+///
+/// The order is that of the consequences: what blocks comes first, even if the review has gaps, because a critical
+/// finding does not become less true by what else was not looked at. After that a gap outweighs everything: a review
+/// that did not happen approves nothing.
+pub fn verdict(input: RubricInput<'_>) -> VerdictReason {
+    let standing: Vec<&JudgedFinding> = input.findings.iter().filter(|finding| finding.stands()).collect();
+    let count = |severity| {
+        standing
+            .iter()
+            .filter(|entry| entry.finding.severity == severity)
+            .count()
+    };
+    let (critical, warnings, suggestions) = (
+        count(Severity::Critical),
+        count(Severity::Warning),
+        count(Severity::Suggestion),
+    );
+    let answer = |verdict, reason: String| VerdictReason { verdict, reason };
+    if critical > 0 {
+        return answer(Verdict::SignificantConcerns, format!("{critical} critical"));
+    }
+    if standing
+        .iter()
+        .any(|entry| entry.production_risk && entry.finding.severity == Severity::Warning)
+    {
+        return answer(Verdict::SignificantConcerns, "a production-safety risk".into());
+    }
+    if !input.gaps.is_empty() {
+        return answer(Verdict::Inconclusive, input.gaps.join("; "));
+    }
+    let mut alike: HashMap<(&str, &str), usize> = HashMap::new();
+    for entry in standing
+        .iter()
+        .filter(|entry| entry.finding.severity == Severity::Warning)
+    {
+        *alike.entry((&entry.finding.file, &entry.finding.category)).or_default() += 1;
+    }
+    if warnings >= input.settings.warnings {
+        return answer(Verdict::MinorIssues, format!("{warnings} warnings"));
+    }
+    if alike.values().any(|count| *count >= input.settings.warnings_alike) {
+        return answer(Verdict::MinorIssues, "several warnings of one kind in one file".into());
+    }
+    match (warnings, suggestions) {
+        (0, 0) => answer(Verdict::Approved, "nothing to change".into()),
+        (0, suggestions) => answer(Verdict::ApprovedWithComments, format!("{suggestions} suggestions")),
+        (warnings, _) => answer(
+            Verdict::ApprovedWithComments,
+            format!("{warnings} warnings, no production risk"),
+        ),
+    }
+}
+
+#[cfg(test)]
+#[path = "rubric_tests.rs"]
+mod tests;

@@ -1,0 +1,13 @@
+//! The review itself: ports, pipeline, plugin API, diff, prompts, findings, judge, reports.
+//!
+//! No HTTP here, and nothing is spawned: the outside comes in through the traits of [`ports`].
+
+pub mod diff;
+pub mod findings;
+pub mod judge;
+pub mod pipeline;
+pub mod plugin;
+pub mod ports;
+pub mod prompt;
+pub mod report;
+pub mod scheduler;

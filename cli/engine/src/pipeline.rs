@@ -1,0 +1,7 @@
+//! From a filtered diff to a judged review.
+
+mod plan;
+mod run;
+
+pub use plan::{Plan, PlanInput, plan};
+pub use run::{ReviewJob, ReviewPorts, review};

@@ -1,0 +1,89 @@
+//! The agent runtime: sessions that read the source and talk to models.
+
+use async_trait::async_trait;
+use conclave_shared::model::ModelId;
+use tokio::sync::mpsc;
+
+/// A session's name in the runtime.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId(pub String);
+
+impl std::fmt::Display for SessionId {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.pad(&self.0)
+    }
+}
+
+/// What a session is asked.
+#[derive(Debug, Clone)]
+pub struct SessionPrompt {
+    /// The agent that answers, as the configuration names it.
+    pub agent: String,
+    /// The model.
+    pub model: ModelId,
+    /// The message, in parts.
+    pub parts: Vec<String>,
+}
+
+/// What is seen of a session while it runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionEvent {
+    /// It is alive: text, reasoning or a tool made progress.
+    Alive,
+    /// A tool call succeeded on this file of the workspace.
+    FileRead(String),
+    /// One answer of the model ended, for this reason (`stop`, `tool-calls`, `length`, `unknown`, …).
+    StepFinished(String),
+    /// The runtime waits before it asks the provider again.
+    Retrying {
+        /// How often it has failed.
+        attempt: u64,
+    },
+    /// The turn failed.
+    Error {
+        /// The error's name, such as `APIError`.
+        name: String,
+        /// The text.
+        message: String,
+        /// Whether another model might do better.
+        retryable: bool,
+    },
+    /// The turn is over.
+    Idle,
+    /// The runtime is gone; nothing follows.
+    Gone(String),
+}
+
+/// The last answer of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SessionAnswer {
+    /// Text of the last message.
+    pub text: String,
+    /// Why the model stopped, if it did.
+    pub finish: Option<String>,
+    /// Whether the message is complete.
+    pub complete: bool,
+}
+
+/// The runtime failed. The text says what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct RuntimeError(pub String);
+
+/// A running agent runtime. Its events and API stay behind this trait: its next major version will change both.
+#[async_trait]
+pub trait AgentRuntime: Send + Sync {
+    /// Makes a session and subscribes to it, before anything can happen in it.
+    async fn create_session(
+        &self,
+        title: &str,
+    ) -> Result<(SessionId, mpsc::UnboundedReceiver<SessionEvent>), RuntimeError>;
+    /// Asks; the answer comes as events.
+    async fn prompt(&self, session: &SessionId, prompt: &SessionPrompt) -> Result<(), RuntimeError>;
+    /// Ends what the session is doing.
+    async fn abort(&self, session: &SessionId) -> Result<(), RuntimeError>;
+    /// Whether the session is at work.
+    async fn is_busy(&self, session: &SessionId) -> Result<bool, RuntimeError>;
+    /// The last answer.
+    async fn last_answer(&self, session: &SessionId) -> Result<SessionAnswer, RuntimeError>;
+}

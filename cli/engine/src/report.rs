@@ -1,0 +1,9 @@
+//! The finished review as data and as text.
+
+mod markdown;
+mod neutral;
+mod review;
+
+pub use markdown::render_markdown;
+pub use neutral::neutral;
+pub use review::{Coverage, Review, SCHEMA_VERSION, StageTime};

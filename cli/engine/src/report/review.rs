@@ -1,0 +1,143 @@
+//! The review as data: what `review.json` holds.
+
+use conclave_shared::{
+    pricing::TokenUsage, risk::RiskTier, severity::Severity, telemetry::TokensByModel, verdict::Verdict,
+};
+use serde::Serialize;
+
+use crate::{diff::FilteredFile, judge::JudgedFinding, scheduler::ReviewerReport};
+
+/// The version of the shape of `review.json`.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// A finished review.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Review {
+    /// See [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// The run's name.
+    pub run_id: String,
+    /// `gitlab` or `local`.
+    pub forge: String,
+    /// The project.
+    pub project: String,
+    /// The merge request's number, where there is one.
+    pub merge_request: Option<u64>,
+    /// The merge base.
+    pub base_sha: String,
+    /// The reviewed commit.
+    pub head_sha: String,
+    /// Whether it comes from another project.
+    pub from_fork: bool,
+    /// The tier.
+    pub tier: RiskTier,
+    /// Why this tier.
+    pub tier_reasons: Vec<String>,
+    /// The verdict, from the rubric.
+    pub verdict: Verdict,
+    /// Why this verdict.
+    pub verdict_reason: String,
+    /// What the coordinator would have concluded.
+    pub proposed_verdict: Option<String>,
+    /// The coordinator's words; empty without one.
+    pub summary: String,
+    /// All findings, also those that do not stand.
+    pub findings: Vec<JudgedFinding>,
+    /// How each reviewer did.
+    pub reviewers: Vec<ReviewerReport>,
+    /// How the coordinator did.
+    pub coordinator: ReviewerReport,
+    /// Why the review was judged without the coordinator, if it was.
+    pub degraded: Option<String>,
+    /// What was looked at.
+    pub coverage: Coverage,
+    /// What else the reader should know.
+    pub warnings: Vec<String>,
+    /// Where the time went.
+    pub stages: Vec<StageTime>,
+    /// Seconds from the start of the sessions to the verdict.
+    pub seconds: f64,
+    /// The price of all model calls, in US dollars.
+    pub cost_usd: f64,
+}
+
+/// What was looked at, and what was not.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Coverage {
+    /// Files that were given to the panel.
+    pub reviewed: Vec<String>,
+    /// Files that were not, with the reason.
+    pub filtered: Vec<FilteredFile>,
+    /// Files that were given to the panel and that nobody opened.
+    pub not_read: Vec<String>,
+    /// Findings that were dropped because their evidence does not exist.
+    pub hallucinated: usize,
+    /// What had to be reviewed and was not, in words.
+    pub gaps: Vec<String>,
+}
+
+/// Seconds that a stage took.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StageTime {
+    /// The stage.
+    pub stage: String,
+    /// Seconds.
+    pub seconds: f64,
+}
+
+impl StageTime {
+    /// The time of a stage.
+    pub fn new(stage: impl Into<String>, seconds: f64) -> Self {
+        Self {
+            stage: stage.into(),
+            seconds,
+        }
+    }
+}
+
+impl Review {
+    /// Findings that stand, in the order in which they are shown.
+    pub fn standing(&self) -> impl Iterator<Item = &JudgedFinding> {
+        self.findings.iter().filter(|finding| finding.stands())
+    }
+
+    /// How many findings of this severity stand.
+    pub fn count(&self, severity: Severity) -> u64 {
+        u64::try_from(
+            self.standing()
+                .filter(|entry| entry.finding.severity == severity)
+                .count(),
+        )
+        .unwrap_or(u64::MAX)
+    }
+
+    /// What all sessions used, by the model that really answered.
+    pub fn usage(&self) -> Vec<TokensByModel> {
+        let mut total: Vec<TokensByModel> = Vec::new();
+        for usage in self
+            .reviewers
+            .iter()
+            .chain([&self.coordinator])
+            .flat_map(|report| &report.usage)
+        {
+            match total.iter_mut().find(|entry| entry.model == usage.model) {
+                Some(entry) => {
+                    entry.tokens += usage.tokens;
+                    entry.cost_usd += usage.cost_usd;
+                    entry.calls += usage.calls;
+                }
+                None => total.push(usage.clone()),
+            }
+        }
+        total
+    }
+
+    /// All tokens of the run.
+    pub fn tokens(&self) -> TokenUsage {
+        let mut tokens = TokenUsage::default();
+        for usage in self.usage() {
+            tokens += usage.tokens;
+        }
+        tokens
+    }
+}

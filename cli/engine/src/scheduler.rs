@@ -1,0 +1,9 @@
+//! Who runs when, for how long, and with which model.
+
+mod desk;
+mod panel;
+mod session;
+
+pub use desk::Desk;
+pub use panel::{PanelMember, PanelResult, ReviewerReport, SourceTree, run_panel};
+pub use session::{SessionContext, SessionResult, SessionTask, run_session};

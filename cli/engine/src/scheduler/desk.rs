@@ -1,0 +1,151 @@
+//! Where the coordinator's tool calls arrive: it hands out the panel's findings and takes the decisions.
+
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use conclave_shared::finding::Finding;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use super::ReviewerReport;
+use crate::{
+    judge::Submission,
+    ports::{CoordinatorTools, ToolError},
+};
+
+#[derive(Debug, Clone)]
+struct Ready {
+    answer: Value,
+    findings: Vec<Finding>,
+}
+
+/// The desk of one run.
+#[derive(Debug)]
+pub struct Desk {
+    ready: watch::Sender<Option<Ready>>,
+    waiting: watch::Sender<bool>,
+    submission: Mutex<Option<Submission>>,
+}
+
+impl Default for Desk {
+    fn default() -> Self {
+        Self {
+            ready: watch::Sender::new(None),
+            waiting: watch::Sender::new(false),
+            submission: Mutex::new(None),
+        }
+    }
+}
+
+impl Desk {
+    /// Whether the coordinator is waiting for the reviewers just now.
+    pub fn waiting(&self) -> watch::Receiver<bool> {
+        self.waiting.subscribe()
+    }
+
+    /// Puts the panel's result on the desk. Everybody who waits gets it, and everybody who asks later.
+    pub fn hand_over(&self, reports: &[ReviewerReport], findings: Vec<Finding>) {
+        let answer = answer(reports, &findings);
+        self.ready.send_replace(Some(Ready { answer, findings }));
+    }
+
+    /// Whether the coordinator has submitted.
+    pub fn has_submission(&self) -> bool {
+        self.submission.lock().is_ok_and(|submission| submission.is_some())
+    }
+
+    /// The coordinator's last valid submission.
+    pub fn take_submission(&self) -> Option<Submission> {
+        self.submission.lock().ok()?.take()
+    }
+}
+
+fn answer(reports: &[ReviewerReport], findings: &[Finding]) -> Value {
+    let reviewers: Vec<Value> = reports
+        .iter()
+        .map(|report| {
+            let own: Vec<&Finding> = findings
+                .iter()
+                .filter(|finding| finding.reviewer == report.name)
+                .collect();
+            json!({
+                "name": report.name,
+                "outcome": report.outcome,
+                "reason": report.reason,
+                "findings": own,
+            })
+        })
+        .collect();
+    json!({ "reviewers": reviewers })
+}
+
+#[async_trait]
+impl CoordinatorTools for Desk {
+    async fn spawn_reviewers(&self) -> Result<Value, ToolError> {
+        self.waiting.send_replace(true);
+        let mut ready = self.ready.subscribe();
+        let answer = match ready.wait_for(Option::is_some).await {
+            Ok(ready) => ready.as_ref().map(|ready| ready.answer.clone()),
+            Err(_) => None,
+        };
+        self.waiting.send_replace(false);
+        answer.ok_or_else(|| ToolError("the review was stopped".into()))
+    }
+
+    async fn submit_review(&self, arguments: Value) -> Result<Value, ToolError> {
+        let findings = match self.ready.borrow().as_ref() {
+            Some(ready) => ready.findings.clone(),
+            None => {
+                return Err(ToolError(
+                    "call spawn_reviewers first: there is nothing to judge yet".into(),
+                ));
+            }
+        };
+        let submission = Submission::parse(arguments, &findings).map_err(|fault| ToolError(fault.to_string()))?;
+        match self.submission.lock() {
+            Ok(mut place) => *place = Some(submission),
+            Err(_) => return Err(ToolError("the review was stopped".into())),
+        }
+        Ok(json!({"accepted": true}))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use conclave_shared::severity::Severity;
+
+    use super::*;
+    use crate::judge::test_support::finding;
+
+    #[tokio::test]
+    async fn the_coordinator_waits_for_the_panel_and_may_ask_twice() {
+        let desk = Arc::new(Desk::default());
+        assert!(
+            desk.submit_review(json!({})).await.is_err(),
+            "there is nothing to judge yet"
+        );
+        let asking = tokio::spawn({
+            let desk = Arc::clone(&desk);
+            async move { desk.spawn_reviewers().await }
+        });
+        desk.waiting().wait_for(|waiting| *waiting).await.expect("it waits");
+        desk.hand_over(&[], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
+        let first = asking.await.expect("no panic").expect("an answer");
+        assert_eq!(desk.spawn_reviewers().await.expect("an answer"), first);
+        assert!(!*desk.waiting().borrow());
+    }
+
+    #[tokio::test]
+    async fn a_second_submission_replaces_the_first_and_a_bad_one_does_not() {
+        let desk = Desk::default();
+        desk.hand_over(&[], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
+        let submit = |summary: &str| json!({"summary": summary, "decisions": [], "proposed_verdict": "approved"});
+        desk.submit_review(submit("one")).await.expect("valid");
+        desk.submit_review(submit("two")).await.expect("valid");
+        assert!(desk.submit_review(submit("")).await.is_err());
+        assert!(desk.has_submission());
+        assert_eq!(desk.take_submission().expect("there").summary, "two");
+    }
+}
