@@ -1,0 +1,195 @@
+//! OpenCode's HTTP API, as far as a review needs it.
+
+use std::time::Duration;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use conclave_engine::ports::{RuntimeError, SessionAnswer, SessionPrompt};
+use futures_util::Stream;
+use reqwest::{Method, RequestBuilder, Response};
+use serde_json::{Value, json};
+
+/// How long a call may take. All are quick; answers of models come as events.
+const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A client of one server and one workspace.
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    http: reqwest::Client,
+    base: String,
+    password: String,
+    workspace: Utf8PathBuf,
+}
+
+impl Client {
+    pub(crate) fn new(port: u16, password: &str, workspace: &Utf8Path) -> Result<Self, reqwest::Error> {
+        // The server is on this machine: no proxy may come between.
+        let http = reqwest::Client::builder().no_proxy().build()?;
+        Ok(Self {
+            http,
+            base: format!("http://127.0.0.1:{port}"),
+            password: password.to_owned(),
+            workspace: workspace.to_owned(),
+        })
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.http
+            .request(method, format!("{}{path}", self.base))
+            .basic_auth("opencode", Some(&self.password))
+            .header("x-opencode-directory", self.workspace.as_str())
+    }
+
+    async fn send(&self, what: &str, request: RequestBuilder) -> Result<Response, RuntimeError> {
+        let response = request.timeout(CALL_TIMEOUT).send().await.map_err(|error| {
+            RuntimeError(format!(
+                "OpenCode did not answer when asked to {what}: {}",
+                chain(&error)
+            ))
+        })?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let body = response.text().await.unwrap_or_default();
+        let body: String = body.chars().take(300).collect();
+        Err(RuntimeError(format!("OpenCode refused to {what}: {status} {body}")))
+    }
+
+    async fn json(&self, what: &str, request: RequestBuilder) -> Result<Value, RuntimeError> {
+        let response = self.send(what, request).await?;
+        response
+            .json()
+            .await
+            .map_err(|error| RuntimeError(format!("OpenCode's answer to {what} is no JSON: {error}")))
+    }
+
+    /// The server's version; an error while it is not ready yet.
+    pub(crate) async fn version(&self) -> Result<String, RuntimeError> {
+        let health = self
+            .json("tell its health", self.request(Method::GET, "/global/health"))
+            .await?;
+        Ok(health
+            .get("version")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned())
+    }
+
+    /// The names of the agents that it knows.
+    pub(crate) async fn agents(&self) -> Result<Vec<String>, RuntimeError> {
+        let agents = self
+            .json("list its agents", self.request(Method::GET, "/agent"))
+            .await?;
+        let names = agents.as_array().into_iter().flatten();
+        Ok(names
+            .filter_map(|agent| agent.get("name").and_then(Value::as_str))
+            .map(str::to_owned)
+            .collect())
+    }
+
+    /// The MCP servers and their states.
+    pub(crate) async fn mcp(&self) -> Result<Vec<(String, String)>, RuntimeError> {
+        let servers = self
+            .json("list its MCP servers", self.request(Method::GET, "/mcp"))
+            .await?;
+        let servers = servers.as_object().into_iter().flatten();
+        Ok(servers
+            .map(|(name, state)| {
+                let status = state.get("status").and_then(Value::as_str).unwrap_or("unknown");
+                (name.clone(), status.to_owned())
+            })
+            .collect())
+    }
+
+    pub(crate) async fn create_session(&self, title: &str) -> Result<String, RuntimeError> {
+        // A title spares the model call that would make one up.
+        let request = self.request(Method::POST, "/session").json(&json!({"title": title}));
+        let session = self.json("make a session", request).await?;
+        match session.get("id").and_then(Value::as_str) {
+            Some(id) => Ok(id.to_owned()),
+            None => Err(RuntimeError("OpenCode made a session without an id".into())),
+        }
+    }
+
+    pub(crate) async fn prompt(&self, session: &str, prompt: &SessionPrompt) -> Result<(), RuntimeError> {
+        let parts: Vec<Value> = prompt
+            .parts
+            .iter()
+            .map(|text| json!({"type": "text", "text": text}))
+            .collect();
+        let body = json!({
+            "agent": prompt.agent,
+            "model": {"providerID": prompt.model.provider(), "modelID": prompt.model.model()},
+            "parts": parts,
+        });
+        let request = self
+            .request(Method::POST, &format!("/session/{session}/prompt_async"))
+            .json(&body);
+        self.send("take a prompt", request).await.map(drop)
+    }
+
+    pub(crate) async fn abort(&self, session: &str) -> Result<(), RuntimeError> {
+        let request = self.request(Method::POST, &format!("/session/{session}/abort"));
+        self.send("abort a session", request).await.map(drop)
+    }
+
+    pub(crate) async fn is_busy(&self, session: &str) -> Result<bool, RuntimeError> {
+        let status = self
+            .json("tell who is busy", self.request(Method::GET, "/session/status"))
+            .await?;
+        Ok(status.get(session).is_some())
+    }
+
+    /// The last message of the session, if it is the assistant's.
+    pub(crate) async fn last_answer(&self, session: &str) -> Result<SessionAnswer, RuntimeError> {
+        let request = self.request(Method::GET, &format!("/session/{session}/message"));
+        let messages = self.json("tell its messages", request).await?;
+        let Some(last) = messages.as_array().and_then(|messages| messages.last()) else {
+            return Ok(SessionAnswer::default());
+        };
+        let info = last.get("info");
+        let field = |name: &str| info.and_then(|info| info.get(name));
+        if field("role").and_then(Value::as_str) != Some("assistant") {
+            return Ok(SessionAnswer::default());
+        }
+        let text: Vec<&str> = last
+            .get("parts")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter(|part| part.get("type").and_then(Value::as_str) == Some("text"))
+            .filter_map(|part| part.get("text").and_then(Value::as_str))
+            .collect();
+        Ok(SessionAnswer {
+            text: text.join("\n"),
+            finish: field("finish").and_then(Value::as_str).map(str::to_owned),
+            complete: field("time").and_then(|time| time.get("completed")).is_some(),
+        })
+    }
+
+    /// The stream of the workspace's events.
+    pub(crate) async fn events(
+        &self,
+    ) -> Result<impl Stream<Item = reqwest::Result<impl AsRef<[u8]> + use<>>> + use<>, RuntimeError> {
+        let request = self
+            .request(Method::GET, "/event")
+            .header("accept", "text/event-stream");
+        let response = request
+            .send()
+            .await
+            .and_then(Response::error_for_status)
+            .map_err(|error| RuntimeError(format!("OpenCode does not stream its events: {}", chain(&error))))?;
+        Ok(response.bytes_stream())
+    }
+}
+
+/// An error with its causes: the outermost one alone often says only that sending failed.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,163 @@
+//! OpenCode's events, read leniently: unknown types are ignored, missing fields are no error.
+
+use conclave_engine::ports::SessionEvent;
+use serde_json::Value;
+
+/// The session that an event is about, and what it means for whoever watches that session.
+pub(crate) fn interpret(event: &Value, workspace: &str) -> Option<(String, Vec<SessionEvent>)> {
+    let properties = event.get("properties")?;
+    let kind = event.get("type")?.as_str()?;
+    let part = properties.get("part");
+    let session = properties
+        .get("sessionID")
+        .or_else(|| part.and_then(|part| part.get("sessionID")))
+        .or_else(|| properties.get("info").and_then(|info| info.get("sessionID")))?
+        .as_str()?
+        .to_owned();
+    let events = match kind {
+        "message.part.delta" => vec![SessionEvent::Alive],
+        "message.part.updated" => part_event(part?, workspace),
+        "session.idle" => vec![SessionEvent::Idle],
+        "session.status" => {
+            let status = properties.get("status")?;
+            match status.get("type").and_then(Value::as_str) {
+                Some("retry") => {
+                    vec![SessionEvent::Retrying {
+                        attempt: status.get("attempt").and_then(Value::as_u64).unwrap_or(0),
+                    }]
+                }
+                _ => Vec::new(),
+            }
+        }
+        "session.error" => vec![error_event(properties.get("error")?)],
+        _ => Vec::new(),
+    };
+    Some((session, events))
+}
+
+fn part_event(part: &Value, workspace: &str) -> Vec<SessionEvent> {
+    match part.get("type").and_then(Value::as_str) {
+        Some("step-finish") => {
+            let reason = part.get("reason").and_then(Value::as_str).unwrap_or("unknown");
+            vec![SessionEvent::StepFinished(reason.to_owned())]
+        }
+        Some("tool") => tool_event(part, workspace),
+        Some("text" | "reasoning") => vec![SessionEvent::Alive],
+        // A step's start is OpenCode's own doing, not the model's: no sign of life.
+        _ => Vec::new(),
+    }
+}
+
+fn tool_event(part: &Value, workspace: &str) -> Vec<SessionEvent> {
+    let text = |pointer: &str| part.pointer(pointer).and_then(Value::as_str);
+    if part.get("tool").and_then(Value::as_str) == Some("read")
+        && text("/state/status") == Some("completed")
+        && let Some(path) = text("/state/input/filePath")
+    {
+        let relative = path
+            .strip_prefix(workspace)
+            .map_or(path, |rest| rest.trim_start_matches('/'));
+        let relative = relative.trim_start_matches("./");
+        return vec![SessionEvent::FileRead(relative.to_owned())];
+    }
+    vec![SessionEvent::Alive]
+}
+
+/// What the gateway says when no model is left that it could ask without the session noticing. Found anywhere in the
+/// text: OpenCode wraps errors in various ways.
+const NO_HEALTHY_MODEL: &str = "conclave: no healthy model";
+
+fn error_event(error: &Value) -> SessionEvent {
+    let name = error
+        .get("name")
+        .and_then(Value::as_str)
+        .unwrap_or("UnknownError")
+        .to_owned();
+    let data = error.get("data");
+    let message = data
+        .and_then(|data| data.get("message"))
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
+    let retryable = data
+        .and_then(|data| data.get("isRetryable"))
+        .and_then(Value::as_bool)
+        .unwrap_or(false);
+    let final_by_name = matches!(
+        name.as_str(),
+        "ProviderAuthError" | "ContextOverflowError" | "MessageAbortedError" | "StructuredOutputError"
+    );
+    let retryable = !final_by_name && (retryable || message.contains(NO_HEALTHY_MODEL));
+    SessionEvent::Error {
+        name,
+        message,
+        retryable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn seen(event: &Value) -> Vec<SessionEvent> {
+        interpret(event, "/run/ws")
+            .map(|(_, events)| events)
+            .unwrap_or_default()
+    }
+
+    #[test]
+    fn a_read_of_a_patch_is_seen_with_its_path_in_the_workspace() {
+        for path in [
+            "/run/ws/.conclave-review/patches/0001-a.patch",
+            ".conclave-review/patches/0001-a.patch",
+        ] {
+            let event = json!({"type": "message.part.updated", "properties": {"part": {"type": "tool", "tool": "read",
+                "sessionID": "ses_1", "state": {"status": "completed", "input": {"filePath": path}}}}});
+            assert_eq!(
+                seen(&event),
+                [SessionEvent::FileRead(".conclave-review/patches/0001-a.patch".into())]
+            );
+        }
+        let failed = json!({"type": "message.part.updated", "properties": {"part": {"type": "tool", "tool": "read",
+            "sessionID": "ses_1", "state": {"status": "error", "input": {"filePath": "x"}}}}});
+        assert_eq!(seen(&failed), [SessionEvent::Alive]);
+    }
+
+    #[test]
+    fn errors_say_whether_another_model_could_help() {
+        let error = |name: &str, message: &str, retryable: bool| {
+            let event = json!({"type": "session.error", "properties": {"sessionID": "s",
+                "error": {"name": name, "data": {"message": message, "isRetryable": retryable}}}});
+            match &seen(&event)[..] {
+                [SessionEvent::Error { retryable, .. }] => *retryable,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!(error("APIError", "overloaded", true));
+        assert!(error("APIError", "conclave: no healthy model", false));
+        assert!(error(
+            "UnknownError",
+            r#"{"message":"conclave: no healthy model"}"#,
+            false
+        ));
+        assert!(!error("APIError", "conclave: run budget spent", false));
+        assert!(!error("ContextOverflowError", "prompt is too long", true));
+        assert!(!error("ProviderAuthError", "", true));
+    }
+
+    #[test]
+    fn unknown_events_and_odd_shapes_are_ignored() {
+        for event in [
+            json!({}),
+            json!({"type": "plugin.added", "properties": {}}),
+            json!([]),
+            json!({"type": 3}),
+        ] {
+            assert_eq!(interpret(&event, "/run/ws"), None);
+        }
+        let unknown = json!({"type": "session.diff", "properties": {"sessionID": "s"}});
+        assert_eq!(interpret(&unknown, "/run/ws"), Some(("s".into(), Vec::new())));
+    }
+}

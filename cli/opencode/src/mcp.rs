@@ -1,0 +1,183 @@
+//! The MCP server that the coordinator's two tools come from.
+//!
+//! Each tool is a server of its own on a path of its own: OpenCode calls a tool `<server>_<tool>`, and the two names are
+//! part of the product (`spawn_reviewers`, `submit_review`). This is the only file that knows the MCP library.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{StatusCode, header},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+};
+use conclave_engine::{judge::submission_schema, ports::CoordinatorTools};
+use rmcp::{
+    ErrorData, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, JsonObject, ListToolsResult,
+        PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    },
+    service::{RequestContext, RoleServer},
+    transport::streamable_http_server::{
+        StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
+    },
+};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+use subtle::ConstantTimeEq;
+use tokio_util::sync::CancellationToken;
+
+/// The tool that joins the reviewers: server `spawn`, tool `reviewers`.
+pub const TOOL_SPAWN_REVIEWERS: &str = "spawn_reviewers";
+/// The tool that takes the decisions: server `submit`, tool `review`.
+pub const TOOL_SUBMIT_REVIEW: &str = "submit_review";
+
+/// Where the two servers are.
+#[derive(Debug, Clone)]
+pub struct McpEndpoints {
+    /// Server `spawn`.
+    pub spawn: String,
+    /// Server `submit`.
+    pub submit: String,
+}
+
+/// A running MCP server; it ends when this is dropped.
+#[derive(Debug)]
+pub struct McpHandle {
+    /// Where it is.
+    pub endpoints: McpEndpoints,
+    stop: CancellationToken,
+}
+
+impl Drop for McpHandle {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Which {
+    Spawn,
+    Submit,
+}
+
+#[derive(Clone)]
+struct Server {
+    which: Which,
+    tools: Arc<dyn CoordinatorTools>,
+}
+
+impl Server {
+    fn tool(&self) -> Tool {
+        let (name, description, schema) = match self.which {
+            Which::Spawn => (
+                "reviewers",
+                "Waits until all reviewers of this merge request are done and returns their findings as JSON. Takes no \
+                 arguments. Calling it again returns the same findings.",
+                json!({"type": "object", "properties": {}}),
+            ),
+            Which::Submit => (
+                "review",
+                "Submits the judged review. Call it once, at the end; a later call replaces an earlier one.",
+                submission_schema(),
+            ),
+        };
+        let schema: JsonObject = schema.as_object().cloned().unwrap_or_default();
+        Tool::new(name, description, schema)
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(vec![self.tool()]))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if request.name != self.tool().name {
+            return Err(ErrorData::invalid_params(
+                format!("there is no tool `{}`", request.name),
+                None,
+            ));
+        }
+        let answer = match self.which {
+            Which::Spawn => self.tools.spawn_reviewers().await,
+            Which::Submit => {
+                self.tools
+                    .submit_review(Value::Object(request.arguments.unwrap_or_default()))
+                    .await
+            }
+        };
+        // A fault of the arguments is the model's to mend: it has to read it as the tool's result.
+        Ok(match answer {
+            Ok(value) => CallToolResult::success(vec![ContentBlock::text(value.to_string())]).into(),
+            Err(error) => CallToolResult::error(vec![ContentBlock::text(error.to_string())]).into(),
+        })
+    }
+}
+
+/// Starts the server on a free port of the loopback interface.
+pub(crate) async fn serve(tools: Arc<dyn CoordinatorTools>, token: SecretString) -> Result<McpHandle, std::io::Error> {
+    let stop = CancellationToken::new();
+    let service = |which| {
+        let tools = Arc::clone(&tools);
+        let config = StreamableHttpServerConfig::default()
+            .with_legacy_session_mode(false)
+            .with_cancellation_token(stop.child_token());
+        StreamableHttpService::new(
+            move || {
+                Ok(Server {
+                    which,
+                    tools: Arc::clone(&tools),
+                })
+            },
+            Arc::new(NeverSessionManager::default()),
+            config,
+        )
+    };
+    let router = Router::new()
+        .nest_service("/spawn", service(Which::Spawn))
+        .nest_service("/submit", service(Which::Submit))
+        .layer(middleware::from_fn_with_state(Arc::new(token), authorise));
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await?;
+    let address = listener.local_addr()?;
+    let stopped = stop.clone();
+    tokio::spawn(async move {
+        let server = axum::serve(listener, router).with_graceful_shutdown(stopped.cancelled_owned());
+        if let Err(error) = server.await {
+            tracing::error!(%error, "the MCP server broke");
+        }
+    });
+    let endpoints = McpEndpoints {
+        spawn: format!("http://{address}/spawn"),
+        submit: format!("http://{address}/submit"),
+    };
+    Ok(McpHandle { endpoints, stop })
+}
+
+async fn authorise(State(token): State<Arc<SecretString>>, request: Request, next: Next) -> Response {
+    let presented = request
+        .headers()
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.strip_prefix("Bearer "))
+        .unwrap_or_default();
+    if bool::from(presented.as_bytes().ct_eq(token.expose_secret().as_bytes())) {
+        next.run(request).await
+    } else {
+        StatusCode::UNAUTHORIZED.into_response()
+    }
+}

@@ -1,0 +1,305 @@
+//! The child: what it may see, how it starts, and that it always ends.
+
+use std::{process::Stdio, time::Duration};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use nix::{
+    sys::signal::{Signal, killpg},
+    unistd::Pid,
+};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncRead, BufReader},
+    process::{Child, Command},
+    time::timeout,
+};
+
+use crate::OPENCODE_VERSION;
+
+/// How long a group may take to end after SIGTERM.
+const GRACE: Duration = Duration::from_secs(5);
+/// How long `opencode --version` may take.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
+/// The most memory that the child's JavaScript heap may take, in bytes.
+const HEAP_LIMIT: &str = "2684354560";
+
+/// Why the child cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ProcessError {
+    /// There is no `opencode`.
+    #[error(
+        "OpenCode is not installed: {0}. Install it with `npm install -g opencode-ai@{OPENCODE_VERSION}`, or set \
+         CONCLAVE_OPENCODE to the path of its binary"
+    )]
+    Missing(String),
+    /// Another version than the pinned one.
+    #[error(
+        "{path} is OpenCode {found}, but Conclave needs exactly {OPENCODE_VERSION}: its events and its safety were \
+         tested with that one. Install it with `npm install -g opencode-ai@{OPENCODE_VERSION}`"
+    )]
+    Version {
+        /// The binary.
+        path: Utf8PathBuf,
+        /// What it says of itself.
+        found: String,
+    },
+    /// There is no ripgrep.
+    #[error("ripgrep (`rg`) is not on PATH; reviewers search the source with it. Install the package `ripgrep`")]
+    NoRipgrep,
+    /// It does not start.
+    #[error("failed to start OpenCode ({path}): {source}")]
+    Start {
+        /// The binary.
+        path: Utf8PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Its home cannot be made.
+    #[error("failed to prepare OpenCode's home at {path}: {source}")]
+    Home {
+        /// Where.
+        path: Utf8PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// The binary: `CONCLAVE_OPENCODE` if set, else the first `opencode` on `PATH`. Checks version and ripgrep.
+pub async fn find_opencode(configured: Option<&Utf8Path>, path: &str) -> Result<Utf8PathBuf, ProcessError> {
+    let binary = match configured {
+        Some(binary) if binary.is_file() => binary.to_owned(),
+        Some(binary) => {
+            return Err(ProcessError::Missing(format!(
+                "CONCLAVE_OPENCODE is {binary}, which is no file"
+            )));
+        }
+        None => on_path("opencode", path).ok_or_else(|| ProcessError::Missing("no `opencode` on PATH".into()))?,
+    };
+    if on_path("rg", path).is_none() {
+        return Err(ProcessError::NoRipgrep);
+    }
+    let mut command = Command::new(&binary);
+    command
+        .arg("--version")
+        .env_clear()
+        .env("PATH", path)
+        .env("HOME", "/nonexistent")
+        .kill_on_drop(true);
+    command.stdin(Stdio::null());
+    let start = |source| ProcessError::Start {
+        path: binary.clone(),
+        source,
+    };
+    let output = match timeout(VERSION_TIMEOUT, command.output()).await {
+        Ok(output) => output.map_err(start)?,
+        Err(_) => {
+            return Err(start(std::io::Error::other(
+                "it did not tell its version in 20 seconds",
+            )));
+        }
+    };
+    let found = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    if found == OPENCODE_VERSION {
+        Ok(binary)
+    } else {
+        let found = if found.is_empty() {
+            "of an unknown version".to_owned()
+        } else {
+            found
+        };
+        Err(ProcessError::Version {
+            path: binary,
+            found: found.chars().take(60).collect(),
+        })
+    }
+}
+
+fn on_path(name: &str, path: &str) -> Option<Utf8PathBuf> {
+    path.split(':')
+        .map(|directory| Utf8Path::new(directory).join(name))
+        .find(|candidate| candidate.is_file())
+}
+
+/// The child's own home: nothing of the user's is in it.
+#[derive(Debug, Clone)]
+pub struct Home {
+    root: Utf8PathBuf,
+}
+
+impl Home {
+    /// Makes the directories, and the stub that keeps OpenCode from installing packages at its start.
+    pub fn create(root: &Utf8Path) -> Result<Self, ProcessError> {
+        let io = |source| ProcessError::Home {
+            path: root.to_owned(),
+            source,
+        };
+        for directory in ["config/opencode/node_modules", "data", "cache", "state", "tmp", "cwd"] {
+            std::fs::create_dir_all(root.join(directory)).map_err(io)?;
+        }
+        let dependencies = format!(r#"{{"@opencode-ai/plugin":"{OPENCODE_VERSION}"}}"#);
+        let config = root.join("config/opencode");
+        std::fs::write(
+            config.join("package.json"),
+            format!(r#"{{"dependencies":{dependencies}}}"#),
+        )
+        .map_err(io)?;
+        let lock = format!(r#"{{"lockfileVersion":3,"packages":{{"":{{"dependencies":{dependencies}}}}}}}"#);
+        std::fs::write(config.join("package-lock.json"), lock).map_err(io)?;
+        Ok(Self { root: root.to_owned() })
+    }
+
+    fn environment(&self) -> Vec<(&'static str, String)> {
+        let at = |name: &str| self.root.join(name).into_string();
+        vec![
+            ("HOME", self.root.to_string()),
+            ("XDG_CONFIG_HOME", at("config")),
+            ("XDG_DATA_HOME", at("data")),
+            ("XDG_CACHE_HOME", at("cache")),
+            ("XDG_STATE_HOME", at("state")),
+            ("TMPDIR", at("tmp")),
+        ]
+    }
+}
+
+/// What the child is started with.
+#[derive(Debug)]
+pub struct ProcessSettings<'a> {
+    /// The binary.
+    pub binary: &'a Utf8Path,
+    /// Its home.
+    pub home: &'a Home,
+    /// The configuration file.
+    pub config: &'a Utf8Path,
+    /// `PATH`, for `git` and `rg`.
+    pub path: &'a str,
+    /// The port that it listens on.
+    pub port: u16,
+    /// The password of its HTTP API.
+    pub password: &'a str,
+    /// Further variables, none of them a secret of a provider or a forge.
+    pub environment: &'a [(String, String)],
+}
+
+/// The running child and everything that it started. Dropping it kills the group.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    group: Pid,
+    ended: bool,
+}
+
+impl Process {
+    /// Starts `opencode serve`.
+    pub fn start(settings: &ProcessSettings<'_>) -> Result<Self, ProcessError> {
+        let start = |source| ProcessError::Start {
+            path: settings.binary.to_owned(),
+            source,
+        };
+        let mut command = Command::new(settings.binary);
+        command
+            .args(["serve", "--hostname", "127.0.0.1", "--port", &settings.port.to_string()])
+            .env_clear()
+            .env("PATH", settings.path)
+            .envs(settings.home.environment())
+            .env("OPENCODE_CONFIG", settings.config)
+            .env("OPENCODE_SERVER_PASSWORD", settings.password)
+            .env("BUN_JSC_gcMaxHeapSize", HEAP_LIMIT)
+            // A proxy in the environment would get loopback calls, with prompts and the run's key.
+            .env("NO_PROXY", "127.0.0.1,localhost,::1")
+            .envs(OFF.map(|name| (name, "1")))
+            .envs(settings.environment.iter().map(|(name, value)| (name, value)))
+            .current_dir(settings.home.root.join("cwd"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true);
+        die_with_parent(&mut command);
+        let mut child = command.spawn().map_err(start)?;
+        let id = child.id().and_then(|id| i32::try_from(id).ok());
+        let group = Pid::from_raw(id.ok_or_else(|| start(std::io::Error::other("it ended at once")))?);
+        // Its output has to be read, or it would stop when the pipe is full.
+        drain("stdout", child.stdout.take());
+        drain("stderr", child.stderr.take());
+        Ok(Self {
+            child,
+            group,
+            ended: false,
+        })
+    }
+
+    /// The child's exit in words, if it has ended.
+    pub fn exited(&mut self) -> Option<String> {
+        self.child.try_wait().ok().flatten().map(|status| status.to_string())
+    }
+
+    /// Ends the whole group: SIGTERM, five seconds, SIGKILL.
+    pub async fn stop(mut self) {
+        let _ = killpg(self.group, Signal::SIGTERM);
+        if timeout(GRACE, self.child.wait()).await.is_err() {
+            tracing::warn!("OpenCode did not end on SIGTERM within 5 s; it is killed");
+        }
+        let _ = killpg(self.group, Signal::SIGKILL);
+        let _ = self.child.wait().await;
+        self.ended = true;
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if !self.ended {
+            let _ = killpg(self.group, Signal::SIGKILL);
+        }
+    }
+}
+
+/// Everything that OpenCode would do besides running sessions.
+const OFF: [&str; 8] = [
+    "OPENCODE_DISABLE_PROJECT_CONFIG",
+    "OPENCODE_DISABLE_MODELS_FETCH",
+    "OPENCODE_DISABLE_AUTOUPDATE",
+    "OPENCODE_DISABLE_LSP_DOWNLOAD",
+    "OPENCODE_DISABLE_DEFAULT_PLUGINS",
+    "OPENCODE_DISABLE_EXTERNAL_SKILLS",
+    "OPENCODE_DISABLE_CLAUDE_CODE",
+    "OPENCODE_PURE",
+];
+
+/// Lets the kernel kill the child when conclave is killed and can do nothing itself.
+fn die_with_parent(command: &mut Command) {
+    #[cfg(target_os = "linux")]
+    {
+        let set = || nix::sys::prctl::set_pdeathsig(Signal::SIGKILL).map_err(std::io::Error::from);
+        #[expect(
+            unsafe_code,
+            reason = "a single system call between fork and exec, which is safe there"
+        )]
+        // SAFETY: prctl is async-signal-safe and the closure allocates nothing.
+        unsafe {
+            command.pre_exec(set);
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = command;
+}
+
+/// Reads the child's output line by line, in bounded memory, into the debug log.
+fn drain(name: &'static str, stream: Option<impl AsyncRead + Unpin + Send + 'static>) {
+    let Some(stream) = stream else { return };
+    tokio::spawn(async move {
+        let mut reader = BufReader::with_capacity(8 * 1024, stream);
+        loop {
+            match reader.fill_buf().await {
+                Ok([]) | Err(_) => return,
+                Ok(bytes) => {
+                    let length = bytes.len();
+                    tracing::debug!(stream = name, "{}", String::from_utf8_lossy(bytes).trim_end());
+                    reader.consume(length);
+                }
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+#[path = "process_tests.rs"]
+mod tests;

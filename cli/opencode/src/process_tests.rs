@@ -1,0 +1,157 @@
+//! Finding, checking and ending the child.
+
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+
+struct Bin {
+    _directory: tempfile::TempDir,
+    path: Utf8PathBuf,
+}
+
+/// A directory with executables of these names and shell bodies.
+fn bin(programs: &[(&str, &str)]) -> Bin {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = Utf8PathBuf::from_path_buf(directory.path().to_owned()).expect("UTF-8");
+    for (name, body) in programs {
+        let program = path.join(name);
+        std::fs::write(&program, format!("#!/bin/sh\n{body}\n")).expect("a file");
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    }
+    Bin {
+        _directory: directory,
+        path,
+    }
+}
+
+#[tokio::test]
+async fn what_is_missing_or_wrong_is_said_with_the_fix() {
+    let empty = bin(&[]);
+    let error = find_opencode(None, empty.path.as_str())
+        .await
+        .expect_err("nothing there");
+    assert!(
+        error.to_string().contains("npm install -g opencode-ai@1.18.33"),
+        "{error}"
+    );
+    let error = find_opencode(Some(&empty.path.join("nope")), "")
+        .await
+        .expect_err("no such file");
+    assert!(error.to_string().contains("CONCLAVE_OPENCODE is"), "{error}");
+    let no_rg = bin(&[("opencode", "echo 1.18.33")]);
+    assert!(matches!(
+        find_opencode(None, no_rg.path.as_str()).await,
+        Err(ProcessError::NoRipgrep)
+    ));
+    let other = bin(&[("opencode", "echo 2.0.0"), ("rg", "")]);
+    let error = find_opencode(None, other.path.as_str())
+        .await
+        .expect_err("another version");
+    assert!(
+        error
+            .to_string()
+            .contains("is OpenCode 2.0.0, but Conclave needs exactly 1.18.33"),
+        "{error}"
+    );
+    let right = bin(&[("opencode", "echo 1.18.33"), ("rg", "")]);
+    assert_eq!(
+        find_opencode(None, right.path.as_str()).await.expect("found"),
+        right.path.join("opencode")
+    );
+}
+
+fn start(bin: &Bin, home: &Home) -> Process {
+    Process::start(&ProcessSettings {
+        binary: &bin.path.join("opencode"),
+        home,
+        config: Utf8Path::new("/nonexistent"),
+        path: "/usr/bin:/bin",
+        port: 1,
+        password: "p",
+        environment: &[],
+    })
+    .expect("it starts")
+}
+
+/// Waits until the file exists and is not empty, then returns its text.
+async fn appears(path: &Utf8Path) -> String {
+    tokio::time::timeout(Duration::from_secs(20), async {
+        loop {
+            match std::fs::read_to_string(path) {
+                Ok(text) if text.ends_with('\n') => return text,
+                _ => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+    })
+    .await
+    .expect("the child writes its file")
+}
+
+#[tokio::test]
+async fn a_child_that_ignores_sigterm_is_killed_with_its_children() {
+    let bin = bin(&[(
+        "opencode",
+        "trap '' TERM\nsleep 600 &\necho $! > $TMPDIR/pid.new\nmv $TMPDIR/pid.new $TMPDIR/pid\nwhile :; do sleep 1; done",
+    )]);
+    let root = bin.path.join("home");
+    let home = Home::create(&root).expect("a home");
+    let process = start(&bin, &home);
+    let grandchild = appears(&root.join("tmp/pid")).await;
+    tokio::time::pause();
+    process.stop().await;
+    let grandchild = Pid::from_raw(grandchild.trim().parse().expect("a number"));
+    // Killed, and then reaped by whoever adopted it.
+    tokio::time::resume();
+    tokio::time::timeout(Duration::from_secs(10), async {
+        while nix::sys::signal::kill(grandchild, None).is_ok() && !is_zombie(grandchild) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await
+    .expect("the grandchild is gone");
+}
+
+fn is_zombie(pid: Pid) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| {
+        stat.rsplit(')')
+            .next()
+            .is_some_and(|rest| rest.trim_start().starts_with('Z'))
+    })
+}
+
+#[tokio::test]
+async fn the_child_sees_only_what_is_listed() {
+    let bin = bin(&[(
+        "opencode",
+        "env > $TMPDIR/env.new\nmv $TMPDIR/env.new $TMPDIR/env\nsleep 600",
+    )]);
+    let root = bin.path.join("home");
+    let home = Home::create(&root).expect("a home");
+    let process = start(&bin, &home);
+    let text = appears(&root.join("tmp/env")).await;
+    let mut names: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.split_once('='))
+        .map(|(name, _)| name)
+        .collect();
+    names.retain(|name| !name.starts_with("OPENCODE_DISABLE_") && !matches!(*name, "_" | "PWD" | "SHLVL" | "OLDPWD"));
+    names.sort_unstable();
+    assert_eq!(
+        names,
+        [
+            "BUN_JSC_gcMaxHeapSize",
+            "HOME",
+            "NO_PROXY",
+            "OPENCODE_CONFIG",
+            "OPENCODE_PURE",
+            "OPENCODE_SERVER_PASSWORD",
+            "PATH",
+            "TMPDIR",
+            "XDG_CACHE_HOME",
+            "XDG_CONFIG_HOME",
+            "XDG_DATA_HOME",
+            "XDG_STATE_HOME",
+        ]
+    );
+    process.stop().await;
+}

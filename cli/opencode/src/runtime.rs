@@ -1,0 +1,271 @@
+//! Starting OpenCode, checking it, and the runtime port on top of it.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use camino::{Utf8Path, Utf8PathBuf};
+use conclave_engine::ports::{
+    AgentRuntime, CoordinatorTools, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt,
+};
+use eventsource_stream::Eventsource;
+use futures_util::StreamExt;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+use tokio::{sync::mpsc, time::Instant};
+
+use crate::{
+    Home, Journal, McpHandle, OPENCODE_VERSION, Process, ProcessError, ProcessSettings, client::Client, events,
+    journal, mcp,
+};
+
+/// How long OpenCode may take until it answers.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+/// How often it is asked meanwhile.
+const START_POLL: Duration = Duration::from_millis(50);
+
+/// Why OpenCode cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The child.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// The API.
+    #[error(transparent)]
+    Api(#[from] RuntimeError),
+    /// It ended before it answered.
+    #[error(
+        "OpenCode ended at its start ({0}). Its log is in the run directory; run again with CONCLAVE_LOG=debug to see it"
+    )]
+    Ended(String),
+    /// It did not answer in time.
+    #[error("OpenCode did not answer within {} s of its start", START_TIMEOUT.as_secs())]
+    Silent,
+    /// It is not what was started.
+    #[error(
+        "OpenCode started, but {0}; the review does not start, because a session would run with other rules than ours"
+    )]
+    Wrong(String),
+    /// A local server or file of ours failed.
+    #[error("failed to prepare the agent runtime: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// What OpenCode is started with.
+#[derive(Debug)]
+pub struct OpenCodeSettings<'a> {
+    /// The binary, already checked.
+    pub binary: &'a Utf8Path,
+    /// The sanitised workspace.
+    pub workspace: &'a Utf8Path,
+    /// Where its home is made.
+    pub home: &'a Utf8Path,
+    /// The configuration file.
+    pub config: &'a Utf8Path,
+    /// Where its events are recorded.
+    pub journal: &'a Utf8Path,
+    /// `PATH`.
+    pub path: &'a str,
+    /// Further variables of its environment.
+    pub environment: &'a [(String, String)],
+    /// Agents that must be there.
+    pub agents: &'a [String],
+    /// MCP servers that must be connected.
+    pub mcp_servers: &'a [String],
+    /// A random password for its API.
+    pub password: SecretString,
+}
+
+type Watchers = Arc<Mutex<HashMap<String, mpsc::UnboundedSender<SessionEvent>>>>;
+
+/// A running OpenCode.
+#[derive(Debug)]
+pub struct OpenCode {
+    client: Client,
+    process: Mutex<Option<Process>>,
+    watchers: Watchers,
+    listener: tokio::task::JoinHandle<()>,
+    journal: Mutex<Option<journal::JournalHandle>>,
+}
+
+impl OpenCode {
+    /// Starts the MCP server that the coordinator's tools come from.
+    pub async fn serve_tools(
+        tools: Arc<dyn CoordinatorTools>,
+        token: SecretString,
+    ) -> Result<McpHandle, std::io::Error> {
+        mcp::serve(tools, token).await
+    }
+
+    /// Starts OpenCode and checks that it is what was asked for.
+    pub async fn start(settings: OpenCodeSettings<'_>) -> Result<Self, StartError> {
+        let home = Home::create(settings.home)?;
+        let port = free_port()?;
+        let password = settings.password.expose_secret();
+        let mut process = Process::start(&ProcessSettings {
+            binary: settings.binary,
+            home: &home,
+            config: settings.config,
+            path: settings.path,
+            port,
+            password,
+            environment: settings.environment,
+        })?;
+        let client = Client::new(port, password, settings.workspace)
+            .map_err(|error| StartError::Io(std::io::Error::other(error)))?;
+        if let Err(error) = ready(&client, &mut process, &settings).await {
+            process.stop().await;
+            return Err(error);
+        }
+        let (journal, journal_handle) = Journal::create(settings.journal)?;
+        let watchers = Watchers::default();
+        let stream = client.events().await?;
+        let listener = tokio::spawn(listen(
+            stream,
+            Arc::clone(&watchers),
+            journal,
+            settings.workspace.to_owned(),
+        ));
+        Ok(Self {
+            client,
+            process: Mutex::new(Some(process)),
+            watchers,
+            listener,
+            journal: Mutex::new(Some(journal_handle)),
+        })
+    }
+
+    /// Ends OpenCode and everything that it started, and completes the record.
+    pub async fn stop(&self) {
+        let process = lock(&self.process).take();
+        if let Some(process) = process {
+            process.stop().await;
+        }
+        self.listener.abort();
+        let journal = lock(&self.journal).take();
+        if let Some(journal) = journal {
+            journal.finished().await;
+        }
+    }
+}
+
+impl Drop for OpenCode {
+    fn drop(&mut self) {
+        self.listener.abort();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    // What is behind these locks is never left half-changed.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn free_port() -> Result<u16, std::io::Error> {
+    // OpenCode takes no socket, only a number; `--port 0` would prefer a fixed one.
+    Ok(std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+}
+
+async fn ready(client: &Client, process: &mut Process, settings: &OpenCodeSettings<'_>) -> Result<(), StartError> {
+    let until = Instant::now() + START_TIMEOUT;
+    let version = loop {
+        if let Some(status) = process.exited() {
+            return Err(StartError::Ended(status));
+        }
+        if let Ok(version) = client.version().await {
+            break version;
+        }
+        if Instant::now() >= until {
+            return Err(StartError::Silent);
+        }
+        tokio::time::sleep(START_POLL).await;
+    };
+    if version != OPENCODE_VERSION {
+        return Err(StartError::Wrong(format!(
+            "it says that it is version {version}, not {OPENCODE_VERSION}"
+        )));
+    }
+    let known = client.agents().await?;
+    if let Some(missing) = settings.agents.iter().find(|agent| !known.contains(agent)) {
+        return Err(StartError::Wrong(format!("it does not know the agent `{missing}`")));
+    }
+    let servers = client.mcp().await?;
+    for wanted in settings.mcp_servers {
+        match servers.iter().find(|(name, _)| name == wanted) {
+            Some((_, status)) if status == "connected" => {}
+            Some((_, status)) => {
+                return Err(StartError::Wrong(format!(
+                    "its MCP server `{wanted}` is {status}, not connected"
+                )));
+            }
+            None => return Err(StartError::Wrong(format!("it does not know the MCP server `{wanted}`"))),
+        }
+    }
+    Ok(())
+}
+
+async fn listen(
+    stream: impl futures_util::Stream<Item = reqwest::Result<impl AsRef<[u8]>>> + Send,
+    watchers: Watchers,
+    journal: Journal,
+    workspace: Utf8PathBuf,
+) {
+    let mut stream = std::pin::pin!(stream.eventsource());
+    while let Some(event) = stream.next().await {
+        let event = match event {
+            Ok(event) => event,
+            Err(error) => {
+                tracing::warn!(%error, "OpenCode's event stream broke");
+                break;
+            }
+        };
+        let Ok(event) = serde_json::from_str::<Value>(&event.data) else {
+            tracing::warn!("OpenCode sent an event that is no JSON");
+            continue;
+        };
+        journal.append(&event);
+        if let Some((session, events)) = events::interpret(&event, workspace.as_str()) {
+            let watchers = lock(&watchers);
+            if let Some(watcher) = watchers.get(&session) {
+                for event in events {
+                    // A watcher that has gone does not care any more.
+                    let _ = watcher.send(event);
+                }
+            }
+        }
+    }
+    for watcher in lock(&watchers).values() {
+        let _ = watcher.send(SessionEvent::Gone("OpenCode ended or its event stream broke".into()));
+    }
+}
+
+#[async_trait]
+impl AgentRuntime for OpenCode {
+    async fn create_session(
+        &self,
+        title: &str,
+    ) -> Result<(SessionId, mpsc::UnboundedReceiver<SessionEvent>), RuntimeError> {
+        let id = self.client.create_session(title).await?;
+        let (sender, receiver) = mpsc::unbounded_channel();
+        lock(&self.watchers).insert(id.clone(), sender);
+        Ok((SessionId(id), receiver))
+    }
+
+    async fn prompt(&self, session: &SessionId, prompt: &SessionPrompt) -> Result<(), RuntimeError> {
+        self.client.prompt(&session.0, prompt).await
+    }
+
+    async fn abort(&self, session: &SessionId) -> Result<(), RuntimeError> {
+        self.client.abort(&session.0).await
+    }
+
+    async fn is_busy(&self, session: &SessionId) -> Result<bool, RuntimeError> {
+        self.client.is_busy(&session.0).await
+    }
+
+    async fn last_answer(&self, session: &SessionId) -> Result<SessionAnswer, RuntimeError> {
+        self.client.last_answer(&session.0).await
+    }
+}
