@@ -4,6 +4,6 @@ mod markdown;
 mod neutral;
 mod review;
 
-pub use markdown::render_markdown;
+pub use markdown::{duration, headline, render_markdown};
 pub use neutral::neutral;
 pub use review::{Coverage, Review, SCHEMA_VERSION, StageTime};

@@ -13,14 +13,14 @@ pub struct RawDiff {
     pub patch: Vec<u8>,
 }
 
-/// Options that make the output the same whatever any configuration says.
-const OPTIONS: [&str; 12] = [
+/// Options that make the output the same whatever any configuration says. None of them may imply a format: `--unified`
+/// would add a patch to the others.
+const OPTIONS: [&str; 11] = [
     "--no-ext-diff",
     "--no-textconv",
     "--no-color",
     "-M",
     "--full-index",
-    "--unified=3",
     "--diff-algorithm=myers",
     "--src-prefix=a/",
     "--dst-prefix=b/",
@@ -35,7 +35,7 @@ impl Repository {
         Ok(RawDiff {
             raw: self.diff_as(&["--raw", "-z", "--no-abbrev"], base, head).await?,
             numstat: self.diff_as(&["--numstat", "-z"], base, head).await?,
-            patch: self.diff_as(&["--patch"], base, head).await?,
+            patch: self.diff_as(&["--patch", "--unified=3"], base, head).await?,
         })
     }
 

@@ -11,6 +11,10 @@ use serde_json::{Value, json};
 /// How long a call may take. All are quick; answers of models come as events.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How long one look whether the server is up may take. A request that comes while it is still starting may be
+/// accepted and never answered, so it has to be asked again.
+const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
+
 /// A client of one server and one workspace.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
@@ -37,6 +41,7 @@ impl Client {
             .request(method, format!("{}{path}", self.base))
             .basic_auth("opencode", Some(&self.password))
             .header("x-opencode-directory", self.workspace.as_str())
+            .timeout(CALL_TIMEOUT)
     }
 
     async fn send(&self, what: &str, request: RequestBuilder) -> Result<Response, RuntimeError> {
@@ -66,7 +71,10 @@ impl Client {
     /// The server's version; an error while it is not ready yet.
     pub(crate) async fn version(&self) -> Result<String, RuntimeError> {
         let health = self
-            .json("tell its health", self.request(Method::GET, "/global/health"))
+            .json(
+                "tell its health",
+                self.request(Method::GET, "/global/health").timeout(PROBE_TIMEOUT),
+            )
             .await?;
         Ok(health
             .get("version")

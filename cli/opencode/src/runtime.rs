@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// How long OpenCode may take until it answers.
-const START_TIMEOUT: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// How often it is asked meanwhile.
 const START_POLL: Duration = Duration::from_millis(50);
 
@@ -140,11 +140,12 @@ impl OpenCode {
 
     /// Ends OpenCode and everything that it started, and completes the record.
     pub async fn stop(&self) {
+        // Nobody listens any more, so the end of the stream is no news.
+        self.listener.abort();
         let process = lock(&self.process).take();
         if let Some(process) = process {
             process.stop().await;
         }
-        self.listener.abort();
         let journal = lock(&self.journal).take();
         if let Some(journal) = journal {
             journal.finished().await;

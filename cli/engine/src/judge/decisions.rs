@@ -174,8 +174,8 @@ pub fn apply(findings: Vec<Finding>, submission: &Submission) -> Vec<JudgedFindi
                 entry.finding.severity = severity;
             }
             entry.production_risk = decision.production_risk.unwrap_or(false);
-            entry.reason_code = decision.reason_code.clone();
-            entry.reason = decision.reason.clone();
+            entry.reason_code.clone_from(&decision.reason_code);
+            entry.reason.clone_from(&decision.reason);
         }
         judged.push(entry);
     }

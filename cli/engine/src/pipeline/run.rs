@@ -100,6 +100,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
 
     let mut coverage = Coverage {
         reviewed: job.files.iter().map(|file| file.path.clone()).collect(),
+        changed_lines: job.files.iter().map(FileDiff::changed_lines).sum(),
         filtered: job.filtered,
         not_read: not_read(&job.files, &job.patches, &panel.files_read),
         hallucinated: panel.hallucinated.len(),
@@ -248,7 +249,7 @@ async fn coordinate(
 
 fn absorb(report: &mut ReviewerReport, result: &SessionResult) {
     report.outcome = result.outcome;
-    report.reason = result.reason.clone();
+    report.reason.clone_from(&result.reason);
     report.models.extend(result.models.iter().cloned());
     report.usage.extend(result.usage.iter().cloned());
     report.seconds += result.duration.as_secs_f64();

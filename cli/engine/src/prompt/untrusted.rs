@@ -104,7 +104,7 @@ impl Nonce {
                 mac.finalize().into_bytes()
             }
             // HMAC takes keys of every length, so this cannot happen; an all-zero nonce would still be removed.
-            Err(_) => Default::default(),
+            Err(_) => hmac::digest::Output::<Hmac<Sha256>>::default(),
         };
         Self(hex::encode(&digest[..6]))
     }

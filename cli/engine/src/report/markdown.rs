@@ -35,7 +35,7 @@ fn icon(verdict: Verdict) -> &'static str {
 }
 
 /// The verdict in words, for the note's title and for the terminal.
-pub(crate) fn headline(review: &Review) -> String {
+pub fn headline(review: &Review) -> String {
     let counts = [
         (Severity::Critical, "critical"),
         (Severity::Warning, "warning"),
@@ -261,7 +261,7 @@ fn reviewer_row(report: &ReviewerReport) -> String {
 }
 
 /// Seconds as a person says them.
-pub(crate) fn duration(seconds: f64) -> String {
+pub fn duration(seconds: f64) -> String {
     if seconds < 60.0 {
         return format!("{seconds:.1} s");
     }

@@ -66,6 +66,8 @@ pub struct Review {
 pub struct Coverage {
     /// Files that were given to the panel.
     pub reviewed: Vec<String>,
+    /// Added and removed lines in those files.
+    pub changed_lines: u64,
     /// Files that were not, with the reason.
     pub filtered: Vec<FilteredFile>,
     /// Files that were given to the panel and that nobody opened.

@@ -118,7 +118,7 @@ pub async fn run_session(context: &SessionContext, task: &SessionTask) -> Sessio
         let prompt = SessionPrompt {
             agent: task.name.clone(),
             model: model.clone(),
-            parts,
+            parts: std::mem::take(&mut parts),
         };
         let mut watcher = Watcher {
             context,
@@ -167,7 +167,7 @@ pub async fn run_session(context: &SessionContext, task: &SessionTask) -> Sessio
                         task.name
                     )));
                     model = next;
-                    parts = task.parts.clone();
+                    parts.clone_from(&task.parts);
                     continue;
                 }
                 result.reason = Some(reason);

@@ -1,0 +1,31 @@
+//! Reasoning of other models in the history.
+
+use serde_json::{Map, Value, json};
+
+/// Takes the sealed reasoning blocks out of an Anthropic history whose seal the model does not know.
+///
+/// They are sealed by the model that made them. Text, calls and results stay. Reasoning in Chat Completions is plain
+/// text without a seal, and stays too.
+pub(super) fn strip_foreign_reasoning(fields: &mut Map<String, Value>, knows: impl Fn(&str) -> bool) {
+    let messages = fields.get_mut("messages").and_then(Value::as_array_mut);
+    for message in messages.into_iter().flatten() {
+        if message["role"] != "assistant" {
+            continue;
+        }
+        let Some(blocks) = message["content"].as_array_mut() else {
+            continue;
+        };
+        blocks.retain(|block| {
+            let seal = match block["type"].as_str() {
+                Some("thinking") => &block["signature"],
+                Some("redacted_thinking") => &block["data"],
+                _ => return true,
+            };
+            seal.as_str().is_some_and(&knows)
+        });
+        // A message must say something, and without it two messages of the user would follow each other.
+        if blocks.is_empty() {
+            blocks.push(json!({"type": "text", "text": "(no answer)"}));
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! What a gateway is told when it starts.
+
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
+
+use conclave_resilience::retry::RetryPolicy;
+use conclave_shared::{
+    model::ModelId,
+    pricing::{self, ModelFacts},
+};
+use secrecy::SecretString;
+use url::Url;
+
+use crate::wire::Wire;
+
+/// A provider that calls are sent to.
+#[derive(Debug, Clone)]
+pub struct Upstream {
+    /// Its name: the first part of the gateway's path and of [`ModelId`]s.
+    pub name: String,
+    /// The format that it speaks.
+    pub wire: Wire,
+    /// The address before `/messages` or `/chat/completions`, for example `https://api.anthropic.com/v1`.
+    pub base_url: Url,
+    /// The key, put on as the format says; `None` where a gateway in between holds it.
+    pub credential: Option<SecretString>,
+    /// More headers for every call.
+    pub extra_headers: Vec<(String, SecretString)>,
+}
+
+/// Where the facts about a model come from.
+#[derive(Clone)]
+pub struct Prices(Arc<LookUp>);
+
+type LookUp = dyn Fn(&ModelId) -> Option<ModelFacts> + Send + Sync;
+
+impl Prices {
+    /// Prices from a function.
+    pub fn new(facts: impl Fn(&ModelId) -> Option<ModelFacts> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(facts))
+    }
+
+    /// The facts of one model, if it is known.
+    pub fn facts(&self, model: &ModelId) -> Option<ModelFacts> {
+        (self.0)(model)
+    }
+}
+
+impl Default for Prices {
+    fn default() -> Self {
+        Self::new(pricing::facts)
+    }
+}
+
+impl fmt::Debug for Prices {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Prices")
+    }
+}
+
+/// Time limits and counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// To connect to a provider.
+    pub connect: Duration,
+    /// From the request to the provider's response headers.
+    pub first_byte: Duration,
+    /// Between two pieces of an answer.
+    pub idle: Duration,
+    /// All attempts together until the first content. `OpenCode` gives up after five minutes without a byte, so this
+    /// plus `idle` has to be less.
+    pub hold: Duration,
+    /// Repetitions before another model is asked.
+    pub retry: RetryPolicy,
+    /// How long a session stays with a model that took over, before the assigned one is asked again.
+    pub stand_in: Duration,
+    /// How many answers of a session in a row may break off before it is told to give up.
+    pub cuts: u32,
+    /// How long a shutdown waits for answers that are under way.
+    pub shutdown: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            first_byte: Duration::from_secs(75),
+            idle: Duration::from_secs(75),
+            hold: Duration::from_secs(200),
+            retry: RetryPolicy::default(),
+            stand_in: Duration::from_mins(2),
+            cuts: 2,
+            shutdown: Duration::from_secs(2),
+        }
+    }
+}
+
+/// How providers are reached.
+#[derive(Debug, Clone)]
+pub struct HttpSettings {
+    /// Whether the environment's `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` count.
+    pub system_proxy: bool,
+    /// Certificates (PEM) to trust besides the system's.
+    pub extra_ca_file: Option<PathBuf>,
+}
+
+impl Default for HttpSettings {
+    fn default() -> Self {
+        Self {
+            system_proxy: true,
+            extra_ca_file: None,
+        }
+    }
+}
+
+/// What a gateway is told when it starts.
+#[derive(Debug, Clone)]
+pub struct GatewayConfig {
+    /// The providers.
+    pub providers: Vec<Upstream>,
+    /// The key that the runtime has to send; see [`crate::random_run_key`].
+    pub run_key: SecretString,
+    /// Prices and limits of models.
+    pub prices: Prices,
+    /// What the run may cost.
+    pub max_cost_usd: Option<f64>,
+    /// Time limits and counts.
+    pub limits: Limits,
+    /// How providers are reached.
+    pub http: HttpSettings,
+}
+
+impl GatewayConfig {
+    /// A configuration with everything else at its default.
+    pub fn new(providers: Vec<Upstream>, run_key: SecretString) -> Self {
+        Self {
+            providers,
+            run_key,
+            prices: Prices::default(),
+            max_cost_usd: None,
+            limits: Limits::default(),
+            http: HttpSettings::default(),
+        }
+    }
+}
+
+/// The configuration cannot be used, or the gateway could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A provider's name is not a single path segment, or is there twice.
+    #[error("provider name `{0}` is empty, doubled, or not made of letters, digits, `-`, `_` and `.`")]
+    ProviderName(String),
+    /// A provider's address is not usable.
+    #[error("base URL of provider `{0}` must be http(s), without user, password, query and fragment")]
+    BaseUrl(String),
+    /// A header name is not one.
+    #[error("`{0}` is not a header name")]
+    Header(String),
+    /// A credential cannot be sent.
+    #[error("a credential holds characters that cannot be sent in a header")]
+    Credential,
+    /// The file of extra certificates cannot be used.
+    #[error("extra CA file {path}: {problem}")]
+    CaFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The HTTP client cannot be set up.
+    #[error("HTTP client: {0}")]
+    Client(String),
+    /// The system has no randomness.
+    #[error("no randomness for the run's key: {0}")]
+    Randomness(String),
+    /// The port cannot be opened.
+    #[error("cannot listen on the loopback address: {0}")]
+    Listen(#[from] std::io::Error),
+}

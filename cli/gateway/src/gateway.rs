@@ -1,0 +1,138 @@
+//! The gateway as a value: start it, ask it, stop it.
+
+use std::{
+    fmt,
+    net::{Ipv4Addr, SocketAddr},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use axum::serve::ListenerExt;
+use conclave_engine::ports::{ModelLedger, SessionId};
+use conclave_shared::{model::ModelId, telemetry::TokensByModel};
+use tokio::{net::TcpListener, task::JoinHandle, time::timeout};
+
+use crate::{
+    config::{ConfigError, GatewayConfig},
+    core::Core,
+    event::GatewayEvent,
+    server::router,
+};
+
+/// How long the server may take to let go once everything was told to stop.
+const LAST_GRACE: Duration = Duration::from_secs(1);
+
+/// A running gateway. It stops at once when it is dropped; [`Gateway::shutdown`] is the polite way.
+pub struct Gateway {
+    address: SocketAddr,
+    core: Arc<Core>,
+    server: Mutex<Option<JoinHandle<std::io::Result<()>>>>,
+}
+
+impl Gateway {
+    /// Listens on a free port of the loopback address.
+    pub async fn start(config: GatewayConfig) -> Result<Self, ConfigError> {
+        let core = Arc::new(Core::new(config)?);
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
+        // A frame is small and must not wait for the next one.
+        let listener = listener.tap_io(|stream| {
+            if let Err(error) = stream.set_nodelay(true) {
+                tracing::debug!(%error, "no TCP_NODELAY");
+            }
+        });
+        let serving = axum::serve(listener, router(Arc::clone(&core)))
+            .with_graceful_shutdown(core.closing.clone().cancelled_owned());
+        let server = tokio::spawn(serving.into_future());
+        Ok(Self {
+            address,
+            core,
+            server: Mutex::new(Some(server)),
+        })
+    }
+
+    /// Where it listens.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The `baseURL` of a provider for the runtime's configuration.
+    pub fn base_url(&self, provider: &str) -> String {
+        format!("http://{}/{provider}/v1", self.address)
+    }
+
+    /// What the gateway did on its own so far.
+    pub fn events(&self) -> Vec<GatewayEvent> {
+        self.core.events.snapshot()
+    }
+
+    /// Takes no new calls, gives those under way a moment, and ends. A second call does nothing.
+    pub async fn shutdown(&self) {
+        self.core.closing.cancel();
+        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mut server) = server else { return };
+        if timeout(self.core.limits.shutdown, &mut server).await.is_err() {
+            self.core.killed.cancel();
+            if timeout(LAST_GRACE, &mut server).await.is_err() {
+                server.abort();
+            }
+        }
+        self.core.killed.cancel();
+    }
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Gateway")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        self.core.closing.cancel();
+        self.core.killed.cancel();
+        let server = self.server.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(server) = server.take() {
+            server.abort();
+        }
+    }
+}
+
+impl ModelLedger for Gateway {
+    fn usage(&self, session: &SessionId) -> Vec<TokensByModel> {
+        let accounts = self.core.sessions.get(session).map(|session| session.accounts());
+        accounts
+            .unwrap_or_default()
+            .into_iter()
+            .map(|(model, account)| TokensByModel {
+                cost_usd: self
+                    .core
+                    .prices
+                    .facts(&model)
+                    .map_or(0.0, |facts| facts.cost_usd(&account.tokens)),
+                model,
+                tokens: account.tokens,
+                calls: account.calls,
+            })
+            .collect()
+    }
+
+    fn idle_for(&self, session: &SessionId) -> Option<Duration> {
+        self.core.sessions.get(session)?.idle_for()
+    }
+
+    fn cost_usd(&self) -> f64 {
+        self.core.cost_usd()
+    }
+
+    fn assign(&self, session: &SessionId, reviewer: &str, models: &[ModelId]) {
+        // Its calls would cost nothing in the books, and no budget would ever stop them.
+        for model in models.iter().filter(|model| self.core.prices.facts(model).is_none()) {
+            tracing::warn!(%model, "no price is known for this model");
+        }
+        self.core.sessions.assign(session, reviewer, models);
+    }
+}

@@ -1,0 +1,63 @@
+//! The streaming model gateway between the agent runtime and the providers.
+//!
+//! The runtime's providers point at [`Gateway::base_url`] with a random key of the run. The gateway puts the real
+//! credentials on, so that the runtime never holds one; repeats failed calls and lets another model of the same
+//! provider take over before the runtime has seen a byte; keeps the only books that count; and shapes every error so
+//! that the runtime does what it should: stop, or ask again after a pause, but never for ever.
+//!
+//! How a call goes: `server` lets it in, `exchange` decides which model is asked and how often, `attempt` asks it and
+//! holds the answer back until its first content, `answer` cuts the stream into frames and reads the tokens from them
+//! as they pass, `relay` hands it on. `sessions` is all that is remembered between calls.
+//!
+//! Why not a general proxy crate: they forward bytes. Here the answer has to be understood frame by frame, with bounded
+//! memory, while it passes.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use conclave_engine::ports::{ModelLedger, SessionId};
+//! use conclave_gateway::{Gateway, GatewayConfig, Upstream, Wire, random_run_key};
+//!
+//! let run_key = random_run_key()?;
+//! let anthropic = Upstream {
+//!     name: "anthropic".to_owned(),
+//!     wire: Wire::Anthropic,
+//!     base_url: "https://api.anthropic.com/v1".parse()?,
+//!     credential: Some("the real key".to_owned().into()),
+//!     extra_headers: Vec::new(),
+//! };
+//! let gateway = Gateway::start(GatewayConfig::new(vec![anthropic], run_key.clone())).await?;
+//! let base_url = gateway.base_url("anthropic"); // for the runtime, together with the run's key
+//! let session = SessionId("ses_1".to_owned());
+//! gateway.assign(&session, "security", &["anthropic/claude-opus-4-7".parse()?]);
+//! // ... the runtime works ...
+//! let spent = gateway.usage(&session);
+//! gateway.shutdown().await;
+//! # let _ = (base_url, spent); Ok(())
+//! # }
+//! ```
+
+mod adapt;
+mod answer;
+mod attempt;
+mod config;
+mod core;
+mod credentials;
+mod event;
+mod exchange;
+mod gateway;
+mod loop_guard;
+mod rejection;
+mod relay;
+mod request;
+mod server;
+mod sessions;
+mod sse;
+mod upstream;
+mod wire;
+
+pub use config::{ConfigError, GatewayConfig, HttpSettings, Limits, Prices, Upstream};
+pub use credentials::random_run_key;
+pub use event::GatewayEvent;
+pub use gateway::Gateway;
+pub use rejection::Rejection;
+pub use wire::Wire;

@@ -1,0 +1,141 @@
+use conclave_resilience::classify::ProviderFault;
+
+use super::*;
+use test_case_data::{ANTHROPIC, CHAT};
+
+mod test_case_data {
+    pub(super) const ANTHROPIC: &[&str] = &[
+        r#"{"type":"message_start","message":{"id":"msg_01","usage":{"input_tokens":100,"cache_creation_input_tokens":300,"cache_read_input_tokens":700,"output_tokens":1}}}"#,
+        r#"{"type":"ping"}"#,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"c2l"}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"n"}}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":42}}"#,
+        r#"{"type":"message_stop"}"#,
+    ];
+    pub(super) const CHAT: &[&str] = &[
+        r#"{"id":"c1","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}"#,
+        r#"{"choices":[{"index":0,"delta":{"content":"calling read"},"finish_reason":null}]}"#,
+        r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call_1"}]},"finish_reason":null}]}"#,
+        r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#,
+        r#"{"choices":[],"usage":{"prompt_tokens":1200,"completion_tokens":80,"total_tokens":1280,"prompt_tokens_details":{"cached_tokens":1000},"completion_tokens_details":{"reasoning_tokens":16}}}"#,
+        "[DONE]",
+    ];
+}
+
+fn read(reader: &mut Reader, data: &str) -> Event {
+    reader.read(Some(data.as_bytes()))
+}
+
+fn retryable(fault: ProviderFault) -> Event {
+    Event::Failed(FailureClass::Retryable(fault))
+}
+
+#[test]
+fn an_anthropic_answer_is_read() {
+    let mut reader = Wire::Anthropic.reader();
+    let events: Vec<Event> = ANTHROPIC.iter().map(|data| read(&mut reader, data)).collect();
+    let content = [Event::Content; 5];
+    assert_eq!(events[..2], [Event::Start; 2]);
+    assert_eq!(events[2..7], content);
+    assert_eq!(events[7], Event::Terminal);
+    assert_eq!(reader.take_seals(), ["c2ln"]);
+    assert!(reader.take_seals().is_empty());
+    let usage = TokenUsage {
+        input: 100,
+        output: 42,
+        reasoning: 0,
+        cache_read: 700,
+        cache_write: 300,
+    };
+    assert_eq!(reader.usage(), usage);
+}
+
+#[test]
+fn a_chat_answer_is_read() {
+    use Event::{Content, Start, Terminal};
+    let mut reader = Wire::OpenAiChat.reader();
+    let events: Vec<Event> = CHAT.iter().map(|data| read(&mut reader, data)).collect();
+    assert_eq!(events, [Start, Content, Content, Content, Start, Terminal]);
+    let usage = TokenUsage {
+        input: 200,
+        output: 64,
+        reasoning: 16,
+        cache_read: 1000,
+        cache_write: 0,
+    };
+    assert_eq!(reader.usage(), usage, "kinds do not overlap");
+}
+
+#[test]
+fn an_end_without_a_reason_is_a_cut() {
+    assert_eq!(
+        read(&mut Wire::Anthropic.reader(), r#"{"type":"message_stop"}"#),
+        retryable(ProviderFault::CutStream)
+    );
+    assert_eq!(
+        read(&mut Wire::OpenAiChat.reader(), "[DONE]"),
+        retryable(ProviderFault::CutStream)
+    );
+}
+
+#[test]
+fn what_is_no_event_of_the_format_is_garbage() {
+    for wire in [Wire::Anthropic, Wire::OpenAiChat] {
+        for data in ["null", "[1,2", "<html>", "", "7", "[]", "{\"type\":"] {
+            assert_eq!(
+                read(&mut wire.reader(), data),
+                retryable(ProviderFault::Garbage),
+                "{wire:?} {data:?}"
+            );
+        }
+        assert_eq!(wire.reader().read(None), Event::Start, "a comment");
+    }
+}
+
+#[test]
+fn error_frames_have_their_class() {
+    let overloaded = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+    assert_eq!(
+        read(&mut Wire::Anthropic.reader(), overloaded),
+        retryable(ProviderFault::Overloaded)
+    );
+    let cases = [
+        (
+            r#"{"error":{"message":"x","type":"server_error","code":null}}"#,
+            retryable(ProviderFault::ServerError),
+        ),
+        (
+            r#"{"error":{"message":"x","code":429}}"#,
+            retryable(ProviderFault::RateLimited),
+        ),
+        (
+            r#"{"error":{"message":"x","code":"invalid_api_key"}}"#,
+            Event::Failed(FailureClass::Auth),
+        ),
+        (r#"{"error":"down"}"#, retryable(ProviderFault::ServerError)),
+    ];
+    for (data, event) in cases {
+        assert_eq!(read(&mut Wire::OpenAiChat.reader(), data), event, "{data}");
+    }
+}
+
+#[test]
+fn the_missing_end_is_known_once_the_reason_was_told() {
+    for (wire, stream) in [(Wire::Anthropic, ANTHROPIC), (Wire::OpenAiChat, CHAT)] {
+        let mut reader = wire.reader();
+        for data in &stream[..stream.len() - 3] {
+            read(&mut reader, data);
+        }
+        assert_eq!(reader.missing_end(), None, "{wire:?}");
+        for data in &stream[stream.len() - 3..stream.len() - 1] {
+            read(&mut reader, data);
+        }
+        let end = reader.missing_end().expect("the reason was told");
+        let mut parser = crate::sse::FrameParser::new();
+        parser.push(end);
+        let frame = parser.next_frame().expect("short").expect("a whole frame");
+        assert_eq!(reader.read(frame.data().as_deref()), Event::Terminal, "{wire:?}");
+    }
+}

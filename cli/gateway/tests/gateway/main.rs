@@ -1,0 +1,17 @@
+//! The gateway over real HTTP, between a plain client and scripted providers.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a broken fixture must stop the test"
+)]
+
+mod accounting;
+mod client;
+mod cuts;
+mod door;
+mod failback;
+mod failures;
+mod raw;
+mod rig;
+mod streaming;
+mod waiting;

@@ -1,0 +1,140 @@
+//! Time: who waits for whom, and how long.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::Bytes;
+use conclave_engine::ports::ModelLedger;
+use conclave_gateway::{Gateway, GatewayEvent, Wire};
+use conclave_resilience::classify::ProviderFault;
+use conclave_scripted_provider::Fault;
+use futures_util::{StreamExt, stream};
+use tokio::time::timeout;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::{
+    client::{RUN_KEY, body, call},
+    raw::{Raw, WHOLE, streaming},
+    rig::{LONG, OPUS_NEW, config, model, rig, rig_with, session, until},
+};
+
+#[tokio::test]
+async fn a_provider_that_never_answers_times_out() {
+    let rig = rig_with(|config| config.limits.first_byte = Duration::from_millis(60)).await;
+    rig.provider.inject(Fault::hang().times(1));
+    assert!(rig.ask(OPUS_NEW, "x").await.is_whole(), "the second attempt");
+    let timed_out = |event: &GatewayEvent| {
+        matches!(
+            event,
+            GatewayEvent::Retried {
+                fault: ProviderFault::Timeout,
+                ..
+            }
+        )
+    };
+    assert_eq!(rig.gateway.events().iter().filter(|event| timed_out(event)).count(), 1);
+
+    rig.provider.inject(Fault::hang());
+    assert_eq!(rig.ask(OPUS_NEW, "y").await.message(), "conclave: no healthy model");
+    assert_eq!(rig.provider.requests().len(), 2 + 4, "each model twice");
+}
+
+#[tokio::test]
+async fn all_attempts_together_have_a_limit() {
+    let rig = rig_with(|config| config.limits.hold = Duration::from_millis(150)).await;
+    rig.provider.inject(Fault::hang());
+    let outcome = timeout(LONG / 2, rig.ask(OPUS_NEW, "x")).await.expect("a limit");
+    assert_eq!(outcome.message(), "conclave: no healthy model");
+    assert_eq!(rig.provider.requests().len(), 1);
+}
+
+/// A stream that sends these bytes and then nothing, and tells when it is dropped.
+fn stalling(first: &'static str, guard: DropGuard) -> axum::http::Response<Body> {
+    let first = stream::iter([Bytes::from_static(first.as_bytes())]);
+    streaming(first.chain(stream::once(async move {
+        let _guard = guard;
+        std::future::pending::<Bytes>().await
+    })))
+}
+
+async fn abandoned(first: &'static str, reads_first: bool) {
+    let dropped = CancellationToken::new();
+    let token = dropped.clone();
+    let raw = Raw::start(move |_| stalling(first, token.clone().drop_guard())).await;
+    let gateway = Gateway::start(config(&raw.url)).await.unwrap();
+    let ses_a = session("ses_a");
+    gateway.assign(&ses_a, "security", &[model(OPUS_NEW)]);
+    assert_eq!(gateway.idle_for(&ses_a), None);
+    let body = body(Wire::Anthropic, "claude-opus-4-7", "x").to_string();
+    let request = call(&gateway.base_url("anthropic"), Wire::Anthropic, RUN_KEY, "ses_a", body);
+    let calling = tokio::spawn(async move {
+        let mut response = request.send().await.unwrap();
+        let chunk = response.chunk().await.unwrap();
+        (response, chunk)
+    });
+    if reads_first {
+        let (response, chunk) = timeout(LONG, calling).await.unwrap().unwrap();
+        assert!(chunk.is_some());
+        assert!(gateway.idle_for(&ses_a).is_some());
+        drop(response);
+    } else {
+        until("the call of the provider", || !raw.seen().is_empty()).await;
+        assert!(gateway.idle_for(&ses_a).is_some());
+        calling.abort();
+    }
+    timeout(LONG, dropped.cancelled()).await.expect("the call is cancelled");
+    until("the end of the call", || gateway.idle_for(&ses_a).is_none()).await;
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_cancels_the_call_in_mid_stream() {
+    let end_of_content = WHOLE.find("data: {\"type\":\"content_block_stop\"").unwrap();
+    abandoned(&WHOLE[..end_of_content], true).await;
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_cancels_a_call_that_is_held_back() {
+    let end_of_start = WHOLE.find(": keep-alive").unwrap();
+    abandoned(&WHOLE[..end_of_start], false).await;
+}
+
+#[tokio::test]
+async fn dropping_the_gateway_drops_its_answers() {
+    let dropped = CancellationToken::new();
+    let token = dropped.clone();
+    let end_of_content = WHOLE.find("data: {\"type\":\"content_block_stop\"").unwrap();
+    let raw = Raw::start(move |_| stalling(&WHOLE[..end_of_content], token.clone().drop_guard())).await;
+    let gateway = Gateway::start(config(&raw.url)).await.unwrap();
+    gateway.assign(&session("ses_a"), "security", &[]);
+    let body = body(Wire::Anthropic, "claude-opus-4-7", "x").to_string();
+    let request = call(&gateway.base_url("anthropic"), Wire::Anthropic, RUN_KEY, "ses_a", body);
+    let mut response = request.send().await.unwrap();
+    assert!(response.chunk().await.unwrap().is_some());
+    drop(gateway);
+    timeout(LONG, dropped.cancelled()).await.expect("the call is cancelled");
+    assert!(timeout(LONG, response.chunk()).await.unwrap().is_err(), "no clean end");
+}
+
+#[tokio::test]
+async fn a_shutdown_does_not_wait_for_an_answer_for_ever() {
+    let rig = rig_with(|config| config.limits.shutdown = Duration::from_millis(50)).await;
+    rig.provider.inject(Fault::hang());
+    let asking = rig.ask(OPUS_NEW, "x");
+    let stopping = async {
+        assert!(rig.provider.wait_for_requests(1, LONG).await);
+        rig.gateway.shutdown().await;
+    };
+    let (outcome, ()) = timeout(LONG, async { tokio::join!(asking, stopping) }).await.unwrap();
+    assert_eq!(outcome.message(), "conclave: run is over");
+}
+
+#[tokio::test]
+async fn liveness_ends_with_the_call() {
+    let rig = rig().await;
+    assert!(rig.ask(OPUS_NEW, "x").await.is_whole());
+    until("the end of the call", || {
+        rig.gateway.idle_for(&session("ses_a")).is_none()
+    })
+    .await;
+    assert_eq!(rig.gateway.idle_for(&session("ses_nobody")), None);
+}

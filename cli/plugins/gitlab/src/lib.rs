@@ -1,0 +1,31 @@
+//! The `gitlab` plugin: the merge request, its discussion, and the publisher.
+//!
+//! The token lives here and nowhere else: the agent's process never sees it.
+
+mod approval;
+mod client;
+mod marker;
+mod merge_request;
+mod publisher;
+
+pub use client::GitLabError;
+pub use merge_request::MergeRequestInfo;
+pub use publisher::GitLab;
+
+use secrecy::SecretString;
+use url::Url;
+
+/// Where the merge request is, and who posts.
+#[derive(Debug, Clone)]
+pub struct GitLabSettings {
+    /// The API's address, ending in `/api/v4`.
+    pub api_url: Url,
+    /// A token of the bot with the scope `api` and the role Developer.
+    pub token: SecretString,
+    /// The target project: its number or its path.
+    pub project: String,
+    /// The merge request's number in the project.
+    pub iid: u64,
+    /// The installation's secret, for the hidden marker.
+    pub secret: SecretString,
+}

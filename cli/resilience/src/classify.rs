@@ -1,0 +1,203 @@
+//! What kind of failure a provider's answer is.
+
+use std::fmt;
+
+/// A fault on the provider's side. Another attempt, or another model, may do better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ProviderFault {
+    /// Too many requests for this account or model.
+    RateLimited,
+    /// The provider or the model has no room at the moment.
+    Overloaded,
+    /// Any other error of the provider's own.
+    ServerError,
+    /// The connection could not be made or broke before an answer.
+    Network,
+    /// No answer within the time.
+    Timeout,
+    /// The answer broke off.
+    CutStream,
+    /// The answer was not what the protocol says.
+    Garbage,
+}
+
+impl ProviderFault {
+    /// A word for logs and reports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::RateLimited => "rate limited",
+            Self::Overloaded => "overloaded",
+            Self::ServerError => "server error",
+            Self::Network => "network",
+            Self::Timeout => "timeout",
+            Self::CutStream => "cut stream",
+            Self::Garbage => "garbage",
+        }
+    }
+}
+
+impl fmt::Display for ProviderFault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}
+
+/// What a failed attempt means for what comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FailureClass {
+    /// The provider's fault: the same request may succeed later, or with another model.
+    Retryable(ProviderFault),
+    /// This model is not to be had here; another one may be. Asking again would not help.
+    ModelUnavailable,
+    /// The account has nothing left. No model of this provider would help.
+    QuotaExhausted,
+    /// The credentials were refused. No model of this provider would help.
+    Auth,
+    /// The prompt does not fit into the model's context window.
+    ContextOverflow,
+    /// The request is wrong.
+    BadRequest,
+}
+
+impl FailureClass {
+    /// Whether the failure says something about the provider's health. Only such failures count for a breaker.
+    pub const fn is_provider_fault(self) -> bool {
+        matches!(self, Self::Retryable(_))
+    }
+
+    /// A word for logs and reports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Retryable(fault) => fault.as_str(),
+            Self::ModelUnavailable => "model unavailable",
+            Self::QuotaExhausted => "quota exhausted",
+            Self::Auth => "credentials rejected",
+            Self::ContextOverflow => "context overflow",
+            Self::BadRequest => "bad request",
+        }
+    }
+}
+
+impl fmt::Display for FailureClass {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}
+
+/// Phrases in a provider's error that mean a prompt beyond the context window.
+const OVERFLOW: [&str; 5] = [
+    "prompt is too long",
+    "context_length_exceeded",
+    "maximum context length",
+    "exceed context limit",
+    "context window",
+];
+
+/// Phrases in a provider's error that mean an account without money or quota.
+const QUOTA: [&str; 3] = ["insufficient_quota", "credit balance is too low", "billing_hard_limit"];
+
+/// The class of an error status, with what the provider said about it (its error body, as far as it was read).
+///
+/// The text only ever makes a class more precise within what the status allows: a provider's prose must not turn an
+/// overload into a client error.
+pub fn classify(status: u16, body: &str) -> FailureClass {
+    let says = |phrases: &[&str]| {
+        let text = body.to_ascii_lowercase();
+        phrases.iter().any(|phrase| text.contains(phrase))
+    };
+    match status {
+        400 | 422 if says(&OVERFLOW) => FailureClass::ContextOverflow,
+        400 | 429 if says(&QUOTA) => FailureClass::QuotaExhausted,
+        401 | 403 | 407 => FailureClass::Auth,
+        402 => FailureClass::QuotaExhausted,
+        404 | 410 => FailureClass::ModelUnavailable,
+        413 => FailureClass::ContextOverflow,
+        // Cloudflare's: it has waited for a hundred seconds.
+        524 => FailureClass::Retryable(ProviderFault::Timeout),
+        429 => FailureClass::Retryable(ProviderFault::RateLimited),
+        503 | 529 => FailureClass::Retryable(ProviderFault::Overloaded),
+        408 | 409 | 425 | 500.. => FailureClass::Retryable(ProviderFault::ServerError),
+        _ => FailureClass::BadRequest,
+    }
+}
+
+/// The class of an error that came as an event of the stream, by its type or code.
+pub fn classify_event(kind: &str, message: &str) -> FailureClass {
+    match kind {
+        "authentication_error" | "permission_error" | "invalid_api_key" => FailureClass::Auth,
+        "insufficient_quota" | "billing_error" => FailureClass::QuotaExhausted,
+        "not_found_error" | "model_not_found" => FailureClass::ModelUnavailable,
+        "request_too_large" | "context_length_exceeded" => FailureClass::ContextOverflow,
+        "invalid_request_error" | "invalid_prompt" => classify(400, message),
+        "rate_limit_error" | "rate_limit_exceeded" => FailureClass::Retryable(ProviderFault::RateLimited),
+        "overloaded_error" => FailureClass::Retryable(ProviderFault::Overloaded),
+        "timeout_error" => FailureClass::Retryable(ProviderFault::Timeout),
+        _ => FailureClass::Retryable(ProviderFault::ServerError),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_have_their_class() {
+        use FailureClass::{Auth, BadRequest, ContextOverflow, ModelUnavailable, QuotaExhausted, Retryable};
+        for (status, class) in [
+            (301, BadRequest),
+            (400, BadRequest),
+            (401, Auth),
+            (402, QuotaExhausted),
+            (403, Auth),
+            (404, ModelUnavailable),
+            (408, Retryable(ProviderFault::ServerError)),
+            (409, Retryable(ProviderFault::ServerError)),
+            (413, ContextOverflow),
+            (422, BadRequest),
+            (429, Retryable(ProviderFault::RateLimited)),
+            (500, Retryable(ProviderFault::ServerError)),
+            (503, Retryable(ProviderFault::Overloaded)),
+            (504, Retryable(ProviderFault::ServerError)),
+            (524, Retryable(ProviderFault::Timeout)),
+            (529, Retryable(ProviderFault::Overloaded)),
+        ] {
+            assert_eq!(classify(status, ""), class, "{status}");
+        }
+    }
+
+    #[test]
+    fn the_text_makes_a_class_more_precise() {
+        let overflow = "This model's maximum context length is 128000 tokens.";
+        assert_eq!(classify(400, overflow), FailureClass::ContextOverflow);
+        assert_eq!(
+            classify(400, "Prompt is too long: 200001 tokens"),
+            FailureClass::ContextOverflow
+        );
+        assert_eq!(
+            classify(429, r#"{"error":{"code":"insufficient_quota"}}"#),
+            FailureClass::QuotaExhausted
+        );
+        assert_eq!(
+            classify(503, "prompt is too long"),
+            FailureClass::Retryable(ProviderFault::Overloaded),
+            "an overload stays one, whatever the text says"
+        );
+    }
+
+    #[test]
+    fn events_of_a_stream_have_their_class() {
+        assert_eq!(
+            classify_event("overloaded_error", "Overloaded"),
+            FailureClass::Retryable(ProviderFault::Overloaded)
+        );
+        assert_eq!(
+            classify_event("invalid_request_error", "prompt is too long"),
+            FailureClass::ContextOverflow
+        );
+        assert_eq!(
+            classify_event("something_new", ""),
+            FailureClass::Retryable(ProviderFault::ServerError)
+        );
+        assert!(!classify_event("authentication_error", "").is_provider_fault());
+    }
+}

@@ -1,0 +1,120 @@
+//! When to ask again.
+
+use std::time::Duration;
+
+use crate::classify::ProviderFault;
+
+/// How often and how soon a failed attempt is repeated with the same model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// Repetitions after the first attempt.
+    pub retries: u32,
+    /// The wait before the first repetition, doubled before each further one.
+    pub base: Duration,
+    /// The longest wait of our own making.
+    pub longest: Duration,
+    /// The longest wait that a provider can make us take with `Retry-After`. One may say an hour; a review has minutes.
+    pub longest_asked: Duration,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self {
+            retries: 2,
+            base: Duration::from_millis(500),
+            longest: Duration::from_secs(4),
+            longest_asked: Duration::from_secs(5),
+        }
+    }
+}
+
+impl RetryPolicy {
+    /// The wait before the next attempt, or `None` when this model has had its attempts.
+    ///
+    /// `failed` counts the attempts that failed so far (from 1), `asked` is the provider's `Retry-After`, and `dice` a
+    /// number from 0 to 1 that spreads the sessions of a panel: they fail together, and should not come back together.
+    /// A time-out is repeated only once, as each costs the whole time limit.
+    pub fn next_wait(&self, failed: u32, fault: ProviderFault, asked: Option<Duration>, dice: f64) -> Option<Duration> {
+        let retries = match fault {
+            ProviderFault::Timeout => self.retries.min(1),
+            _ => self.retries,
+        };
+        if failed == 0 || failed > retries {
+            return None;
+        }
+        let doubled = self.base.saturating_mul(1 << (failed - 1).min(16)).min(self.longest);
+        let own = doubled.mul_f64(0.5 + dice.clamp(0.0, 1.0) / 2.0);
+        Some(asked.map_or(own, |asked| asked.min(self.longest_asked).max(own)))
+    }
+}
+
+/// Reads a `Retry-After` or `retry-after-ms` pair of header values; a date counts as absent, as there is no clock here
+/// and none is needed for a wait that is clamped to seconds.
+pub fn retry_after(seconds: Option<&str>, milliseconds: Option<&str>) -> Option<Duration> {
+    let number = |text: &str| {
+        text.trim()
+            .parse::<f64>()
+            .ok()
+            .filter(|n| n.is_finite() && (0.0..=1e9).contains(n))
+    };
+    milliseconds
+        .and_then(number)
+        .map(|n| n / 1000.0)
+        .or_else(|| seconds.and_then(number))
+        .map(Duration::from_secs_f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const FAULT: ProviderFault = ProviderFault::Overloaded;
+
+    #[test]
+    fn there_are_as_many_retries_as_the_policy_says() {
+        let policy = RetryPolicy::default();
+        let waits: Vec<_> = (1..=4)
+            .map(|failed| policy.next_wait(failed, FAULT, None, 1.0))
+            .collect();
+        assert_eq!(
+            waits,
+            [
+                Some(Duration::from_millis(500)),
+                Some(Duration::from_secs(1)),
+                None,
+                None
+            ]
+        );
+        assert!(policy.next_wait(1, ProviderFault::Timeout, None, 0.0).is_some());
+        assert_eq!(policy.next_wait(2, ProviderFault::Timeout, None, 0.0), None);
+    }
+
+    #[test]
+    fn an_hour_asked_for_becomes_seconds() {
+        let policy = RetryPolicy::default();
+        let hour = retry_after(Some("3600"), None);
+        assert_eq!(hour, Some(Duration::from_hours(1)));
+        assert_eq!(policy.next_wait(1, FAULT, hour, 0.5), Some(policy.longest_asked));
+    }
+
+    #[test]
+    fn only_numbers_are_read() {
+        assert_eq!(retry_after(Some("2"), Some("300")), Some(Duration::from_millis(300)));
+        for text in ["Fri, 20 Nov 2026 00:00:00 GMT", "-1", "NaN", "inf", "1e300", ""] {
+            assert_eq!(retry_after(Some(text), None), None, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_wait_is_never_longer_than_allowed(failed in 0u32..100, dice in -1.0f64..2.0, asked in proptest::option::of(0u64..1_000_000)) {
+            let policy = RetryPolicy { retries: 50, ..RetryPolicy::default() };
+            if let Some(wait) = policy.next_wait(failed, FAULT, asked.map(Duration::from_secs), dice) {
+                prop_assert!(wait <= policy.longest.max(policy.longest_asked));
+                prop_assert!(wait >= policy.base / 2);
+            }
+        }
+    }
+}

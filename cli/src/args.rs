@@ -1,0 +1,128 @@
+//! The command line.
+
+use camino::Utf8PathBuf;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Code review of merge requests by a panel of AI reviewers and a judge.
+///
+/// The reviewers are sessions of OpenCode that can only read. What they find is checked against the code, judged, and
+/// turned into one review with a verdict. Set at least one key: ANTHROPIC_API_KEY, OPENAI_API_KEY, or
+/// CLOUDFLARE_API_TOKEN with CLOUDFLARE_ACCOUNT_ID.
+#[derive(Debug, Parser)]
+#[command(name = "conclave", version, max_term_width = 100, after_help = AFTER_HELP)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const AFTER_HELP: &str = "Examples:
+  conclave local                     review what your working tree adds to the default branch
+  conclave local main..my-branch     review a range of commits
+  conclave review                    in a GitLab merge-request pipeline: review and post
+  conclave review --dry-run          the same, but print instead of posting
+
+Exit codes: 0 reviewed; 1 blocked (--gate block); 2 bad usage or configuration; 3 the forge failed;
+4 inconclusive (--strict); 130, 143 stopped by a signal.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Review local changes and print the result
+    Local(LocalArguments),
+    /// Review the merge request of this pipeline and post the result
+    Review(ReviewArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LocalArguments {
+    /// What to review: `base..head`, or a branch to compare with; by default everything that the working tree, with its
+    /// uncommitted changes, adds to the default branch
+    pub(crate) range: Option<String>,
+    /// A directory in the repository; by default the current one
+    #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
+    pub(crate) repo: Option<Utf8PathBuf>,
+    #[command(flatten)]
+    pub(crate) common: CommonArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReviewArguments {
+    /// Print the review, post nothing
+    #[arg(long, env = "CONCLAVE_DRY_RUN")]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) common: CommonArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CommonArguments {
+    /// Keep the run's records (review.json, review.md, patches, prompts, events.jsonl) in this directory
+    #[arg(long, value_name = "DIR", env = "CONCLAVE_OUTPUT")]
+    pub(crate) output: Option<Utf8PathBuf>,
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value_t, env = "CONCLAVE_FORMAT")]
+    pub(crate) format: Format,
+    /// Most sessions at once; by default what the configuration says, which is 7
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), env = "CONCLAVE_AGENTS")]
+    pub(crate) agents: Option<u32>,
+    /// Stop asking models once the run has cost this much (US dollars)
+    #[arg(long, value_name = "X", value_parser = positive, env = "CONCLAVE_MAX_COST_USD")]
+    pub(crate) max_cost_usd: Option<f64>,
+    /// Whether significant concerns fail the job
+    #[arg(long, value_enum, default_value_t, env = "CONCLAVE_GATE")]
+    pub(crate) gate: Gate,
+    /// Fail if the review is inconclusive
+    #[arg(long, env = "CONCLAVE_STRICT")]
+    pub(crate) strict: bool,
+    /// Replace built-in prompts by the files of the same name in this directory
+    #[arg(long, value_name = "DIR", env = "CONCLAVE_PROMPTS")]
+    pub(crate) prompts: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    #[default]
+    Human,
+    /// The whole review as JSON
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Gate {
+    /// Exit 0 whatever the review says
+    #[default]
+    Off,
+    /// Exit 1 on significant concerns
+    Block,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
+        _ => Err("an amount of US dollars greater than 0 is needed, as in 1.50".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent_and_every_flag_has_a_variable() {
+        let command = Arguments::command();
+        command.clone().debug_assert();
+        for sub in command.get_subcommands() {
+            for argument in sub
+                .get_arguments()
+                .filter(|argument| argument.get_long().is_some_and(|long| long != "help"))
+            {
+                let long = argument.get_long().expect("filtered");
+                let variable = argument.get_env().map(|name| name.to_string_lossy().into_owned());
+                let expected = format!("CONCLAVE_{}", long.to_uppercase().replace('-', "_"));
+                assert_eq!(variable, Some(expected), "--{long} of {}", sub.get_name());
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The commands.
+
+mod local;
+mod review;
+
+use conclave_shared::redact::Redactor;
+
+use crate::{
+    args::{Arguments, Command},
+    exit::{Exit, Failure},
+    settings::Environment,
+};
+
+/// Runs the command that was asked for.
+pub(crate) async fn run(arguments: Arguments, environment: &Environment, redactor: &Redactor) -> Result<Exit, Failure> {
+    match arguments.command {
+        Command::Local(arguments) => local::run(arguments, environment, redactor).await,
+        Command::Review(arguments) => review::run(arguments, environment, redactor).await,
+    }
+}

@@ -1,0 +1,116 @@
+//! Exit codes, and the failures that lead to them.
+
+use std::process::ExitCode;
+
+use conclave_engine::{plugin::PluginError, ports::ForgeError, prompt::UnknownPrompt};
+use conclave_gateway::ConfigError;
+use conclave_git::{GitError, WorkspaceError};
+use conclave_opencode::{ProcessError, StartError};
+use conclave_plugin_gitlab::GitLabError;
+use conclave_plugin_local::{LocalError, RangeError};
+
+/// How the program ends; scripts rely on these numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// The review ran, whatever it found; or there was nothing to review.
+    Reviewed,
+    /// The gate is on and the verdict is `significant_concerns`.
+    Blocked,
+    /// Bad usage or configuration: the review could not start.
+    Usage,
+    /// The forge failed.
+    Forge,
+    /// The review is inconclusive, and `--strict` is on.
+    Inconclusive,
+    /// Ctrl-C.
+    Interrupted,
+    /// SIGTERM.
+    Terminated,
+}
+
+impl Exit {
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Reviewed => 0,
+            Self::Blocked => 1,
+            Self::Usage => 2,
+            Self::Forge => 3,
+            Self::Inconclusive => 4,
+            Self::Interrupted => 130,
+            Self::Terminated => 143,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+/// Why a command ended without a review. Every text says what to do.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The command line.
+    #[error(transparent)]
+    Range(#[from] RangeError),
+    /// The environment.
+    #[error("{0}")]
+    Settings(String),
+    /// Git.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// A local range.
+    #[error(transparent)]
+    Local(#[from] LocalError),
+    /// GitLab.
+    #[error(transparent)]
+    GitLab(#[from] GitLabError),
+    /// Posting.
+    #[error(transparent)]
+    Forge(#[from] ForgeError),
+    /// The diff.
+    #[error("failed to read the diff: {0}")]
+    Diff(#[from] conclave_engine::diff::DiffParseError),
+    /// The workspace.
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+    /// The agent runtime is missing or wrong.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// The agent runtime does not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// A plugin.
+    #[error(transparent)]
+    Plugin(#[from] PluginError),
+    /// A prompt.
+    #[error(transparent)]
+    Prompt(#[from] UnknownPrompt),
+    /// The model gateway.
+    #[error("failed to start the model gateway: {0}")]
+    Gateway(#[from] ConfigError),
+    /// A file or directory of ours.
+    #[error("failed to {what}: {source}")]
+    Io {
+        /// What was attempted.
+        what: String,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+}
+
+impl Failure {
+    /// An I/O failure in words.
+    pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+        let what = what.into();
+        move |source| Self::Io { what, source }
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::GitLab(_) | Self::Forge(_) => Exit::Forge,
+            _ => Exit::Usage,
+        }
+    }
+}

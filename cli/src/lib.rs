@@ -1,0 +1,59 @@
+//! Code review of merge requests by a panel of AI reviewers and a judge.
+//!
+//! This crate is the composition root: the only place that knows everyone. It reads arguments and environment, wires
+//! the plugins, the gateway and the agent runtime to the engine, prints, and turns the outcome into an exit code.
+
+mod args;
+mod ci_environment;
+mod commands;
+mod env_vars;
+mod exit;
+mod logging;
+mod output;
+mod providers;
+mod rundir;
+mod settings;
+mod wiring;
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::Parser;
+
+use crate::{args::Arguments, exit::Exit, settings::Environment};
+
+/// Runs the program with these arguments and this environment.
+pub fn run(
+    arguments: impl IntoIterator<Item = OsString>,
+    environment: impl IntoIterator<Item = (OsString, OsString)>,
+) -> ExitCode {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version are no errors; clap prints all three where they belong.
+            let exit = if error.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Reviewed
+            };
+            let _ = error.print();
+            return exit.into();
+        }
+    };
+    let environment = Environment::new(environment);
+    let redactor = environment.redactor();
+    logging::start(&environment, redactor.clone());
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            output::error(&format!("failed to start: {error}"), &redactor);
+            return Exit::Usage.into();
+        }
+    };
+    match runtime.block_on(commands::run(arguments, &environment, &redactor)) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            output::error(&failure.to_string(), &redactor);
+            failure.exit().into()
+        }
+    }
+}

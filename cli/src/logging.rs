@@ -1,0 +1,58 @@
+//! The log on standard error, without secrets.
+
+use std::io::Write;
+
+use conclave_shared::redact::Redactor;
+use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
+
+use crate::{env_vars, settings::Environment};
+
+struct RedactingStderr(Redactor);
+
+struct Line<'a> {
+    redactor: &'a Redactor,
+    buffer: Vec<u8>,
+}
+
+impl Write for Line<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.buffer.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Line<'_> {
+    fn drop(&mut self) {
+        let text = self.redactor.redact(&String::from_utf8_lossy(&self.buffer));
+        // There is nowhere to report that the log cannot be written.
+        let _ = anstream::stderr().write_all(text.as_bytes());
+    }
+}
+
+impl<'a> MakeWriter<'a> for RedactingStderr {
+    type Writer = Line<'a>;
+
+    fn make_writer(&'a self) -> Line<'a> {
+        Line {
+            redactor: &self.0,
+            buffer: Vec::new(),
+        }
+    }
+}
+
+/// Starts logging. A second call, as in tests, changes nothing.
+pub(crate) fn start(environment: &Environment, redactor: Redactor) {
+    let filter = environment.get(env_vars::LOG).unwrap_or("warn");
+    let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("warn"));
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(false)
+        .with_target(false)
+        .without_time()
+        .with_writer(RedactingStderr(redactor));
+    let _ = subscriber.try_init();
+}

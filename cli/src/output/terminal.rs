@@ -1,0 +1,240 @@
+//! The review in the terminal.
+
+use std::{collections::BTreeMap, fmt::Write};
+
+use camino::Utf8Path;
+use conclave_engine::{
+    judge::JudgedFinding,
+    report::{Review, duration, headline},
+    scheduler::ReviewerReport,
+};
+use conclave_shared::{reviewer::ReviewerName, severity::Severity, telemetry::ReviewerOutcome, verdict::Verdict};
+use owo_colors::{OwoColorize, Style};
+
+/// The widest that text is set.
+const MOST_COLUMNS: usize = 100;
+/// The narrowest that still reads.
+const LEAST_COLUMNS: usize = 40;
+
+/// The whole review. `sources` has the lines of the files that findings are in.
+pub(crate) fn review(review: &Review, sources: &BTreeMap<String, Vec<String>>, directory: &Utf8Path) -> String {
+    let width = textwrap::termwidth().clamp(LEAST_COLUMNS, MOST_COLUMNS);
+    let mut text = String::new();
+    let rule = "─".repeat(width);
+    let _ = writeln!(text, "{}", rule.dimmed());
+    let _ = writeln!(text, "{}", headline(review).style(verdict_style(review.verdict).bold()));
+    if !review.summary.trim().is_empty() {
+        let _ = writeln!(text, "\n{}", wrap(&clean(&review.summary), width, ""));
+    }
+    for gap in &review.coverage.gaps {
+        let _ = writeln!(
+            text,
+            "\n{} {}",
+            "Not reviewed:".yellow().bold(),
+            wrap(&clean(gap), width, "  ").trim_start()
+        );
+    }
+    if let Some(reason) = &review.degraded {
+        let _ = writeln!(
+            text,
+            "\n{} {}",
+            "Degraded:".yellow().bold(),
+            wrap(&clean(reason), width, "  ").trim_start()
+        );
+    }
+    for entry in review.standing() {
+        let _ = writeln!(text, "\n{}", finding(entry, sources, width));
+    }
+    let _ = writeln!(text, "\n{}", rule.dimmed());
+    text.push_str(&account(review, directory));
+    text
+}
+
+fn verdict_style(verdict: Verdict) -> Style {
+    match verdict {
+        Verdict::Approved | Verdict::ApprovedWithComments => Style::new().green(),
+        Verdict::MinorIssues | Verdict::Inconclusive => Style::new().yellow(),
+        Verdict::SignificantConcerns => Style::new().red(),
+    }
+}
+
+fn severity_style(severity: Severity) -> Style {
+    match severity {
+        Severity::Critical => Style::new().red().bold(),
+        Severity::Warning => Style::new().yellow().bold(),
+        Severity::Suggestion => Style::new().blue().bold(),
+    }
+}
+
+/// Model text without anything that a terminal acts on.
+fn clean(text: &str) -> String {
+    text.chars()
+        .filter(|character| !character.is_control() || matches!(character, '\n' | '\t'))
+        .collect()
+}
+
+fn wrap(text: &str, width: usize, indent: &str) -> String {
+    let options = textwrap::Options::new(width)
+        .initial_indent(indent)
+        .subsequent_indent(indent);
+    text.lines()
+        .map(|line| textwrap::fill(line, &options))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn finding(entry: &JudgedFinding, sources: &BTreeMap<String, Vec<String>>, width: usize) -> String {
+    let finding = &entry.finding;
+    let mut text = format!(
+        "{} {}",
+        finding
+            .severity
+            .as_str()
+            .to_uppercase()
+            .style(severity_style(finding.severity)),
+        format!("{}:{}", clean(&finding.file), finding.line).bold()
+    );
+    let _ = write!(text, "\n{}", wrap(&clean(&finding.claim), width, "  "));
+    if let Some(excerpt) = sources
+        .get(&finding.file)
+        .and_then(|lines| excerpt(lines, finding.line, finding.end_line, width))
+    {
+        let _ = write!(text, "\n{excerpt}");
+    }
+    if !finding.scenario.trim().is_empty() {
+        let _ = write!(text, "\n{}", wrap(&clean(&finding.scenario), width, "  "));
+    }
+    if let Some(second) = &finding.second {
+        let _ = write!(
+            text,
+            "\n  {} {}:{}",
+            "see also".dimmed(),
+            clean(&second.file),
+            second.line
+        );
+    }
+    if let Some(fix) = &finding.fix {
+        let fix = clean(fix);
+        let fix = fix
+            .trim_end()
+            .lines()
+            .map(|line| format!("    {line}"))
+            .collect::<Vec<_>>()
+            .join("\n");
+        let _ = write!(text, "\n  {}\n{}", "possible fix".dimmed(), fix.green());
+    }
+    let found_by: Vec<String> = finding.found_by.iter().map(ReviewerName::display_name).collect();
+    let _ = write!(
+        text,
+        "\n  {}",
+        format!("{} · {}", finding.category, found_by.join(", ")).dimmed()
+    );
+    text
+}
+
+/// The lines of the finding with one line around them.
+fn excerpt(lines: &[String], line: u32, end: Option<u32>, width: usize) -> Option<String> {
+    let first = usize::try_from(line).ok()?.checked_sub(1)?;
+    let last = usize::try_from(end.unwrap_or(line))
+        .ok()?
+        .checked_sub(1)?
+        .max(first)
+        .min(first + 7);
+    if first >= lines.len() {
+        return None;
+    }
+    let from = first.saturating_sub(1);
+    let to = (last + 1).min(lines.len() - 1);
+    let rows: Vec<String> = (from..=to)
+        .map(|index| {
+            let code: String = clean(&lines[index])
+                .replace('\t', "    ")
+                .chars()
+                .take(width.saturating_sub(11))
+                .collect();
+            let number = format!("{:>6}", index + 1);
+            if (first..=last).contains(&index) {
+                format!("{} {} {code}", number.bold(), "▌".red())
+            } else {
+                format!("{} {} {}", number.dimmed(), "│".dimmed(), code.dimmed())
+            }
+        })
+        .collect();
+    Some(rows.join("\n"))
+}
+
+/// What was looked at, by whom, for how much.
+fn account(review: &Review, directory: &Utf8Path) -> String {
+    let mut text = String::new();
+    let coverage = &review.coverage;
+    let _ = writeln!(
+        text,
+        "{} files reviewed, {} filtered, {} not read · tier {} · {} · ${:.4}",
+        coverage.reviewed.len() - coverage.not_read.len().min(coverage.reviewed.len()),
+        coverage.filtered.len(),
+        coverage.not_read.len(),
+        review.tier,
+        duration(review.seconds),
+        review.cost_usd
+    );
+    for file in &coverage.filtered {
+        let _ = writeln!(
+            text,
+            "{}",
+            format!("  filtered: {} ({})", clean(&file.path), file.reason.describe()).dimmed()
+        );
+    }
+    for report in review.reviewers.iter().chain([&review.coordinator]) {
+        let _ = writeln!(text, "{}", reviewer(report));
+    }
+    let tokens = review.tokens();
+    let rate = tokens
+        .cache_hit_rate()
+        .map_or_else(|| "–".to_owned(), |rate| format!("{:.0} %", rate * 100.0));
+    let dropped = review.findings.iter().filter(|entry| !entry.stands()).count();
+    let _ = writeln!(
+        text,
+        "{}",
+        format!(
+            "  {} tokens, {rate} of the prompts from the cache; {dropped} findings merged or dropped, {} without evidence",
+            tokens.total(),
+            coverage.hallucinated
+        )
+        .dimmed()
+    );
+    let stages: Vec<String> = review
+        .stages
+        .iter()
+        .map(|stage| format!("{} {:.1} s", stage.stage, stage.seconds))
+        .collect();
+    let _ = writeln!(text, "{}", format!("  time: {}", stages.join(", ")).dimmed());
+    for warning in &review.warnings {
+        let _ = writeln!(text, "  {} {}", "!".yellow(), clean(warning));
+    }
+    let _ = write!(text, "{}", format!("  records: {directory}").dimmed());
+    text
+}
+
+fn reviewer(report: &ReviewerReport) -> String {
+    let models: Vec<&str> = report.usage.iter().map(|usage| usage.model.as_str()).collect();
+    let tokens: u64 = report.usage.iter().map(|usage| usage.tokens.total()).sum();
+    let cost: f64 = report.usage.iter().map(|usage| usage.cost_usd).sum();
+    let name = report.name.display_name();
+    let line = format!(
+        "{name:<14} {:>8}  {tokens:>7} tokens  ${cost:.4}  {}",
+        duration(report.seconds),
+        models.join(", ")
+    );
+    match report.outcome {
+        ReviewerOutcome::Ok => format!("  {} {}", "✓".green(), line.trim_end().dimmed()),
+        outcome => {
+            let reason = report.reason.as_deref().map(clean).unwrap_or_default();
+            format!(
+                "  {} {}  {}: {reason}",
+                "✗".red(),
+                line.trim_end(),
+                outcome.as_str().replace('_', " ")
+            )
+        }
+    }
+}

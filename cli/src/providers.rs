@@ -1,0 +1,147 @@
+//! Model providers from the usual variables.
+
+use std::collections::BTreeSet;
+
+use conclave_engine::plugin::ProviderWire;
+use conclave_gateway::{Upstream, Wire};
+use secrecy::SecretString;
+use url::Url;
+
+use crate::{env_vars, exit::Failure, settings::Environment};
+
+/// A provider that can be used.
+#[derive(Debug, Clone)]
+pub(crate) struct Provider {
+    pub(crate) name: &'static str,
+    pub(crate) wire: ProviderWire,
+    base_url: Url,
+    key: SecretString,
+}
+
+impl Provider {
+    pub(crate) fn upstream(&self) -> Upstream {
+        Upstream {
+            name: self.name.to_owned(),
+            wire: match self.wire {
+                ProviderWire::Anthropic => Wire::Anthropic,
+                ProviderWire::OpenAiChat => Wire::OpenAiChat,
+            },
+            base_url: self.base_url.clone(),
+            credential: Some(self.key.clone()),
+            extra_headers: Vec::new(),
+        }
+    }
+}
+
+/// The names of these providers.
+pub(crate) fn names(providers: &[Provider]) -> BTreeSet<String> {
+    providers.iter().map(|provider| provider.name.to_owned()).collect()
+}
+
+/// All providers for which there are credentials.
+pub(crate) fn read(environment: &Environment) -> Result<Vec<Provider>, Failure> {
+    let mut providers = Vec::new();
+    if let Some(key) = environment.get(env_vars::ANTHROPIC_API_KEY) {
+        let base = environment
+            .get(env_vars::ANTHROPIC_BASE_URL)
+            .unwrap_or("https://api.anthropic.com");
+        // Tools disagree whether this variable ends in `/v1`; both are meant the same.
+        let base = base.trim_end_matches('/').trim_end_matches("/v1");
+        let base_url = url(env_vars::ANTHROPIC_BASE_URL, &format!("{base}/v1"))?;
+        providers.push(Provider {
+            name: "anthropic",
+            wire: ProviderWire::Anthropic,
+            base_url,
+            key: key.into(),
+        });
+    }
+    if let Some(key) = environment.get(env_vars::OPENAI_API_KEY) {
+        let base = environment
+            .get(env_vars::OPENAI_BASE_URL)
+            .unwrap_or("https://api.openai.com/v1");
+        let base_url = url(env_vars::OPENAI_BASE_URL, base)?;
+        providers.push(Provider {
+            name: "openai",
+            wire: ProviderWire::OpenAiChat,
+            base_url,
+            key: key.into(),
+        });
+    }
+    if let (Some(key), Some(account)) = (
+        environment.get(env_vars::CLOUDFLARE_API_TOKEN),
+        environment.get(env_vars::CLOUDFLARE_ACCOUNT_ID),
+    ) {
+        let base = format!("https://api.cloudflare.com/client/v4/accounts/{account}/ai/v1");
+        let base_url = url(env_vars::CLOUDFLARE_ACCOUNT_ID, &base)?;
+        providers.push(Provider {
+            name: "cloudflare-workers-ai",
+            wire: ProviderWire::OpenAiChat,
+            base_url,
+            key: key.into(),
+        });
+    }
+    if providers.is_empty() {
+        return Err(Failure::Settings(
+            "no model provider has credentials. Set ANTHROPIC_API_KEY or OPENAI_API_KEY (with ANTHROPIC_BASE_URL or \
+             OPENAI_BASE_URL for any compatible endpoint), or CLOUDFLARE_API_TOKEN with CLOUDFLARE_ACCOUNT_ID"
+                .into(),
+        ));
+    }
+    Ok(providers)
+}
+
+/// Reads an address from a variable.
+pub(crate) fn url(variable: &str, text: &str) -> Result<Url, Failure> {
+    match text.parse::<Url>() {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(url),
+        Ok(_) | Err(_) => Err(Failure::Settings(format!(
+            "{variable} is not an address: it has to begin with https:// (or http://)"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_from(variables: &[(&str, &str)]) -> Result<Vec<Provider>, Failure> {
+        read(&Environment::new(
+            variables.iter().map(|(name, value)| (name.into(), value.into())),
+        ))
+    }
+
+    #[test]
+    fn a_key_makes_a_provider_and_its_address_can_be_moved() {
+        let both = read_from(&[
+            ("ANTHROPIC_API_KEY", "a"),
+            ("ANTHROPIC_BASE_URL", "http://127.0.0.1:1/"),
+            ("OPENAI_API_KEY", "b"),
+            ("CLOUDFLARE_API_TOKEN", "c"),
+        ])
+        .expect("valid");
+        let seen: Vec<_> = both
+            .iter()
+            .map(|provider| (provider.name, provider.base_url.as_str()))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                ("anthropic", "http://127.0.0.1:1/v1"),
+                ("openai", "https://api.openai.com/v1")
+            ]
+        );
+        let with_v1 = read_from(&[("ANTHROPIC_API_KEY", "a"), ("ANTHROPIC_BASE_URL", "https://x/v1")]).expect("valid");
+        assert_eq!(with_v1[0].base_url.as_str(), "https://x/v1");
+    }
+
+    #[test]
+    fn what_is_missing_or_wrong_is_named() {
+        let error = read_from(&[("OPENAI_API_KEY", "")]).expect_err("none").to_string();
+        assert!(error.contains("Set ANTHROPIC_API_KEY or OPENAI_API_KEY"), "{error}");
+        let error = read_from(&[("OPENAI_API_KEY", "x"), ("OPENAI_BASE_URL", "localhost:11434")]).expect_err("no URL");
+        assert!(
+            error.to_string().starts_with("OPENAI_BASE_URL is not an address"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,96 @@
+//! Where a run keeps its records, and the scratch space that it leaves nothing of.
+
+use std::io::Write;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use tempfile::TempDir;
+
+use crate::{exit::Failure, settings::Environment};
+
+/// The records of a run.
+#[derive(Debug)]
+pub(crate) struct RunDirectory {
+    path: Utf8PathBuf,
+}
+
+impl RunDirectory {
+    /// Makes the directory: the one that was asked for, else one below the user's state directory, else below the
+    /// temporary directory. Records of an earlier run in it are replaced.
+    pub(crate) fn create(asked: Option<&Utf8Path>, run_id: &str, environment: &Environment) -> Result<Self, Failure> {
+        let path = match asked {
+            Some(path) => path.to_owned(),
+            None => default_root(environment).join(run_id),
+        };
+        let create = |path: &Utf8Path| {
+            let patches = path.join("patches");
+            if patches.is_dir() {
+                std::fs::remove_dir_all(&patches)?;
+            }
+            std::fs::create_dir_all(&patches)?;
+            std::fs::create_dir_all(path.join("prompts"))?;
+            path.canonicalize_utf8()
+        };
+        match create(&path) {
+            Ok(path) => Ok(Self { path }),
+            // A read-only home must not stop a review; a directory that was asked for must be the one.
+            Err(_) if asked.is_none() => {
+                let path = temporary().join(format!("conclave-run-{run_id}"));
+                let path = create(&path).map_err(Failure::io(format!("make the run directory {path}")))?;
+                Ok(Self { path })
+            }
+            Err(error) => Err(Failure::io(format!("make the run directory {path}"))(error)),
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Utf8Path {
+        &self.path
+    }
+
+    /// Writes a record.
+    pub(crate) fn write(&self, name: &str, content: &[u8]) -> Result<Utf8PathBuf, Failure> {
+        let path = self.path.join(name);
+        std::fs::File::create(&path)
+            .and_then(|mut file| file.write_all(content))
+            .map_err(Failure::io(format!("write {path}")))?;
+        Ok(path)
+    }
+}
+
+fn default_root(environment: &Environment) -> Utf8PathBuf {
+    let state = match (environment.get("XDG_STATE_HOME"), environment.get("HOME")) {
+        (Some(state), _) => Utf8PathBuf::from(state),
+        (None, Some(home)) => Utf8PathBuf::from(home).join(".local/state"),
+        (None, None) => temporary(),
+    };
+    state.join("conclave/runs")
+}
+
+fn temporary() -> Utf8PathBuf {
+    Utf8PathBuf::from_path_buf(std::env::temp_dir()).unwrap_or_else(|_| Utf8PathBuf::from("/tmp"))
+}
+
+/// Scratch space outside of every checkout: the agent's workspace and home. Removed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    _directory: TempDir,
+    path: Utf8PathBuf,
+}
+
+impl Scratch {
+    pub(crate) fn create() -> Result<Self, Failure> {
+        let directory = tempfile::Builder::new()
+            .prefix("conclave-")
+            .tempdir()
+            .map_err(Failure::io("make a temporary directory"))?;
+        let path = Utf8PathBuf::from_path_buf(directory.path().to_owned())
+            .map_err(|path| Failure::Settings(format!("the temporary directory {} is no UTF-8", path.display())))?;
+        Ok(Self {
+            _directory: directory,
+            path,
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Utf8Path {
+        &self.path
+    }
+}

@@ -1,0 +1,60 @@
+//! Ctrl-C and SIGTERM: the first one ends the run in good order.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU8, Ordering},
+};
+
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::watch,
+};
+
+use crate::exit::Exit;
+
+/// Watches for signals as long as it lives.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    stop: watch::Receiver<bool>,
+    code: Arc<AtomicU8>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Signals {
+    pub(crate) fn watch() -> Result<Self, std::io::Error> {
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        let (sender, stop) = watch::channel(false);
+        let code = Arc::new(AtomicU8::new(0));
+        let noted = Arc::clone(&code);
+        let task = tokio::spawn(async move {
+            let exit = tokio::select! {
+                _ = interrupt.recv() => Exit::Interrupted,
+                _ = terminate.recv() => Exit::Terminated,
+            };
+            noted.store(exit.code(), Ordering::SeqCst);
+            sender.send_replace(true);
+            // The channel stays open: a receiver must not take its end for something else.
+            sender.closed().await;
+        });
+        Ok(Self { stop, code, task })
+    }
+
+    /// Becomes `true` at the first signal.
+    pub(crate) fn stop(&self) -> watch::Receiver<bool> {
+        self.stop.clone()
+    }
+
+    /// The exit code of the signal that came, if one did.
+    pub(crate) fn exit(&self) -> Option<Exit> {
+        [Exit::Interrupted, Exit::Terminated]
+            .into_iter()
+            .find(|exit| exit.code() == self.code.load(Ordering::SeqCst))
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
