@@ -3,17 +3,19 @@
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-/// Code review of merge requests by a panel of AI reviewers and a judge.
-///
-/// The reviewers are sessions of OpenCode that can only read. What they find is checked against the code, judged, and
-/// turned into one review with a verdict. Set at least one key: ANTHROPIC_API_KEY, OPENAI_API_KEY, or
-/// CLOUDFLARE_API_TOKEN with CLOUDFLARE_ACCOUNT_ID.
+/// Code review of merge requests by a panel of AI reviewers and a judge
 #[derive(Debug, Parser)]
-#[command(name = "conclave", version, max_term_width = 100, after_help = AFTER_HELP)]
+#[command(name = "conclave", version, max_term_width = 100, long_about = ABOUT, after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
+
+const ABOUT: &str = "Code review of merge requests by a panel of AI reviewers and a judge.
+
+The reviewers are sessions of OpenCode that can only read. What they find is checked against the code, judged, and \
+turned into one review with a verdict. Set at least one key: ANTHROPIC_API_KEY, OPENAI_API_KEY, or \
+CLOUDFLARE_API_TOKEN with CLOUDFLARE_ACCOUNT_ID.";
 
 const AFTER_HELP: &str = "Examples:
   conclave local                     review what your working tree adds to the default branch

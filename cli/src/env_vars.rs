@@ -42,3 +42,17 @@ variables! {
     /// Additional certificates (PEM) to trust when talking to model providers.
     CA_FILE = "CONCLAVE_CA_FILE";
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_readme_lists_every_variable_with_this_description() {
+        let readme = include_str!("../../README.md");
+        for (name, description) in ALL {
+            let row = format!("| `{name}` | {} |", description.trim());
+            assert!(readme.contains(&row), "the README lacks the row\n{row}");
+        }
+    }
+}

@@ -1,45 +1,39 @@
 //! One review, wired: plugins, gateway, agent runtime, engine, output.
 
+mod inputs;
 mod patches;
 mod plugins;
+mod prepare;
+mod runtime;
 mod signals;
 mod source;
 mod stopwatch;
 mod telemetry;
 
-use std::sync::Arc;
+use std::{fmt::Write, sync::Arc};
 
 use camino::Utf8Path;
 use conclave_engine::{
-    diff::{FileDiff, FilteredDiff},
-    pipeline::{Plan, PlanInput, ReviewJob, ReviewPorts, plan, review as run_review},
-    plugin::{self, ReviewPlugin, StandingPanel},
+    diff::FilteredDiff,
+    pipeline::{ReviewJob, ReviewPorts, review as run_review},
     ports::{Forge, Progress, ProgressEvent, ReviewSubject, TelemetrySink},
-    prompt::{ContextFile, Nonce, PatchEntry, PromptLibrary, Untrusted, render_context, render_coordinator},
     report::{Review, render_markdown},
     scheduler::Desk,
 };
-use conclave_gateway::{Gateway, GatewayConfig};
 use conclave_git::{Repository, check_out_workspace};
-use conclave_opencode::{
-    ConfigFile, OpenCode, OpenCodeSettings, TOOL_SPAWN_REVIEWERS, TOOL_SUBMIT_REVIEW, find_opencode, render_config,
-};
-use conclave_plugin_agents_md::AgentsMdPlugin;
-use conclave_plugin_reviewer_config::ReviewerConfigPlugin;
+use conclave_opencode::find_opencode;
 use conclave_plugin_telemetry::Telemetry;
 use conclave_shared::{
-    config::{ConfigDocument, Preset},
     redact::Redactor,
-    reviewer::ReviewerName,
-    risk::SecurityPaths,
-    telemetry::RunStarted,
+    telemetry::{EventBody, RunStarted},
     verdict::Verdict,
 };
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use uuid::Uuid;
 
 use self::{
-    plugins::{CoordinatorToolsPlugin, ModelProviders},
+    prepare::{Prepared, prepare},
+    runtime::{Runtime, RuntimeInput},
     signals::Signals,
     source::RepositoryTree,
     stopwatch::Stopwatch,
@@ -68,15 +62,6 @@ pub(crate) struct Job {
     pub(crate) secret: Option<SecretString>,
     /// What the person should know.
     pub(crate) notes: Vec<String>,
-}
-
-/// What is known once the panel is decided.
-struct Prepared {
-    diff: FilteredDiff,
-    plan: Plan,
-    config: ConfigDocument,
-    library: PromptLibrary,
-    warnings: Vec<String>,
 }
 
 /// Reviews, prints, posts.
@@ -119,7 +104,7 @@ pub(crate) async fn review(
     let sink: &dyn TelemetrySink = telemetry
         .as_ref()
         .map_or(&telemetry::Off as &dyn TelemetrySink, |telemetry| telemetry);
-    sink.record(conclave_shared::telemetry::EventBody::RunStarted(RunStarted {
+    sink.record(EventBody::RunStarted(RunStarted {
         tier: prepared.plan.assessment.tier,
         forge: job.subject.forge.to_owned(),
         merge_request: job.subject.merge_request,
@@ -186,64 +171,10 @@ fn nothing_left(diff: &FilteredDiff, redactor: &Redactor) {
     } else {
         text.push_str(": every changed file is noise by rule.");
         for file in &diff.filtered {
-            text.push_str(&format!("\n  {} ({})", file.path, file.reason.describe()));
+            let _ = write!(text, "\n  {} ({})", file.path, file.reason.describe());
         }
     }
     output::note(&text, redactor);
-}
-
-/// Diff, configuration, tier, panel.
-async fn prepare(
-    job: &Job,
-    arguments: &CommonArguments,
-    providers: &[Provider],
-    environment: &Environment,
-    progress: &dyn Progress,
-) -> Result<Prepared, Failure> {
-    let mut remote = ReviewerConfigPlugin::new(plugins::config_source(environment, &job.config_project)?);
-    let (bootstrapped, diff) = tokio::join!(remote.bootstrap(), read_diff(job));
-    let mut warnings: Vec<String> = bootstrapped.err().into_iter().map(|error| error.to_string()).collect();
-    let mut config = ConfigDocument::default();
-    if let Err(error) = remote.post_configure(&mut config).await {
-        warnings.push(error.to_string());
-    }
-    warnings.extend(remote.remote_warnings());
-    for warning in &warnings {
-        progress.report(ProgressEvent::Warning(warning));
-    }
-    if let Some(agents) = arguments.agents {
-        config.limits.sessions = agents;
-    }
-    let diff = diff?;
-    let library = plugins::library(arguments.prompts.as_deref())?;
-    let credentials = providers::names(providers);
-    let input = PlanInput {
-        diff: &diff,
-        config: &config,
-        preset: Preset::Current,
-        credentials: &credentials,
-        library: &library,
-    };
-    let plan = plan(&input)?;
-    Ok(Prepared {
-        diff,
-        plan,
-        config,
-        library,
-        warnings,
-    })
-}
-
-async fn read_diff(job: &Job) -> Result<FilteredDiff, Failure> {
-    let (base, head) = (&job.subject.base_sha, &job.subject.head_sha);
-    let raw = job.repository.diff(base, head).await?;
-    let diff = conclave_engine::diff::parse(&raw.raw, &raw.numstat, &raw.patch)?;
-    // The filter asks for few files; reading them beforehand keeps it free of I/O.
-    let contents = source::heads(&job.repository, base, head, &diff).await?;
-    let security = SecurityPaths::default();
-    Ok(conclave_engine::diff::filter(diff, &security, |file| {
-        contents.get(&file.path).cloned().unwrap_or_default()
-    }))
 }
 
 struct Sessions<'a> {
@@ -285,96 +216,41 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
         .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
     let workspace = scratch.join("workspace");
     check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
-    let entries: Vec<PatchEntry> = diff
-        .files
-        .iter()
-        .enumerate()
-        .map(|(at, file)| PatchEntry::new(at, file))
-        .collect();
-    let texts = write_inputs(job, &diff, &plan, &entries, directory, &workspace, sessions.environment).await?;
+    let inputs = inputs::write(job, &diff, &plan, directory, &workspace, sessions.environment).await?;
     directory.write("prompts/REVIEWER_SHARED.md", library.shared()?.as_bytes())?;
     directory.write("prompts/coordinator.md", library.get("coordinator")?.as_bytes())?;
     watch.lap("workspace");
-
-    let run_key = conclave_gateway::random_run_key()?;
-    let mut gateway = GatewayConfig::new(
-        sessions.providers.iter().map(Provider::upstream).collect(),
-        run_key.clone(),
-    );
-    gateway.max_cost_usd = sessions.arguments.max_cost_usd;
-    gateway.http.extra_ca_file = sessions.environment.get(env_vars::CA_FILE).map(Into::into);
-    let gateway = Arc::new(Gateway::start(gateway).await?);
-    let token = conclave_gateway::random_run_key()?;
-    let mcp = OpenCode::serve_tools(Arc::clone(&sessions.desk) as _, token.clone())
-        .await
-        .map_err(Failure::io("start the tool server"))?;
-
-    let reviewers = plan.reviewers();
-    let on_panel = reviewers
-        .iter()
-        .any(|name| name.as_str() == conclave_plugin_agents_md::REVIEWER);
-    let standing = reviewers
-        .iter()
-        .filter(|name| name.as_str() != conclave_plugin_agents_md::REVIEWER);
-    let plugins: Vec<Box<dyn ReviewPlugin>> = vec![
-        Box::new(StandingPanel::new(standing.cloned().collect())),
-        Box::new(AgentsMdPlugin::new(on_panel)),
-        Box::new(ModelProviders::new(sessions.providers, &plan, &gateway)),
-        Box::new(CoordinatorToolsPlugin::new(mcp.endpoints.clone())),
-    ];
-    let runtime_config = plugin::configure(&plugins)?;
-    let rendered = render_config(&ConfigFile {
-        config: &runtime_config,
-        reviewer_prompt: "./prompts/REVIEWER_SHARED.md",
-        coordinator_prompt: "./prompts/coordinator.md",
-    });
-    let config_file = directory.write("opencode.json", format!("{rendered:#}\n").as_bytes())?;
-
-    let mut child_environment = vec![
-        (
-            conclave_opencode::GATEWAY_KEY_VARIABLE.to_owned(),
-            run_key.expose_secret().to_owned(),
-        ),
-        (
-            conclave_opencode::MCP_TOKEN_VARIABLE.to_owned(),
-            token.expose_secret().to_owned(),
-        ),
-    ];
-    child_environment.extend(runtime_config.environment.iter().map(|owned| owned.value.clone()));
-    let mut agents = vec![ReviewerName::COORDINATOR.to_owned()];
-    agents.extend(reviewers.iter().map(ToString::to_string));
-    let opencode = OpenCode::start(OpenCodeSettings {
+    let runtime = Runtime::start(RuntimeInput {
         binary: sessions.binary,
+        path: sessions.path,
         workspace: &workspace,
         home: &scratch.join("home"),
-        config: &config_file,
-        journal: &directory.path().join("events.jsonl"),
-        path: sessions.path,
-        environment: &child_environment,
-        agents: &agents,
-        mcp_servers: &["spawn".to_owned(), "submit".to_owned()],
-        password: conclave_gateway::random_run_key()?,
+        directory,
+        environment: sessions.environment,
+        providers: sessions.providers,
+        max_cost_usd: sessions.arguments.max_cost_usd,
+        plan: &plan,
+        desk: &sessions.desk,
     })
     .await?;
-    let opencode = Arc::new(opencode);
     watch.lap("OpenCode start");
 
-    let source = RepositoryTree::new(job, texts.context.clone());
+    let source = RepositoryTree::new(job, inputs.context);
     let review_job = ReviewJob {
         run_id: sessions.run_id.to_string(),
         subject: job.subject.clone(),
         files: Arc::new(diff.files),
-        patches: entries.into_iter().map(|entry| entry.patch).collect(),
+        patches: inputs.patches,
         filtered: diff.filtered,
         plan,
-        coordinator_message: texts.coordinator,
+        coordinator_message: inputs.coordinator,
         limits: config.limits,
         warnings,
         stages: watch.laps(),
     };
     let ports = ReviewPorts {
-        runtime: Arc::clone(&opencode) as _,
-        ledger: Arc::clone(&gateway) as _,
+        runtime: Arc::clone(&runtime.opencode) as _,
+        ledger: Arc::clone(&runtime.gateway) as _,
         progress: Arc::clone(&sessions.progress),
         source: Arc::new(source),
         desk: Arc::clone(&sessions.desk),
@@ -382,66 +258,11 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
     };
     let mut review = run_review(review_job, ports).await;
     watch.lap("sessions");
-    review.warnings.extend(output::gateway_lines(&gateway.events()));
-    opencode.stop().await;
-    gateway.shutdown().await;
-    drop(mcp);
+    review.warnings.extend(output::gateway_lines(&runtime.gateway.events()));
+    runtime.stop().await;
     watch.lap("shutdown");
     review.stages.extend(watch.last());
     Ok(review)
-}
-
-struct Inputs {
-    context: String,
-    coordinator: String,
-}
-
-/// Writes patches and context into the run directory, and where the agent reads them.
-async fn write_inputs(
-    job: &Job,
-    diff: &FilteredDiff,
-    plan: &Plan,
-    entries: &[PatchEntry],
-    directory: &RunDirectory,
-    workspace: &Utf8Path,
-    environment: &Environment,
-) -> Result<Inputs, Failure> {
-    let secret = match (environment.get(env_vars::SECRET), &job.secret) {
-        (Some(secret), _) => SecretString::from(secret),
-        (None, Some(secret)) => secret.clone(),
-        // Without an installation's secret the boundary is new in every run: safe, only the caches do not last.
-        (None, None) => conclave_gateway::random_run_key()?,
-    };
-    let subject_name = format!("{}!{}", job.subject.project, job.subject.merge_request.unwrap_or(0));
-    let nonce = Nonce::new(secret.expose_secret().as_bytes(), &subject_name);
-    let instructions = job
-        .repository
-        .file(&job.subject.base_sha, "AGENTS.md")
-        .await?
-        .map(|bytes| Untrusted::from(String::from_utf8_lossy(&bytes).into_owned()));
-    let filtered: Vec<(String, &'static str)> = diff
-        .filtered
-        .iter()
-        .map(|file| (file.path.clone(), file.reason.describe()))
-        .collect();
-    let panel = plan.reviewers();
-    let file = ContextFile {
-        subject: &job.subject,
-        patches: entries,
-        filtered: &filtered,
-        panel: &panel,
-        project_instructions: instructions.as_ref(),
-    };
-    let context = render_context(&file, &nonce);
-    let coordinator = render_coordinator(&file, &nonce);
-    let files: Vec<(&FileDiff, &str)> = diff
-        .files
-        .iter()
-        .zip(entries.iter().map(|entry| entry.patch.as_str()))
-        .collect();
-    patches::write(directory, workspace, &files, &context)?;
-    directory.write("prompts/coordinator-message.md", coordinator.as_bytes())?;
-    Ok(Inputs { context, coordinator })
 }
 
 /// The records and what is printed.

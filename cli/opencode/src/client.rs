@@ -41,11 +41,19 @@ impl Client {
             .request(method, format!("{}{path}", self.base))
             .basic_auth("opencode", Some(&self.password))
             .header("x-opencode-directory", self.workspace.as_str())
-            .timeout(CALL_TIMEOUT)
     }
 
     async fn send(&self, what: &str, request: RequestBuilder) -> Result<Response, RuntimeError> {
-        let response = request.timeout(CALL_TIMEOUT).send().await.map_err(|error| {
+        self.send_within(what, request, CALL_TIMEOUT).await
+    }
+
+    async fn send_within(
+        &self,
+        what: &str,
+        request: RequestBuilder,
+        limit: Duration,
+    ) -> Result<Response, RuntimeError> {
+        let response = request.timeout(limit).send().await.map_err(|error| {
             RuntimeError(format!(
                 "OpenCode did not answer when asked to {what}: {}",
                 chain(&error)
@@ -70,12 +78,9 @@ impl Client {
 
     /// The server's version; an error while it is not ready yet.
     pub(crate) async fn version(&self) -> Result<String, RuntimeError> {
-        let health = self
-            .json(
-                "tell its health",
-                self.request(Method::GET, "/global/health").timeout(PROBE_TIMEOUT),
-            )
-            .await?;
+        let request = self.request(Method::GET, "/global/health");
+        let health = self.send_within("tell its health", request, PROBE_TIMEOUT).await?;
+        let health: Value = health.json().await.map_err(|error| RuntimeError(error.to_string()))?;
         Ok(health
             .get("version")
             .and_then(Value::as_str)

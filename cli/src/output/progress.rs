@@ -1,6 +1,6 @@
 //! Signs of life on standard error, a line each.
 
-use std::{io::Write, time::Instant};
+use std::{fmt::Write as _, io::Write as _, time::Instant};
 
 use conclave_engine::{
     diff::FilteredDiff,
@@ -30,7 +30,7 @@ impl Progress for Lines {
     fn report(&self, event: ProgressEvent<'_>) {
         let seconds = self.start.elapsed().as_secs_f64();
         let line = match event {
-            ProgressEvent::Stage(text) => format!("{text}"),
+            ProgressEvent::Stage(text) => text.to_owned(),
             ProgressEvent::SessionStarted {
                 reviewer,
                 model,
@@ -96,7 +96,7 @@ pub(crate) fn plan_line(plan: &Plan, diff: &FilteredDiff) -> String {
         plan.assessment.reasons.first().map_or("", String::as_str)
     );
     if !diff.filtered.is_empty() {
-        text.push_str(&format!("; {} files are noise by rule", diff.filtered.len()));
+        let _ = write!(text, "; {} filtered as noise", diff.filtered.len());
     }
     text
 }

@@ -9,12 +9,13 @@ use conclave_engine::{
     prompt::PromptLibrary,
 };
 use conclave_gateway::Gateway;
-use conclave_opencode::{GATEWAY_KEY_VARIABLE, MCP_TOKEN_VARIABLE, McpEndpoints};
+use conclave_opencode::{
+    GATEWAY_KEY_VARIABLE, MCP_TOKEN_VARIABLE, McpEndpoints, TOOL_SPAWN_REVIEWERS, TOOL_SUBMIT_REVIEW,
+};
 use conclave_plugin_reviewer_config::ConfigSource;
 use conclave_shared::{model::ModelId, pricing, reviewer::ReviewerName};
 use secrecy::SecretString;
 
-use super::{TOOL_SPAWN_REVIEWERS, TOOL_SUBMIT_REVIEW};
 use crate::{
     env_vars,
     exit::Failure,

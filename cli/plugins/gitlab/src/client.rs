@@ -1,4 +1,4 @@
-//! GitLab's REST API: authentication, pages, retries, and errors that say what to do.
+//! GitLab's REST API: authentication, pages and retries.
 
 use std::time::Duration;
 
@@ -7,99 +7,42 @@ use conclave_resilience::{
     retry::{RetryPolicy, retry_after},
 };
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use reqwest::{Method, Response, StatusCode, header::HeaderMap};
+use reqwest::{
+    Method, Response, StatusCode,
+    header::{HeaderMap, HeaderName, HeaderValue, LINK, LOCATION, RETRY_AFTER},
+    redirect::Policy,
+};
 use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use url::Url;
 
-use crate::GitLabSettings;
+use crate::{GitLabError, GitLabSettings};
 
-/// Time for one request.
-const REQUEST: Duration = Duration::from_secs(30);
+const PRIVATE_TOKEN: HeaderName = HeaderName::from_static("private-token");
+
 /// The most pages of one list. A hundred rows each: far beyond GitLab's own limit of comments.
 const MOST_PAGES: usize = 100;
 
-/// GitLab failed, or refused.
-#[derive(Debug, thiserror::Error)]
-pub enum GitLabError {
-    /// No answer.
-    #[error("GitLab at {host} cannot be reached ({what}): {cause}")]
-    Unreachable {
-        /// The host.
-        host: String,
-        /// What was asked.
-        what: String,
-        /// Why.
-        cause: String,
-    },
-    /// The token is not accepted.
-    #[error(
-        "GitLab refused the token ({what}: 401 {message}). Set GITLAB_TOKEN to a project access token with the scope `api` \
-         and the role Developer; it may have expired"
-    )]
-    Unauthorized {
-        /// What was asked.
-        what: String,
-        /// GitLab's words.
-        message: String,
-    },
-    /// The token lacks a right.
-    #[error(
-        "the token may not {what} (403 {message}). It needs the scope `api`, and its user the role Developer in the \
-         project"
-    )]
-    Forbidden {
-        /// What was asked.
-        what: String,
-        /// GitLab's words.
-        message: String,
-    },
-    /// It does not exist, or the token cannot see it.
-    #[error(
-        "GitLab does not find it ({what}: 404 {message}). A private project that the token cannot see looks the same"
-    )]
-    NotFound {
-        /// What was asked.
-        what: String,
-        /// GitLab's words.
-        message: String,
-    },
-    /// Any other refusal.
-    #[error("GitLab answered {status} when asked to {what}: {message}")]
-    Status {
-        /// What was asked.
-        what: String,
-        /// The status.
-        status: u16,
-        /// GitLab's words.
-        message: String,
-    },
-    /// An answer that is none.
-    #[error("GitLab's answer to {what} cannot be read: {cause}. Is there a proxy or a log-in page in between?")]
-    Garbage {
-        /// What was asked.
-        what: String,
-        /// Why.
-        cause: String,
-    },
+/// How long GitLab is waited for, and how often it is asked again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// Time for one request.
+    pub request: Duration,
+    /// When a request that failed is repeated.
+    pub retry: RetryPolicy,
 }
 
-impl GitLabError {
-    /// The HTTP status, if there was an answer.
-    pub fn status(&self) -> Option<u16> {
-        match self {
-            Self::Unauthorized { .. } => Some(401),
-            Self::Forbidden { .. } => Some(403),
-            Self::NotFound { .. } => Some(404),
-            Self::Status { status, .. } => Some(*status),
-            Self::Unreachable { .. } | Self::Garbage { .. } => None,
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            request: Duration::from_secs(30),
+            // GitLab asks for a minute when comments come too fast: two repetitions are that minute.
+            retry: RetryPolicy {
+                longest_asked: Duration::from_secs(30),
+                ..RetryPolicy::default()
+            },
         }
-    }
-
-    /// Whether the request may have been carried out although it failed.
-    pub(crate) fn may_have_happened(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::Garbage { .. })
-            || self.status().is_some_and(|status| status >= 500)
     }
 }
 
@@ -107,6 +50,7 @@ impl GitLabError {
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
     http: reqwest::Client,
+    token: HeaderValue,
     settings: GitLabSettings,
     retry: RetryPolicy,
 }
@@ -116,21 +60,30 @@ struct Answer {
     body: String,
 }
 
+struct Failure {
+    error: GitLabError,
+    /// What another attempt may get over.
+    fault: Option<ProviderFault>,
+    asked: Option<Duration>,
+}
+
 impl Client {
-    pub(crate) fn new(settings: GitLabSettings) -> Result<Self, GitLabError> {
+    pub(crate) fn new(settings: GitLabSettings, patience: Patience) -> Result<Self, GitLabError> {
+        let mut token =
+            HeaderValue::from_str(settings.token.expose_secret()).map_err(|_| GitLabError::UnusableToken)?;
+        token.set_sensitive(true);
         let http = reqwest::Client::builder()
-            .timeout(REQUEST)
+            .timeout(patience.request)
+            // The token's header would go along to wherever a redirect points, and a redirected POST becomes a GET.
+            .redirect(Policy::none())
             .build()
-            .map_err(|error| GitLabError::Unreachable {
-                host: settings.api_url.host_str().unwrap_or_default().to_owned(),
-                what: "prepare the client".into(),
-                cause: error.to_string(),
-            })?;
-        let retry = RetryPolicy {
-            longest_asked: Duration::from_secs(30),
-            ..RetryPolicy::default()
-        };
-        Ok(Self { http, settings, retry })
+            .map_err(|error| GitLabError::unreachable(host(&settings), "prepare the client", error))?;
+        Ok(Self {
+            http,
+            token,
+            settings,
+            retry: patience.retry,
+        })
     }
 
     pub(crate) fn settings(&self) -> &GitLabSettings {
@@ -164,27 +117,38 @@ impl Client {
             let paged = format!("{path}{separator}per_page=100&page={page}");
             let answer = self.send(what, &Method::GET, &paged, None, true).await?;
             rows.extend(read::<Vec<T>>(what, &answer.body)?);
-            match answer.headers.get("x-next-page").and_then(|value| value.to_str().ok()) {
-                Some(next) if !next.trim().is_empty() => page = next.trim().to_owned(),
-                _ => return Ok(rows),
+            match next_page(&answer.headers) {
+                Some(next) => page = next,
+                None => return Ok(rows),
             }
         }
         Ok(rows)
     }
 
     /// Writes what may be written twice with the same result.
-    pub(crate) async fn put(&self, what: &str, path: &str, body: &Value) -> Result<Value, GitLabError> {
-        let answer = self.send(what, &Method::PUT, path, Some(body), true).await?;
-        read(what, &answer.body)
+    pub(crate) async fn put(&self, what: &str, path: &str, body: &Value) -> Result<(), GitLabError> {
+        self.send(what, &Method::PUT, path, Some(body), true).await.map(|_| ())
+    }
+
+    /// Asks for something that may be asked for twice with the same result.
+    pub(crate) async fn post(&self, what: &str, path: &str, body: &Value) -> Result<(), GitLabError> {
+        self.send(what, &Method::POST, path, Some(body), true).await.map(|_| ())
     }
 
     /// Writes what must not be written twice: repeated only when GitLab says that it did nothing.
-    pub(crate) async fn post(&self, what: &str, path: &str, body: &Value) -> Result<Value, GitLabError> {
+    pub(crate) async fn post_once(&self, what: &str, path: &str, body: &Value) -> Result<Value, GitLabError> {
         let answer = self.send(what, &Method::POST, path, Some(body), false).await?;
-        if answer.body.trim().is_empty() {
-            Ok(Value::Null)
-        } else {
-            read(what, &answer.body)
+        read(what, &answer.body)
+    }
+
+    /// Waits before something is tried again that has failed so many times; false when it has had its attempts.
+    pub(crate) async fn pause(&self, failed: u32) -> bool {
+        match self.retry.next_wait(failed, ProviderFault::ServerError, None, 0.5) {
+            Some(wait) => {
+                tokio::time::sleep(wait).await;
+                true
+            }
+            None => false,
         }
     }
 
@@ -198,69 +162,74 @@ impl Client {
     ) -> Result<Answer, GitLabError> {
         let mut failed = 0;
         loop {
-            let (error, asked) = match self.once(what, method, path, body).await {
+            let Failure { error, fault, asked } = match self.once(what, method, path, body).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
             failed += 1;
-            let did_nothing = matches!(error.status(), Some(429)) || is_lock(&error);
-            let transient = did_nothing
-                || (repeatable
-                    && (matches!(error.status(), Some(502..=504)) || matches!(error, GitLabError::Unreachable { .. })));
-            let wait = self.retry.next_wait(failed, ProviderFault::RateLimited, asked, 0.5);
-            match wait.filter(|_| transient) {
-                Some(wait) => {
-                    tracing::warn!(%error, ?wait, "asking GitLab again");
-                    tokio::time::sleep(wait).await;
-                }
-                None => return Err(error),
-            }
+            let did_nothing = matches!(fault, Some(ProviderFault::RateLimited | ProviderFault::Overloaded));
+            let wait = fault
+                .filter(|_| repeatable || did_nothing)
+                .and_then(|fault| self.retry.next_wait(failed, fault, asked, 0.5));
+            let Some(wait) = wait else { return Err(error) };
+            tracing::warn!(%error, ?wait, "asking GitLab again");
+            tokio::time::sleep(wait).await;
         }
     }
 
-    async fn once(
-        &self,
-        what: &str,
-        method: &Method,
-        path: &str,
-        body: Option<&Value>,
-    ) -> Result<Answer, (GitLabError, Option<Duration>)> {
-        let unreachable = |error: reqwest::Error| {
-            let mut cause = error.without_url().to_string();
-            if cause.len() > 300 {
-                cause.truncate(300);
-            }
-            let host = self.settings.api_url.host_str().unwrap_or_default().to_owned();
-            (
-                GitLabError::Unreachable {
-                    host,
-                    what: what.to_owned(),
-                    cause,
-                },
-                None,
-            )
+    async fn once(&self, what: &str, method: &Method, path: &str, body: Option<&Value>) -> Result<Answer, Failure> {
+        let broken = |error: reqwest::Error| Failure {
+            fault: Some(if error.is_timeout() {
+                ProviderFault::Timeout
+            } else {
+                ProviderFault::Network
+            }),
+            error: GitLabError::unreachable(host(&self.settings), what, error),
+            asked: None,
         };
         let url = format!("{}/{path}", self.settings.api_url.as_str().trim_end_matches('/'));
         let mut request = self
             .http
             .request(method.clone(), url)
-            .header("PRIVATE-TOKEN", self.settings.token.expose_secret());
+            .header(PRIVATE_TOKEN, self.token.clone());
         if let Some(body) = body {
             request = request.json(body);
         }
-        let response: Response = request.send().await.map_err(unreachable)?;
+        let response: Response = request.send().await.map_err(broken)?;
         let (status, headers) = (response.status(), response.headers().clone());
-        let body = response.text().await.map_err(unreachable)?;
+        let body = response.text().await.map_err(broken)?;
         if status.is_success() {
             return Ok(Answer { headers, body });
         }
-        let asked = retry_after(headers.get("retry-after").and_then(|value| value.to_str().ok()), None);
-        Err((refusal(what, status, &body), asked))
+        let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+        let error = match text(LOCATION) {
+            Some(location) if status.is_redirection() => GitLabError::Moved {
+                what: what.to_owned(),
+                status: status.as_u16(),
+                location: location.to_owned(),
+            },
+            _ => GitLabError::refusal(what, status, &body),
+        };
+        Err(Failure {
+            fault: fault(status, &error),
+            error,
+            asked: retry_after(text(RETRY_AFTER), None),
+        })
     }
 }
 
-fn is_lock(error: &GitLabError) -> bool {
-    matches!(error, GitLabError::Status { status: 409, message, .. } if message.contains("Resource lock"))
+fn host(settings: &GitLabSettings) -> &str {
+    settings.api_url.host_str().unwrap_or_default()
+}
+
+/// What another attempt may get over. After a rate limit or a lock it is certain that nothing was done.
+fn fault(status: StatusCode, error: &GitLabError) -> Option<ProviderFault> {
+    match status.as_u16() {
+        429 => Some(ProviderFault::RateLimited),
+        409 if error.is_lock() => Some(ProviderFault::Overloaded),
+        500 | 502..=504 => Some(ProviderFault::ServerError),
+        _ => None,
+    }
 }
 
 fn read<T: DeserializeOwned>(what: &str, body: &str) -> Result<T, GitLabError> {
@@ -270,33 +239,17 @@ fn read<T: DeserializeOwned>(what: &str, body: &str) -> Result<T, GitLabError> {
     })
 }
 
-fn refusal(what: &str, status: StatusCode, body: &str) -> GitLabError {
-    let (what, message) = (what.to_owned(), message(body));
-    match status.as_u16() {
-        401 => GitLabError::Unauthorized { what, message },
-        403 => GitLabError::Forbidden { what, message },
-        404 => GitLabError::NotFound { what, message },
-        status => GitLabError::Status { what, status, message },
+/// The number of the next page, if there is one. Some proxies let only standard headers through, hence the link.
+fn next_page(headers: &HeaderMap) -> Option<String> {
+    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    if let Some(next) = text(HeaderName::from_static("x-next-page")) {
+        return Some(next.trim().to_owned()).filter(|next| !next.is_empty());
     }
-}
-
-/// GitLab's words, in whichever of its shapes they come: a text, an object of lists, `error`, HTML, or nothing.
-fn message(body: &str) -> String {
-    let text = match serde_json::from_str::<Value>(body) {
-        Ok(value) => {
-            let said = ["message", "error_description", "error"]
-                .iter()
-                .find_map(|key| value.get(*key));
-            match said {
-                Some(Value::String(text)) => text.clone(),
-                Some(other) => other.to_string(),
-                None => value.to_string(),
-            }
-        }
-        Err(_) if body.trim_start().starts_with('<') => "an HTML page".to_owned(),
-        Err(_) => body.trim().to_owned(),
-    };
-    text.chars().take(300).collect()
+    let link = text(LINK)?.split(',').find(|link| link.contains("rel=\"next\""))?;
+    let address = link.split_once('<')?.1.split_once('>')?.0;
+    let address = Url::parse(address).ok()?;
+    let (_, page) = address.query_pairs().find(|(name, _)| name == "page")?;
+    Some(page.into_owned())
 }
 
 #[cfg(test)]
@@ -304,17 +257,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gitlabs_words_are_found_in_every_shape() {
-        for (body, expected) in [
-            (r#"{"message":"404 Not found"}"#, "404 Not found"),
-            (r#"{"error":"body is missing"}"#, "body is missing"),
-            (r#"{"message":{"note":["is too long"]}}"#, r#"{"note":["is too long"]}"#),
-            (r#"{"error":"insufficient_scope","error_description":"more"}"#, "more"),
-            ("Retry later", "Retry later"),
-            ("<html>502</html>", "an HTML page"),
-            ("", ""),
+    fn the_next_page_is_in_one_header_or_the_other() {
+        let link = r#"<https://x/api/v4/a?page=1&per_page=2>; rel="first", <https://x/api/v4/a?page=3&per_page=2>; rel="next""#;
+        let last = r#"<https://x/api/v4/a?page=1&per_page=2>; rel="first""#;
+        for (headers, expected) in [
+            (vec![("x-next-page", "2")], Some("2")),
+            (vec![("x-next-page", ""), ("link", link)], None),
+            (vec![("link", link)], Some("3")),
+            (vec![("link", last)], None),
+            (vec![], None),
         ] {
-            assert_eq!(message(body), expected, "{body}");
+            let map: HeaderMap = headers
+                .iter()
+                .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+                .collect();
+            assert_eq!(next_page(&map).as_deref(), expected, "{headers:?}");
         }
+    }
+
+    #[test]
+    fn the_token_is_not_printed() {
+        let settings = GitLabSettings {
+            api_url: "https://gitlab.example/api/v4".parse().unwrap(),
+            token: "glpat-x".to_owned().into(),
+            project: "1".to_owned(),
+            iid: 1,
+            secret: "s".to_owned().into(),
+        };
+        let client = Client::new(settings, Patience::default()).unwrap();
+        assert!(!format!("{client:?}").contains("glpat"));
     }
 }

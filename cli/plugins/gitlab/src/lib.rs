@@ -4,11 +4,14 @@
 
 mod approval;
 mod client;
+mod error;
+mod length;
 mod marker;
 mod merge_request;
 mod publisher;
 
-pub use client::GitLabError;
+pub use client::Patience;
+pub use error::GitLabError;
 pub use merge_request::MergeRequestInfo;
 pub use publisher::GitLab;
 

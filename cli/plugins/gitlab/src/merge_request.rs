@@ -6,16 +6,13 @@ use conclave_engine::{
 };
 use serde::Deserialize;
 
-use crate::{
-    client::{Client, GitLabError},
-    marker::marker,
-};
+use crate::{GitLabError, client::Client, marker::marker};
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct User {
-    pub(crate) id: u64,
+struct User {
+    id: u64,
     #[serde(default)]
-    pub(crate) username: Option<String>,
+    username: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -59,11 +56,33 @@ struct Version {
 pub(crate) struct Note {
     pub(crate) id: u64,
     #[serde(default)]
-    pub(crate) body: Option<String>,
+    body: Option<String>,
     #[serde(default)]
-    pub(crate) author: Option<User>,
+    author: Option<User>,
     #[serde(default)]
-    pub(crate) system: Option<bool>,
+    system: Option<bool>,
+    #[serde(default)]
+    internal: Option<bool>,
+}
+
+/// Who we are: by this our note is known.
+#[derive(Debug, Clone)]
+pub(crate) struct Ourselves {
+    bot: u64,
+    pub(crate) marker: String,
+}
+
+impl Ourselves {
+    fn wrote(&self, note: &Note) -> bool {
+        note.author.as_ref().is_some_and(|author| author.id == self.bot)
+    }
+
+    /// Our review among the notes. A marker that somebody copied is not ours, and neither is a note without one.
+    pub(crate) fn summary<'n>(&self, notes: &'n [Note]) -> Option<&'n Note> {
+        notes
+            .iter()
+            .find(|note| self.wrote(note) && note.body.as_deref().is_some_and(|body| body.contains(&self.marker)))
+    }
 }
 
 /// What is known of the merge request before the review.
@@ -71,11 +90,13 @@ pub(crate) struct Note {
 pub struct MergeRequestInfo {
     /// For the engine; without commit messages, which git tells.
     pub subject: ReviewSubject,
-    pub(crate) bot: u64,
-    pub(crate) marker: String,
-    /// Our note, if there is one.
-    pub(crate) summary: Option<u64>,
-    pub(crate) web_url: Option<String>,
+    pub(crate) ourselves: Ourselves,
+}
+
+/// All notes, oldest first.
+pub(crate) async fn notes(client: &Client) -> Result<Vec<Note>, GitLabError> {
+    let path = client.merge_request_path("/notes?sort=asc&order_by=created_at");
+    client.list("read its comments", &path).await
 }
 
 /// Reads everything that a review needs to know.
@@ -84,14 +105,8 @@ pub(crate) async fn load(client: &Client) -> Result<MergeRequestInfo, GitLabErro
     let merge_request: MergeRequest = client
         .get("read the merge request", &client.merge_request_path(""))
         .await?;
-    let state = merge_request.state.as_deref().unwrap_or("opened");
-    let refused = |message: String| GitLabError::Status {
-        what: "review the merge request".into(),
-        status: 409,
-        message,
-    };
-    if state != "opened" {
-        return Err(refused(format!("it is {state}")));
+    if let Some(state) = merge_request.state.filter(|state| state != "opened") {
+        return Err(GitLabError::NotOpen { state });
     }
     let versions: Vec<Version> = client
         .get("read the versions of its diff", &client.merge_request_path("/versions"))
@@ -99,46 +114,31 @@ pub(crate) async fn load(client: &Client) -> Result<MergeRequestInfo, GitLabErro
     let (base_sha, head_sha) = versions
         .first()
         .and_then(|version| Some((version.base_commit_sha.clone()?, version.head_commit_sha.clone()?)))
-        .ok_or_else(|| refused("GitLab has not prepared its diff yet; run the job again".into()))?;
-    let marker = marker(
-        &client.settings().secret,
-        merge_request.project_id,
-        client.settings().iid,
-    );
-    let notes: Vec<Note> = client
-        .list(
-            "read its comments",
-            &client.merge_request_path("/notes?sort=asc&order_by=created_at"),
-        )
-        .await?;
-    let own = |note: &Note| note.author.as_ref().is_some_and(|author| author.id == bot.id);
-    let summary = notes
-        .iter()
-        .find(|note| own(note) && note.body.as_deref().is_some_and(|body| body.contains(&marker)));
+        .ok_or(GitLabError::NotPrepared)?;
+    let settings = client.settings();
+    let ourselves = Ourselves {
+        bot: bot.id,
+        marker: marker(&settings.secret, merge_request.project_id, settings.iid),
+    };
+    let notes = notes(client).await?;
     let comments = notes
         .iter()
-        .filter(|note| !own(note) && note.system != Some(true))
-        .map(|note| Comment {
-            author: note
-                .author
-                .as_ref()
-                .and_then(|author| author.username.clone())
-                .unwrap_or_default()
-                .into(),
-            body: note.body.clone().unwrap_or_default().into(),
-        })
+        // Everybody can read the review, so what only members can read stays out of it.
+        .filter(|note| !ourselves.wrote(note) && note.system != Some(true) && note.internal != Some(true))
+        .map(comment)
         .collect();
+    let previous_review = ourselves.summary(&notes).and_then(|note| note.body.clone());
     let project = merge_request
         .references
         .as_ref()
         .and_then(|references| references.full.as_deref())
         .and_then(|full| full.rsplit_once('!'))
-        .map_or_else(|| client.settings().project.clone(), |(project, _)| project.to_owned());
+        .map_or_else(|| settings.project.clone(), |(project, _)| project.to_owned());
     let subject = ReviewSubject {
         forge: "gitlab",
         project,
-        merge_request: Some(client.settings().iid),
-        web_url: merge_request.web_url.clone(),
+        merge_request: Some(settings.iid),
+        web_url: merge_request.web_url,
         base_sha,
         head_sha,
         title: merge_request.title.unwrap_or_default().into(),
@@ -147,17 +147,19 @@ pub(crate) async fn load(client: &Client) -> Result<MergeRequestInfo, GitLabErro
         target_branch: merge_request.target_branch.unwrap_or_default().into(),
         commit_subjects: Vec::new(),
         comments,
-        previous_review: summary.and_then(|note| note.body.clone()).map(Untrusted::from),
+        previous_review: previous_review.map(Untrusted::from),
         draft: merge_request.draft.unwrap_or(false),
         // An unknown source is treated as a foreign one.
         from_fork: merge_request.source_project_id.is_none()
             || merge_request.source_project_id != merge_request.target_project_id,
     };
-    Ok(MergeRequestInfo {
-        subject,
-        bot: bot.id,
-        marker,
-        summary: summary.map(|note| note.id),
-        web_url: merge_request.web_url,
-    })
+    Ok(MergeRequestInfo { subject, ourselves })
+}
+
+fn comment(note: &Note) -> Comment {
+    let author = note.author.as_ref().and_then(|author| author.username.clone());
+    Comment {
+        author: author.unwrap_or_default().into(),
+        body: note.body.clone().unwrap_or_default().into(),
+    }
 }

@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::{
-    GitLabSettings, approval,
-    client::{Client, GitLabError},
-    merge_request::{self, MergeRequestInfo, Note},
+    GitLabError, GitLabSettings, approval,
+    client::{Client, Patience},
+    length::limit,
+    merge_request::{self, MergeRequestInfo, Ourselves},
 };
 
 /// The longest note, in bytes; GitLab takes more, but nobody reads it.
@@ -26,17 +27,20 @@ pub struct GitLab {
 
 #[derive(Debug, Clone)]
 struct Known {
-    bot: u64,
-    marker: String,
-    summary: Option<u64>,
+    ourselves: Ourselves,
     web_url: Option<String>,
 }
 
 impl GitLab {
     /// A client for this merge request; nothing is asked yet.
     pub fn new(settings: GitLabSettings) -> Result<Self, GitLabError> {
+        Self::with_patience(settings, Patience::default())
+    }
+
+    /// The same with other time limits.
+    pub fn with_patience(settings: GitLabSettings, patience: Patience) -> Result<Self, GitLabError> {
         Ok(Self {
-            client: Client::new(settings)?,
+            client: Client::new(settings, patience)?,
             known: Mutex::new(None),
         })
     }
@@ -45,54 +49,52 @@ impl GitLab {
     pub async fn load(&self) -> Result<MergeRequestInfo, GitLabError> {
         let info = merge_request::load(&self.client).await?;
         *self.known.lock().await = Some(Known {
-            bot: info.bot,
-            marker: info.marker.clone(),
-            summary: info.summary,
-            web_url: info.web_url.clone(),
+            ourselves: info.ourselves.clone(),
+            web_url: info.subject.web_url.clone(),
         });
         Ok(info)
     }
 
-    async fn post_note(&self, known: &Known, text: &str) -> Result<Option<u64>, GitLabError> {
-        let body = json!({"body": text});
-        if let Some(note) = known.summary {
-            let path = self.client.merge_request_path(&format!("/notes/{note}"));
-            match self.client.put("edit its review", &path, &body).await {
-                Ok(_) => return Ok(Some(note)),
-                // Somebody deleted our note: a new one is posted.
-                Err(GitLabError::NotFound { .. }) => {}
+    /// Posts the note, or edits the one that is there. Returns its id.
+    async fn post_note(&self, ourselves: &Ourselves, text: &str) -> Result<Option<u64>, GitLabError> {
+        let (path, body) = (self.client.merge_request_path("/notes"), json!({"body": text}));
+        // A review takes minutes: another job may have posted since the merge request was read.
+        if let Some(note) = self.edit_note(ourselves, &body).await? {
+            return Ok(Some(note));
+        }
+        let mut failed = 0;
+        loop {
+            match self.client.post_once("post the review", &path, &body).await {
+                Ok(note) => return Ok(note.get("id").and_then(Value::as_u64)),
+                Err(error) if error.may_have_happened() => {
+                    // GitLab may have stored the note and failed afterwards: look before anything is posted again.
+                    tracing::warn!(%error, "looking whether the review was posted all the same");
+                    failed += 1;
+                    let again = self.client.pause(failed).await;
+                    if let Some(note) = self.edit_note(ourselves, &body).await? {
+                        return Ok(Some(note));
+                    }
+                    if !again {
+                        return Err(error);
+                    }
+                }
                 Err(error) => return Err(error),
             }
         }
-        let path = self.client.merge_request_path("/notes");
-        match self.client.post("post the review", &path, &body).await {
-            Ok(note) => Ok(note.get("id").and_then(Value::as_u64)),
-            Err(error) if error.may_have_happened() => {
-                // GitLab may have stored the note and failed afterwards: look before anything is posted again.
-                tracing::warn!(%error, "looking whether the review was posted all the same");
-                if let Some(note) = self.find_note(known).await? {
-                    return Ok(Some(note));
-                }
-                let note = self.client.post("post the review", &path, &body).await?;
-                Ok(note.get("id").and_then(Value::as_u64))
-            }
-            Err(error) => Err(error),
-        }
     }
 
-    async fn find_note(&self, known: &Known) -> Result<Option<u64>, GitLabError> {
-        let notes: Vec<Note> = self
-            .client
-            .list(
-                "read its comments",
-                &self.client.merge_request_path("/notes?sort=asc&order_by=created_at"),
-            )
-            .await?;
-        let ours = notes.iter().find(|note| {
-            note.author.as_ref().is_some_and(|author| author.id == known.bot)
-                && note.body.as_deref().is_some_and(|body| body.contains(&known.marker))
-        });
-        Ok(ours.map(|note| note.id))
+    /// Gives our note another text. Nothing if there is none, or if somebody deletes it meanwhile.
+    async fn edit_note(&self, ourselves: &Ourselves, body: &Value) -> Result<Option<u64>, GitLabError> {
+        let notes = merge_request::notes(&self.client).await?;
+        let Some(note) = ourselves.summary(&notes) else {
+            return Ok(None);
+        };
+        let path = self.client.merge_request_path(&format!("/notes/{}", note.id));
+        match self.client.put("edit its review", &path, body).await {
+            Ok(()) => Ok(Some(note.id)),
+            Err(GitLabError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -102,8 +104,8 @@ impl Forge for GitLab {
         let forge = |error: GitLabError| ForgeError(error.to_string());
         let known = self.known.lock().await.clone();
         let known = known.ok_or_else(|| ForgeError("the merge request was never loaded".into()))?;
-        let text = format!("{}\n\n{}", limit(text), known.marker);
-        let note = self.post_note(&known, &text).await.map_err(forge)?;
+        let text = format!("{}\n\n{}", limit(text, MOST_BYTES), known.ourselves.marker);
+        let note = self.post_note(&known.ourselves, &text).await.map_err(forge)?;
         let (approved, warnings) = approval::apply(&self.client, review).await.map_err(forge)?;
         let url = known.web_url.zip(note).map(|(url, note)| format!("{url}#note_{note}"));
         Ok(PublishOutcome {
@@ -112,18 +114,4 @@ impl Forge for GitLab {
             warnings,
         })
     }
-}
-
-fn limit(text: &str) -> String {
-    if text.len() <= MOST_BYTES {
-        return text.to_owned();
-    }
-    let mut end = MOST_BYTES;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    format!(
-        "{}\n\n```\nThe review is longer than a note can be; the whole of it is in the job's artifacts.\n```",
-        &text[..end]
-    )
 }

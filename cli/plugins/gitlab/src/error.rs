@@ -1,0 +1,196 @@
+//! What can go wrong with GitLab, in words that say what to do.
+
+use reqwest::StatusCode;
+use serde_json::Value;
+
+/// The most characters of somebody else's text in an error.
+const MOST_CHARACTERS: usize = 300;
+
+/// GitLab failed, or refused.
+#[derive(Debug, thiserror::Error)]
+pub enum GitLabError {
+    /// The token cannot be sent.
+    #[error("GITLAB_TOKEN holds characters that no token has, such as a line break or a letter with an accent")]
+    UnusableToken,
+    /// No answer, or not the whole of one.
+    #[error("the connection to GitLab at {host} failed ({what}): {cause}")]
+    Unreachable {
+        /// The host.
+        host: String,
+        /// What was asked.
+        what: String,
+        /// Why.
+        cause: String,
+    },
+    /// The token is not accepted.
+    #[error(
+        "GitLab refused the token ({what}: 401 {message}). Set GITLAB_TOKEN to a project access token with the scope `api` \
+         and the role Developer; it may have expired"
+    )]
+    Unauthorized {
+        /// What was asked.
+        what: String,
+        /// GitLab's words.
+        message: String,
+    },
+    /// The token lacks a right.
+    #[error(
+        "the token may not {what} (403 {message}). It needs the scope `api`, and its user the role Developer in the \
+         project"
+    )]
+    Forbidden {
+        /// What was asked.
+        what: String,
+        /// GitLab's words.
+        message: String,
+    },
+    /// It does not exist, or the token cannot see it.
+    #[error(
+        "GitLab does not find it ({what}: 404 {message}). A private project that the token cannot see looks the same"
+    )]
+    NotFound {
+        /// What was asked.
+        what: String,
+        /// GitLab's words.
+        message: String,
+    },
+    /// It is elsewhere. Nothing is sent there: the token is for this address only.
+    #[error(
+        "GitLab answered {status} when asked to {what}: it is at {location} now. Correct the address or the project; \
+         a redirect is not followed, because it would get the token"
+    )]
+    Moved {
+        /// What was asked.
+        what: String,
+        /// The status.
+        status: u16,
+        /// Where it is.
+        location: String,
+    },
+    /// Any other refusal.
+    #[error("GitLab answered {status} when asked to {what}: {message}")]
+    Status {
+        /// What was asked.
+        what: String,
+        /// The status.
+        status: u16,
+        /// GitLab's words.
+        message: String,
+    },
+    /// An answer that is none.
+    #[error("GitLab's answer to {what} cannot be read: {cause}. Is there a proxy or a log-in page in between?")]
+    Garbage {
+        /// What was asked.
+        what: String,
+        /// Why.
+        cause: String,
+    },
+    /// There is nothing to review any more.
+    #[error("the merge request is {state}: only an open one is reviewed")]
+    NotOpen {
+        /// `closed`, `merged` or `locked`.
+        state: String,
+    },
+    /// GitLab computes the diff after the merge request was opened.
+    #[error("GitLab has not prepared the merge request's diff yet: run the job again")]
+    NotPrepared,
+}
+
+impl GitLabError {
+    /// An error status.
+    pub(crate) fn refusal(what: &str, status: StatusCode, body: &str) -> Self {
+        let (what, message) = (what.to_owned(), message(body));
+        match status.as_u16() {
+            401 => Self::Unauthorized { what, message },
+            403 => Self::Forbidden { what, message },
+            404 => Self::NotFound { what, message },
+            status => Self::Status { what, status, message },
+        }
+    }
+
+    /// A request without an answer.
+    pub(crate) fn unreachable(host: &str, what: &str, error: reqwest::Error) -> Self {
+        Self::Unreachable {
+            host: host.to_owned(),
+            what: what.to_owned(),
+            cause: shorten(&with_sources(&error.without_url())),
+        }
+    }
+
+    /// Whether the request may have been carried out although it failed.
+    pub(crate) fn may_have_happened(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::Garbage { .. } => true,
+            Self::Status { status, .. } => *status >= 500,
+            _ => false,
+        }
+    }
+
+    /// Whether another request held the merge request at the same time; nothing was done.
+    pub(crate) fn is_lock(&self) -> bool {
+        matches!(self, Self::Status { status: 409, message, .. } if message.contains("Resource lock"))
+    }
+}
+
+/// The error and what led to it: reqwest's own text names no cause.
+fn with_sources(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let words = cause.to_string();
+        if !text.contains(&words) {
+            text.push_str(": ");
+            text.push_str(&words);
+        }
+        source = cause.source();
+    }
+    text
+}
+
+/// GitLab's words, in whichever of its shapes they come: a text, an object of lists, `error`, HTML, or nothing.
+fn message(body: &str) -> String {
+    let text = match serde_json::from_str::<Value>(body) {
+        Ok(value) => {
+            let said = ["message", "error_description", "error"]
+                .iter()
+                .find_map(|key| value.get(*key));
+            match said {
+                Some(Value::String(text)) => text.clone(),
+                Some(other) => other.to_string(),
+                None => value.to_string(),
+            }
+        }
+        Err(_) if body.trim_start().starts_with('<') => "an HTML page".to_owned(),
+        Err(_) => body.trim().to_owned(),
+    };
+    shorten(&text)
+}
+
+fn shorten(text: &str) -> String {
+    text.chars().take(MOST_CHARACTERS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gitlabs_words_are_found_in_every_shape() {
+        for (body, expected) in [
+            (r#"{"message":"404 Not found"}"#, "404 Not found"),
+            (r#"{"error":"body is missing"}"#, "body is missing"),
+            (r#"{"message":{"note":["is too long"]}}"#, r#"{"note":["is too long"]}"#),
+            (r#"{"error":"insufficient_scope","error_description":"more"}"#, "more"),
+            ("Retry later", "Retry later"),
+            ("<html>502</html>", "an HTML page"),
+            ("", ""),
+        ] {
+            assert_eq!(message(body), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn long_words_are_cut_between_characters() {
+        assert_eq!(message(&"ä".repeat(1000)), "ä".repeat(MOST_CHARACTERS));
+    }
+}

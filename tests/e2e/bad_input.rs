@@ -1,0 +1,150 @@
+//! What can be wrong at the start: each a message with the next step, an exit code, and nothing left behind.
+
+use crate::support::{Conclave, Repository, provider};
+
+/// Runs `conclave local` and returns what it said on standard error.
+async fn says(job: Conclave, code: i32) -> String {
+    let outcome = job.run().await.expect_code(code);
+    assert!(outcome.stdout.is_empty(), "{}", outcome.stdout);
+    assert!(
+        !outcome.directory().exists(),
+        "no run directory is made for a run that does not start"
+    );
+    outcome.stderr
+}
+
+fn local(repository: &Repository, arguments: &[&str]) -> Conclave {
+    let mut all = vec!["local"];
+    all.extend(arguments);
+    Conclave::new(repository.path(), &all).env("ANTHROPIC_API_KEY", "unused")
+}
+
+#[tokio::test]
+async fn wrong_places_and_ranges() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let text = says(
+        Conclave::new(elsewhere.path(), &["local"]).env("ANTHROPIC_API_KEY", "unused"),
+        2,
+    )
+    .await;
+    assert!(
+        text.contains("is not in a git repository. Change to your project's directory"),
+        "{text}"
+    );
+
+    let repository = Repository::flawed();
+    let text = says(local(&repository, &["nowhere..feature"]), 2).await;
+    assert!(
+        text.contains("git does not know the revision `nowhere`. `git branch -a` lists"),
+        "{text}"
+    );
+    let text = says(local(&repository, &["a b"]), 2).await;
+    assert!(text.contains("`a b` is not a range: write `base..head`"), "{text}");
+    let text = says(local(&repository, &["feature..main"]), 0).await;
+    assert!(
+        text.contains("Nothing to review: main adds nothing to feature."),
+        "{text}"
+    );
+
+    let unborn = tempfile::tempdir().unwrap();
+    std::process::Command::new("git")
+        .args(["init", "--quiet"])
+        .current_dir(unborn.path())
+        .status()
+        .unwrap();
+    let text = says(
+        Conclave::new(unborn.path(), &["local"]).env("ANTHROPIC_API_KEY", "unused"),
+        2,
+    )
+    .await;
+    assert!(text.contains("the repository has no commit yet"), "{text}");
+}
+
+#[tokio::test]
+async fn nothing_but_noise() {
+    let repository = Repository::new();
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    repository.write("package-lock.json", "{}\n");
+    repository.commit("Update the lock file");
+    let text = says(local(&repository, &["main..feature"]), 0).await;
+    assert!(
+        text.contains("every changed file is noise by rule.\n  package-lock.json (lock file)"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn no_key() {
+    let repository = Repository::flawed();
+    let text = says(Conclave::new(repository.path(), &["local", "main"]), 2).await;
+    assert!(
+        text.contains("no model provider has credentials. Set ANTHROPIC_API_KEY or OPENAI_API_KEY"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn no_opencode_or_another_version() {
+    let repository = Repository::flawed();
+    let text = says(
+        local(&repository, &["main"]).env("CONCLAVE_OPENCODE", "/nowhere/opencode"),
+        2,
+    )
+    .await;
+    assert!(
+        text.contains("CONCLAVE_OPENCODE is /nowhere/opencode, which is no file"),
+        "{text}"
+    );
+    assert!(text.contains("npm install -g opencode-ai@1.18.33"), "{text}");
+
+    let bin = tempfile::tempdir().unwrap();
+    let other = bin.path().join("opencode");
+    std::fs::write(&other, "#!/bin/sh\necho 9.9.9\n").unwrap();
+    std::process::Command::new("chmod")
+        .arg("+x")
+        .arg(&other)
+        .status()
+        .unwrap();
+    let text = says(local(&repository, &["main"]).env("CONCLAVE_OPENCODE", &other), 2).await;
+    assert!(
+        text.contains("is OpenCode 9.9.9, but Conclave needs exactly 1.18.33"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn half_configured_services_and_bad_values() {
+    let repository = Repository::flawed();
+    let text = says(
+        local(&repository, &["main"]).env("CONCLAVE_CONFIG_URL", "https://config.example.org"),
+        2,
+    )
+    .await;
+    assert!(
+        text.contains("CONCLAVE_CONFIG_URL is set, but CONCLAVE_CONFIG_TOKEN is not"),
+        "{text}"
+    );
+    let text = says(local(&repository, &["main", "--max-cost-usd", "0"]), 2).await;
+    assert!(text.contains("an amount of US dollars greater than 0"), "{text}");
+    let text = says(local(&repository, &["main", "--formt", "json"]), 2).await;
+    assert!(text.contains("--format"), "a typo gets a suggestion: {text}");
+}
+
+#[tokio::test]
+async fn every_provider_switched_off() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let mut workers = crate::support::Workers::start().await;
+    workers
+        .command(r#"kv put provider/anthropic {"enabled":false,"reason":"incident 7"}"#)
+        .await;
+    let job = local(&repository, &["main"])
+        .anthropic(&provider)
+        .env("CONCLAVE_CONFIG_URL", &workers.config_url)
+        .env("CONCLAVE_CONFIG_TOKEN", crate::support::Workers::READER_TOKEN);
+    let text = says(job, 2).await;
+    assert!(
+        text.contains("nobody can review: no model is left for `generalist`"),
+        "{text}"
+    );
+    assert!(text.contains("anthropic is switched off: incident 7"), "{text}");
+}

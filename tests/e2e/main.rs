@@ -1,0 +1,18 @@
+//! End to end: the real `conclave`, the real OpenCode, the real Workers in `workerd`, real git; only the model provider and
+//! GitLab are stand-ins, over real HTTP.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a broken fixture must stop the test"
+)]
+
+mod bad_input;
+mod broken_things;
+mod gitlab_review;
+mod hostile_repository;
+mod local_review;
+mod remote_config;
+mod signals;
+mod support;

@@ -1,0 +1,111 @@
+//! The control plane and the tracker, for real: a switch in KV changes the next review, and every run is counted.
+
+use serde_json::json;
+
+use crate::support::{Conclave, Repository, Workers, provider};
+
+fn review(repository: &Repository, workers: &Workers) -> Conclave {
+    Conclave::new(repository.path(), &["local", "main..feature"])
+        .env("CONCLAVE_CONFIG_URL", &workers.config_url)
+        .env("CONCLAVE_CONFIG_TOKEN", Workers::READER_TOKEN)
+        .env("CONCLAVE_TRACKER_URL", &workers.tracker_url)
+        .env("CONCLAVE_TRACKER_TOKEN", Workers::INGEST_TOKEN)
+}
+
+#[tokio::test]
+async fn a_provider_switched_off_between_two_runs_changes_the_model_and_both_runs_are_tracked() {
+    let (provider, repository, mut workers) = (provider().await, Repository::flawed(), Workers::start().await);
+    let both = |job: Conclave| job.anthropic(&provider).openai(&provider);
+
+    let before = both(review(&repository, &workers)).run().await.expect_code(0);
+    assert!(
+        before.models().iter().all(|model| model.starts_with("anthropic/")),
+        "{:?}",
+        before.models()
+    );
+
+    workers
+        .command(r#"kv put provider/anthropic {"enabled":false,"reason":"incident 7"}"#)
+        .await;
+    let asked = provider.requests().len();
+    let after = both(review(&repository, &workers)).run().await.expect_code(0);
+    assert!(
+        after.models().iter().all(|model| model.starts_with("openai/")),
+        "{:?}",
+        after.models()
+    );
+    let later = &provider.requests()[asked..];
+    assert!(!later.is_empty());
+    assert!(
+        later.iter().all(|request| request.path.ends_with("/chat/completions")),
+        "nobody asked the disabled provider"
+    );
+    assert_eq!(
+        before.categories(),
+        after.categories(),
+        "another model, the same findings"
+    );
+
+    // Both reviews reached the tracker, with what they found and what they cost.
+    let runs = workers.command("sql SELECT verdict, cost_usd FROM runs").await;
+    let rows = runs["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2, "{runs}");
+    assert!(
+        rows.iter().all(|row| row["verdict"] == "significant_concerns"),
+        "{runs}"
+    );
+    let metrics = reqwest_text(&format!("{}/metrics", workers.tracker_url), Workers::METRICS_TOKEN).await;
+    assert!(
+        metrics.contains(r#"conclave_runs_total{tier="trivial",verdict="significant_concerns"} 2"#),
+        "{metrics}"
+    );
+}
+
+async fn reqwest_text(url: &str, token: &str) -> String {
+    let response = reqwest::Client::new().get(url).bearer_auth(token).send().await.unwrap();
+    assert!(response.status().is_success(), "{url}: {}", response.status());
+    response.text().await.unwrap()
+}
+
+#[tokio::test]
+async fn the_document_decides_reviewers_and_models() {
+    let (provider, repository, mut workers) = (provider().await, Repository::flawed(), Workers::start().await);
+    let document = json!({
+        "schema_version": 1,
+        "reviewers": {"generalist": {"models": ["anthropic/claude-opus-4-6"]}},
+    });
+    workers.command(&format!("kv put config/document {document}")).await;
+    let outcome = review(&repository, &workers)
+        .anthropic(&provider)
+        .run()
+        .await
+        .expect_code(0);
+    assert!(
+        outcome.models().contains(&"anthropic/claude-opus-4-6".to_owned()),
+        "{:?}",
+        outcome.models()
+    );
+}
+
+#[tokio::test]
+async fn broken_services_cost_a_warning_and_nothing_else() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let job = Conclave::new(repository.path(), &["local", "main..feature"])
+        .env("CONCLAVE_CONFIG_URL", "http://127.0.0.1:9")
+        .env("CONCLAVE_CONFIG_TOKEN", "t")
+        .env("CONCLAVE_TRACKER_URL", "http://127.0.0.1:9")
+        .env("CONCLAVE_TRACKER_TOKEN", "t")
+        .anthropic(&provider);
+    let outcome = job.run().await.expect_code(0);
+    assert!(
+        outcome.stderr.contains("the built-in defaults are used"),
+        "{}",
+        outcome.stderr
+    );
+    assert!(
+        outcome.stderr.contains("telemetry events did not reach the tracker"),
+        "{}",
+        outcome.stderr
+    );
+    assert_eq!(outcome.review()["verdict"], "significant_concerns");
+}

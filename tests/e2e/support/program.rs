@@ -1,0 +1,220 @@
+//! Running `conclave` as a user does: as a process, with an environment of its own.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
+
+use conclave_scripted_provider::{DemoModel, ScriptedProvider};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::process::{Child, Command};
+
+/// The key that the stand-in for the model provider asks for. In no place but conclave may it ever be seen.
+pub(crate) const PROVIDER_KEY: &str = "provider-key-that-nobody-may-see";
+/// A review takes seconds; on a busy machine some more. Longer than this it hangs.
+const LONGEST: Duration = Duration::from_mins(3);
+
+pub(crate) fn repository_root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// The pinned OpenCode, where `scripts/setup` puts it.
+fn opencode() -> PathBuf {
+    if let Some(path) = std::env::var_os("CONCLAVE_OPENCODE") {
+        return path.into();
+    }
+    let modules = repository_root().join("node_modules");
+    let found = ["opencode-linux-x64", "opencode-linux-arm64", "opencode-darwin-arm64"]
+        .iter()
+        .map(|package| modules.join(package).join("bin/opencode"))
+        .find(|path| path.is_file());
+    found.expect("OpenCode is missing: run `scripts/setup`, or set CONCLAVE_OPENCODE")
+}
+
+/// A provider that plays the demo model and asks for [`PROVIDER_KEY`].
+pub(crate) async fn provider() -> ScriptedProvider {
+    ScriptedProvider::builder()
+        .api_key(PROVIDER_KEY)
+        .model(DemoModel::new())
+        .start()
+        .await
+        .expect("a provider")
+}
+
+/// How `conclave` ended.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    output: PathBuf,
+}
+
+impl Outcome {
+    /// Fails with everything that was printed, unless the exit code is this one.
+    #[track_caller]
+    pub(crate) fn expect_code(self, code: i32) -> Self {
+        assert_eq!(
+            self.code,
+            Some(code),
+            "stdout:\n{}\nstderr:\n{}",
+            self.stdout,
+            self.stderr
+        );
+        self
+    }
+
+    /// The review as the run directory keeps it.
+    pub(crate) fn review(&self) -> Value {
+        serde_json::from_str(&self.record("review.json")).expect("review.json")
+    }
+
+    /// A record of the run.
+    pub(crate) fn record(&self, name: &str) -> String {
+        std::fs::read_to_string(self.output.join(name))
+            .unwrap_or_else(|error| panic!("{name}: {error}\nstderr:\n{}", self.stderr))
+    }
+
+    /// Where the records are.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.output
+    }
+
+    /// The models that answered, each once.
+    pub(crate) fn models(&self) -> Vec<String> {
+        let review = self.review();
+        let reports = review["reviewers"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .chain([&review["coordinator"]]);
+        let mut models: Vec<String> = reports
+            .flat_map(|report| report["usage"].as_array().unwrap())
+            .map(|usage| usage["model"].as_str().unwrap().to_owned())
+            .collect();
+        models.sort();
+        models.dedup();
+        models
+    }
+
+    /// The categories of the findings that stand.
+    pub(crate) fn categories(&self) -> Vec<String> {
+        let review = self.review();
+        let kept = review["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|entry| entry["fate"] == "kept");
+        kept.map(|entry| entry["finding"]["category"].as_str().unwrap().to_owned())
+            .collect()
+    }
+}
+
+/// A call of `conclave`. It has a home, a temporary directory and a run directory of its own.
+pub(crate) struct Conclave {
+    command: Command,
+    home: TempDir,
+}
+
+impl Conclave {
+    /// `conclave` with these arguments, in this directory.
+    pub(crate) fn new(directory: &Path, arguments: &[&str]) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir(home.path().join("tmp")).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_conclave"));
+        command
+            .args(arguments)
+            .current_dir(directory)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", home.path())
+            .env("TMPDIR", home.path().join("tmp"))
+            .env("CONCLAVE_OPENCODE", opencode())
+            .env("CONCLAVE_OUTPUT", home.path().join("run"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        Self { command, home }
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// With an Anthropic key and this endpoint.
+    pub(crate) fn anthropic(self, provider: &ScriptedProvider) -> Self {
+        self.env("ANTHROPIC_API_KEY", PROVIDER_KEY)
+            .env("ANTHROPIC_BASE_URL", provider.url())
+    }
+
+    /// With an OpenAI key and this endpoint.
+    pub(crate) fn openai(self, provider: &ScriptedProvider) -> Self {
+        self.env("OPENAI_API_KEY", PROVIDER_KEY)
+            .env("OPENAI_BASE_URL", format!("{}/v1", provider.url()))
+    }
+
+    /// Starts it, for tests that act while it runs.
+    pub(crate) fn start(mut self) -> (Child, TempDir) {
+        (self.command.spawn().expect("conclave starts"), self.home)
+    }
+
+    /// Runs it to its end, and checks what must hold at every end: nothing is left in the temporary directory.
+    pub(crate) async fn run(mut self) -> Outcome {
+        let output = tokio::time::timeout(LONGEST, self.command.output())
+            .await
+            .expect("it ends")
+            .expect("it starts");
+        let left: Vec<_> = std::fs::read_dir(self.home.path().join("tmp"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        assert!(left.is_empty(), "left behind: {left:?}");
+        let outcome = Outcome {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).expect("UTF-8"),
+            stderr: String::from_utf8(output.stderr).expect("UTF-8"),
+            output: self.home.keep().join("run"),
+        };
+        assert!(
+            !outcome.stdout.contains(PROVIDER_KEY) && !outcome.stderr.contains(PROVIDER_KEY),
+            "the key was printed"
+        );
+        nothing_left_running(&outcome.output).await;
+        outcome
+    }
+}
+
+/// Waits until no process refers to this run directory or its home any more.
+pub(crate) async fn nothing_left_running(run: &Path) {
+    let home = run.parent().unwrap().to_string_lossy().into_owned();
+    let waiting = tokio::time::timeout(Duration::from_secs(10), async {
+        while let Some(process) = running_with(&home) {
+            let _ = process;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    assert!(waiting.await.is_ok(), "left running: {:?}", running_with(&home));
+}
+
+/// A process whose environment or arguments name this directory.
+fn running_with(directory: &str) -> Option<String> {
+    let own = std::process::id().to_string();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name == own || !name.chars().all(|character| character.is_ascii_digit()) {
+            continue;
+        }
+        let read = |file: &str| std::fs::read(entry.path().join(file)).unwrap_or_default();
+        let (arguments, environment) = (read("cmdline"), read("environ"));
+        let mentions = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(directory);
+        // A zombie has neither any more.
+        if !arguments.is_empty() && (mentions(&arguments) || mentions(&environment)) {
+            return Some(String::from_utf8_lossy(&arguments).replace('\0', " "));
+        }
+    }
+    None
+}

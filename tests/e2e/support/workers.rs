@@ -1,0 +1,74 @@
+//! Both Workers in `workerd`.
+
+use std::{process::Stdio, time::Duration};
+
+use serde_json::Value;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
+    process::{Child, ChildStdin, ChildStdout, Command},
+};
+
+use super::repository_root;
+
+const STARTUP: Duration = Duration::from_mins(1);
+
+/// The running Workers; they end with this.
+pub(crate) struct Workers {
+    pub(crate) config_url: String,
+    pub(crate) tracker_url: String,
+    input: ChildStdin,
+    output: Lines<BufReader<ChildStdout>>,
+    _child: Child,
+}
+
+impl Workers {
+    pub(crate) const READER_TOKEN: &str = "reader-token-of-the-test";
+    pub(crate) const INGEST_TOKEN: &str = "ingest-token-of-the-test";
+    pub(crate) const METRICS_TOKEN: &str = "metrics-token-of-the-test";
+
+    /// Starts both, with empty storage.
+    pub(crate) async fn start() -> Self {
+        let root = repository_root();
+        let node = root.join("node_modules/.bin/node");
+        assert!(node.exists(), "Node is missing: run `scripts/setup`");
+        let mut child = Command::new(node)
+            .arg("tests/support/workers-server.mjs")
+            .args(["--reader-tokens", Self::READER_TOKEN])
+            .args(["--ingest-tokens", Self::INGEST_TOKEN])
+            .args(["--metrics-tokens", Self::METRICS_TOKEN])
+            .current_dir(root)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("the Workers' server starts");
+        let input = child.stdin.take().unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
+        let line = tokio::time::timeout(STARTUP, output.next_line())
+            .await
+            .expect("it starts in time")
+            .unwrap();
+        let ready: Value = serde_json::from_str(&line.expect("the Workers are built: `scripts/test` does it")).unwrap();
+        let url = |name: &str| ready[name].as_str().unwrap().to_owned();
+        Self {
+            config_url: url("config_url"),
+            tracker_url: url("tracker_url"),
+            input,
+            output,
+            _child: child,
+        }
+    }
+
+    /// Runs a command of the server, such as `kv put KEY VALUE` or `sql STATEMENT`.
+    pub(crate) async fn command(&mut self, line: &str) -> Value {
+        self.input.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+        let answer = tokio::time::timeout(STARTUP, self.output.next_line())
+            .await
+            .expect("it answers")
+            .unwrap()
+            .unwrap();
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer["ok"], true, "{line}: {answer}");
+        answer
+    }
+}
