@@ -1,0 +1,249 @@
+//! The coordinator of the demo model: spawns the reviewers, judges their findings, submits the review.
+
+use super::LABEL;
+use crate::model::{Answer, ModelRequest};
+use serde_json::{Value, json};
+
+const SPAWN: &str = "spawn_reviewers";
+const SUBMIT: &str = "submit_review";
+
+/// Below this, a finding is speculation.
+const SURE: f64 = 0.8;
+
+pub(super) fn answer(request: &ModelRequest) -> Answer {
+    let result_of = |tool: &str| {
+        let exchanges = request.exchanges();
+        let found = exchanges.iter().rev().find(|(call, _)| call.name == tool);
+        found.and_then(|(_, result)| result.map(|(text, is_error)| (text.to_owned(), is_error)))
+    };
+    for tool in [SPAWN, SUBMIT] {
+        if !request.offers(tool) {
+            return Answer::text(format!(
+                "The tool {tool} is not offered, so there is no review ({LABEL})."
+            ));
+        }
+    }
+    if let Some((text, is_error)) = result_of(SUBMIT) {
+        let outcome = if is_error { "was not taken" } else { "is submitted" };
+        let first = text
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .take(200)
+            .collect::<String>();
+        return Answer::text(format!("The review {outcome}: {first} ({LABEL})."));
+    }
+    let Some((text, _)) = result_of(SPAWN) else {
+        return Answer::call(SPAWN, json!({}));
+    };
+    match reviewers(&text) {
+        Some(reviewers) => Answer::call(SUBMIT, review(&reviewers)),
+        None => Answer::text(format!(
+            "The answer of {SPAWN} could not be read, so there is no review ({LABEL})."
+        )),
+    }
+}
+
+/// The reviewers in the tool's result, which may have text around the JSON.
+fn reviewers(text: &str) -> Option<Vec<Value>> {
+    let json = &text[text.find('{')?..=text.rfind('}')?];
+    let value: Value = serde_json::from_str(json).ok()?;
+    value["reviewers"].as_array().cloned()
+}
+
+/// What decides about a finding, and what the summary says of it.
+struct Standing<'a> {
+    id: &'a str,
+    severity: &'a str,
+    category: &'a str,
+    file: &'a str,
+    line: u64,
+    /// Who reported it, the reports that were merged into it included.
+    found_by: Vec<&'a str>,
+}
+
+fn review(reviewers: &[Value]) -> Value {
+    let mut decisions = Vec::new();
+    let mut kept: Vec<Standing> = Vec::new();
+    let mut dropped = 0;
+    for (reviewer, finding) in reviewers.iter().flat_map(|reviewer| {
+        let findings = reviewer["findings"].as_array().into_iter().flatten();
+        findings.map(|finding| (reviewer["name"].as_str().unwrap_or_default(), finding))
+    }) {
+        let text = |name: &str| finding[name].as_str().unwrap_or_default();
+        let id = text("id");
+        let same = |standing: &&mut Standing| {
+            (standing.file, standing.line, standing.category) == (text("file"), line(finding), text("category"))
+        };
+        if let Some(first) = kept.iter_mut().find(same) {
+            decisions.push(json!({"id": id, "action": "merge", "merge_into": first.id, "reason_code": "duplicate"}));
+            if !first.found_by.contains(&reviewer) {
+                first.found_by.push(reviewer);
+            }
+        } else if confidence(finding) < SURE {
+            decisions.push(json!({"id": id, "action": "drop", "reason_code": "speculative",
+                                  "reason": format!("Confidence {:.2}, below {SURE:.2}.", confidence(finding))}));
+            dropped += 1;
+        } else {
+            let mut decision = json!({"id": id, "action": "keep"});
+            if text("severity") == "critical" {
+                decision["production_risk"] = json!(true);
+            }
+            decisions.push(decision);
+            kept.push(Standing {
+                id,
+                severity: text("severity"),
+                category: text("category"),
+                file: text("file"),
+                line: line(finding),
+                found_by: vec![reviewer],
+            });
+        }
+    }
+    json!({
+        "summary": summary(reviewers, &kept, dropped),
+        "decisions": decisions,
+        "proposed_verdict": verdict(&kept),
+    })
+}
+
+/// The line, also when it came as text.
+fn line(finding: &Value) -> u64 {
+    let line = &finding["line"];
+    line.as_u64()
+        .or_else(|| line.as_str().and_then(|text| text.parse().ok()))
+        .unwrap_or_default()
+}
+
+/// The confidence, also when it came as text; a finding without one counts as sure.
+fn confidence(finding: &Value) -> f64 {
+    let confidence = &finding["confidence"];
+    confidence
+        .as_f64()
+        .or_else(|| confidence.as_str().and_then(|text| text.parse().ok()))
+        .unwrap_or(1.0)
+}
+
+/// The rubric: any critical blocks; several warnings, or two of a kind in one file, are a pattern.
+fn verdict(kept: &[Standing]) -> &'static str {
+    let warnings: Vec<&Standing> = kept.iter().filter(|finding| finding.severity == "warning").collect();
+    let alike = warnings.iter().enumerate().any(|(at, one)| {
+        warnings[..at]
+            .iter()
+            .any(|other| other.category == one.category && other.file == one.file)
+    });
+    if kept.iter().any(|finding| finding.severity == "critical") {
+        "significant_concerns"
+    } else if warnings.len() >= 3 || alike {
+        "minor_issues"
+    } else if kept.is_empty() {
+        "approved"
+    } else {
+        "approved_with_comments"
+    }
+}
+
+fn summary(reviewers: &[Value], kept: &[Standing], dropped: usize) -> String {
+    let (critical, other): (Vec<&Standing>, Vec<&Standing>) =
+        kept.iter().partition(|finding| finding.severity == "critical");
+    let mut sentences = Vec::new();
+    match (critical.len(), other.len()) {
+        (0, 0) => sentences.push(format!(
+            "{} looked at this change, and no finding stands.",
+            count(reviewers.len(), "reviewer", "reviewers")
+        )),
+        (0, some) => sentences.push(format!(
+            "Nothing here has to stop the merge; {} worth a look: {}.",
+            count(some, "point is", "points are").to_lowercase(),
+            places(&other)
+        )),
+        (some, _) => sentences.push(format!(
+            "{} be fixed before this merges: {}.",
+            count(some, "problem should", "problems should"),
+            places(&critical)
+        )),
+    }
+    if !critical.is_empty() && !other.is_empty() {
+        sentences.push(format!(
+            "{} worth a look: {}.",
+            count(other.len(), "more is", "more are"),
+            places(&other)
+        ));
+    }
+    for finding in kept.iter().filter(|finding| finding.found_by.len() > 1) {
+        sentences.push(format!(
+            "Found independently by {}: {} ({}:{}).",
+            finding.found_by.join(" and "),
+            name(finding.category),
+            finding.file,
+            finding.line
+        ));
+    }
+    if dropped > 0 {
+        sentences.push(format!(
+            "{} dropped as too unsure.",
+            count(dropped, "finding was", "findings were")
+        ));
+    }
+    let failed: Vec<&str> = reviewers
+        .iter()
+        .filter(|reviewer| !matches!(reviewer["outcome"].as_str(), None | Some("ok" | "skipped")))
+        .filter_map(|reviewer| reviewer["name"].as_str())
+        .collect();
+    if !failed.is_empty() {
+        sentences.push(format!("Without a result: {}.", failed.join(", ")));
+    }
+    sentences.push(format!("Written by the {LABEL}."));
+    sentences.join(" ")
+}
+
+/// The findings by name, each name with its places: `SQL injection (a.py:1, b.py:2) and debug output (c.py:3)`.
+fn places(findings: &[&Standing]) -> String {
+    let mut named: Vec<(&str, Vec<String>)> = Vec::new();
+    for finding in findings {
+        let place = format!("{}:{}", finding.file, finding.line);
+        match named.iter_mut().find(|(category, _)| *category == finding.category) {
+            Some((_, places)) => places.push(place),
+            None => named.push((finding.category, vec![place])),
+        }
+    }
+    let mut texts: Vec<String> = named
+        .into_iter()
+        .map(|(category, places)| format!("{} ({})", name(category), places.join(", ")))
+        .collect();
+    match texts.pop() {
+        Some(last) if !texts.is_empty() => format!("{} and {last}", texts.join(", ")),
+        last => last.unwrap_or_default(),
+    }
+}
+
+/// A category as people write it.
+fn name(category: &str) -> String {
+    match category {
+        "" => "a problem".to_owned(),
+        "n-plus-one" => "N+1 queries".to_owned(),
+        "secret-in-log" => "a secret in the log".to_owned(),
+        "hard-coded-secret" => "a secret in the source".to_owned(),
+        "dropped-remainder" => "a dropped remainder".to_owned(),
+        other => {
+            let words = other.split('-').map(|word| match word {
+                "sql" | "tls" | "api" | "html" => word.to_uppercase(),
+                _ => word.to_owned(),
+            });
+            words.collect::<Vec<_>>().join(" ")
+        }
+    }
+}
+
+/// A number, up to ten in words, with what is counted: `Two findings`.
+fn count(number: usize, one: &str, many: &str) -> String {
+    const WORDS: [&str; 11] = [
+        "No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten",
+    ];
+    let noun = if number == 1 { one } else { many };
+    match WORDS.get(number) {
+        Some(word) => format!("{word} {noun}"),
+        None => format!("{number} {noun}"),
+    }
+}

@@ -1,0 +1,106 @@
+//! Rules, and running them over a change.
+
+use super::finding::{Finding, Severity};
+use super::patch::PatchFile;
+use super::spot::{Language, Spot, is_foreign_path};
+use regex::Regex;
+
+/// What a reviewer has read.
+#[derive(Debug, Default)]
+pub(super) struct Change {
+    pub(super) files: Vec<PatchFile>,
+    /// The text of the shared context.
+    pub(super) context: String,
+    /// The text of the repository's AGENTS.md, when it was read and exists.
+    pub(super) agents_md: Option<String>,
+}
+
+/// Which files a rule is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// Programs, without their tests.
+    Code,
+    /// Programs and settings, without tests.
+    CodeAndData,
+    /// Tests only.
+    Tests,
+}
+
+/// A rule about one line. In the texts, `{}` is what the check returns.
+pub(super) struct Rule {
+    pub(super) category: &'static str,
+    pub(super) severity: Severity,
+    pub(super) confidence: f64,
+    pub(super) scope: Scope,
+    pub(super) claim: &'static str,
+    pub(super) scenario: &'static str,
+    pub(super) fix: &'static str,
+    /// The name that the texts are about (it may be empty), if the rule applies to the line.
+    pub(super) check: fn(&Spot) -> Option<String>,
+}
+
+const MOST_PER_RULE_AND_FILE: usize = 2;
+
+/// The findings of line rules; of several rules that apply to one line, the first counts.
+pub(super) fn run(rules: &[Rule], change: &Change) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in change.files.iter().filter(|file| !is_foreign_path(&file.path)) {
+        let mut counts = vec![0; rules.len()];
+        for at in (0..file.lines.len()).filter(|&at| file.lines[at].added) {
+            let spot = Spot { file, at };
+            let hit = rules
+                .iter()
+                .enumerate()
+                .filter(|(_, rule)| in_scope(rule.scope, &spot))
+                .find_map(|(nth, rule)| (rule.check)(&spot).map(|name| (nth, rule, name)));
+            if let Some((nth, rule, name)) = hit {
+                counts[nth] += 1;
+                if counts[nth] <= MOST_PER_RULE_AND_FILE {
+                    findings.push(Finding::at(&spot, rule, &name));
+                }
+            }
+        }
+    }
+    findings
+}
+
+fn in_scope(scope: Scope, spot: &Spot) -> bool {
+    let language = spot.language();
+    match scope {
+        Scope::Code => language.is_code() && !spot.in_test(),
+        Scope::CodeAndData => (language.is_code() || language == Language::Data) && !spot.in_test(),
+        Scope::Tests => language.is_code() && spot.in_test(),
+    }
+}
+
+/// Compiles a pattern of this crate.
+#[expect(
+    clippy::expect_used,
+    reason = "the patterns are literals of this crate, and a test runs them all"
+)]
+pub(super) fn compile(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a valid pattern")
+}
+
+/// Whether a text matches a literal pattern, compiled once.
+macro_rules! found {
+    ($text:expr, $pattern:literal) => {{
+        static PATTERN: std::sync::LazyLock<regex::Regex> =
+            std::sync::LazyLock::new(|| $crate::demo::rule::compile($pattern));
+        PATTERN.is_match($text)
+    }};
+}
+pub(super) use found;
+
+/// The first group of a literal pattern in a text, compiled once.
+macro_rules! group {
+    ($text:expr, $pattern:literal) => {{
+        static PATTERN: std::sync::LazyLock<regex::Regex> =
+            std::sync::LazyLock::new(|| $crate::demo::rule::compile($pattern));
+        PATTERN
+            .captures($text)
+            .and_then(|groups| groups.get(1))
+            .map(|group| group.as_str())
+    }};
+}
+pub(super) use group;

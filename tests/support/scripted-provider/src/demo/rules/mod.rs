@@ -1,0 +1,58 @@
+//! The rules of each reviewer.
+
+mod agents_md;
+mod code_quality;
+mod correctness;
+mod documentation;
+mod injection;
+mod performance;
+mod release;
+mod security;
+mod tests;
+
+use super::finding::Finding;
+use super::rule::{Change, run};
+
+const REVIEWERS: [&str; 10] = [
+    "security",
+    "performance",
+    "code_quality",
+    "documentation",
+    "release",
+    "codex",
+    "agents_md",
+    "correctness",
+    "generalist",
+    "tests",
+];
+
+/// Whether this is a reviewer that the demo model plays.
+pub(super) fn is_reviewer(name: &str) -> bool {
+    REVIEWERS.contains(&name)
+}
+
+/// What a reviewer finds in a change.
+pub(super) fn findings(reviewer: &str, change: &Change) -> Vec<Finding> {
+    let mut findings = injection::findings(change);
+    findings.extend(match reviewer {
+        "security" => run(security::RULES, change),
+        "performance" => run(performance::RULES, change),
+        "code_quality" => code_quality::findings(change),
+        "correctness" => {
+            let mut findings = run(correctness::RULES, change);
+            findings.extend(run(security::ALSO_BUGS, change));
+            findings
+        }
+        "documentation" => documentation::findings(change),
+        "release" => release::findings(change),
+        "agents_md" => agents_md::findings(change),
+        "tests" => run(tests::RULES, change),
+        "generalist" => {
+            let mut findings = run(security::RULES, change);
+            findings.extend(run(correctness::RULES, change));
+            findings
+        }
+        _ => Vec::new(),
+    });
+    findings
+}

@@ -1,0 +1,257 @@
+//! The HTTP side: a request comes in, is checked, answered and booked.
+
+use crate::books::{Books, Entry, Usage};
+use crate::cache::{Lookup, PrefixCache};
+use crate::fault::{FaultKind, Faulty};
+use crate::locked;
+use crate::model::{Format, ModelRequest};
+use crate::provider::{RequestRecord, Violation};
+use crate::scripted::Scripted;
+use crate::wire::{self, Frame, Parsed, Refusal, Reply, Stage, errors, header};
+use crate::{stream, tokens};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, State as Extract};
+use axum::http::{HeaderMap, Method, Response, StatusCode, Uri};
+use axum::routing::get;
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// What all requests share.
+pub(crate) struct State {
+    pub(crate) key: Option<String>,
+    pub(crate) models: Option<Vec<String>>,
+    pub(crate) delay: Duration,
+    pub(crate) faulty: Faulty<Scripted>,
+    pub(crate) books: Mutex<Books>,
+    pub(crate) cache: Mutex<PrefixCache>,
+    pub(crate) requests: Mutex<Vec<RequestRecord>>,
+    pub(crate) violations: Mutex<Vec<Violation>>,
+    pub(crate) closing: CancellationToken,
+}
+
+/// The router: the three endpoints, at the root or below any prefix (`/openai/v1/responses`).
+pub(crate) fn router(state: Arc<State>) -> Router {
+    Router::new()
+        .route("/health", get(|| async { "ok" }))
+        .fallback(handle)
+        .layer(DefaultBodyLimit::disable())
+        .with_state(state)
+}
+
+fn format_of(method: &Method, path: &str) -> Option<Format> {
+    let endpoints = [
+        ("/v1/messages", Format::Messages),
+        ("/v1/chat/completions", Format::ChatCompletions),
+        ("/v1/responses", Format::Responses),
+    ];
+    let (_, format) = endpoints.into_iter().find(|(end, _)| path.ends_with(end))?;
+    (method == Method::POST).then_some(format)
+}
+
+async fn handle(
+    Extract(state): Extract<Arc<State>>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
+    let path = uri.path();
+    let format = format_of(&method, path);
+    let number = state.record(format, path, &headers, &body);
+    let request_id = format!("req_011504{number:06}");
+    let Some(format) = format else {
+        let refusal = Refusal {
+            status: 404,
+            message: format!("Not found: {method} {path}"),
+        };
+        return state.refuse(Format::ChatCompletions, number, &refusal, &request_id);
+    };
+    let parsed = match wire::parse(format, state.key.as_deref(), &headers, &body) {
+        Ok(parsed) => parsed,
+        Err(refusal) => return state.refuse(format, number, &refusal, &request_id),
+    };
+    let Parsed { request, prompt, .. } = &parsed;
+    state.identify(number, request);
+    if let Some(models) = &state.models
+        && !models.contains(&request.model)
+    {
+        let message = errors::message(format, 404, &request.model, &request_id);
+        return state.refuse(format, number, &Refusal { status: 404, message }, &request_id);
+    }
+    let lookup = locked(&state.cache).look_up(prompt);
+    let (answer, fault) = state.faulty.respond(request, path);
+    match &fault {
+        Some(FaultKind::Hang) => {
+            state.closing.cancelled().await;
+            return error_response(format, 503, "shutting down", &request_id, None);
+        }
+        Some(FaultKind::Status { code, retry_after }) => {
+            let message = errors::message(format, *code, &request.model, &request_id);
+            state.set_status(number, *code);
+            return error_response(format, *code, &message, &request_id, *retry_after);
+        }
+        Some(FaultKind::ContextOverflow) => {
+            let message = errors::overflow(format, lookup.usage.prompt());
+            state.set_status(number, 400);
+            return error_response(format, 400, &message, &request_id, None);
+        }
+        _ => {}
+    }
+    let usage = Usage {
+        output: tokens(answer.chars().1),
+        ..lookup.usage
+    };
+    let seed = hex::encode(Sha256::digest(&body));
+    let frames = wire::frames(
+        format,
+        &Reply {
+            answer: &answer,
+            usage,
+            model: &request.model,
+            seed: &seed,
+            wants_usage: parsed.wants_usage,
+        },
+    );
+    let steps = stream::steps(format, frames, state.delay, fault.as_ref());
+    state.set_status(number, 200);
+    let entry = state.open_entry(number, request, header(&headers, "x-session-id"));
+    let tally = Tally {
+        state: Arc::clone(&state),
+        entry,
+        lookup: Some(lookup),
+        chars: 0,
+    };
+    respond(
+        200,
+        "text/event-stream; charset=utf-8",
+        &request_id,
+        None,
+        Body::from_stream(stream::play(steps, tally)),
+    )
+}
+
+impl State {
+    fn record(&self, format: Option<Format>, path: &str, headers: &HeaderMap, body: &Bytes) -> usize {
+        let mut requests = locked(&self.requests);
+        let number = requests.len();
+        requests.push(RequestRecord {
+            number,
+            format,
+            path: path.to_owned(),
+            headers: headers
+                .iter()
+                .filter(|(name, _)| !matches!(name.as_str(), "authorization" | "x-api-key"))
+                .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+                .collect(),
+            body: body.clone(),
+            model: String::new(),
+            agent: String::new(),
+            turn: 0,
+            status: None,
+        });
+        number
+    }
+
+    fn identify(&self, number: usize, request: &ModelRequest) {
+        let mut requests = locked(&self.requests);
+        let record = &mut requests[number];
+        record.model.clone_from(&request.model);
+        record.agent.clone_from(&request.agent);
+        record.turn = request.turn;
+    }
+
+    fn set_status(&self, number: usize, status: u16) {
+        locked(&self.requests)[number].status = Some(status);
+    }
+
+    fn refuse(&self, format: Format, number: usize, refusal: &Refusal, request_id: &str) -> Response<Body> {
+        self.set_status(number, refusal.status);
+        locked(&self.violations).push(Violation {
+            number,
+            status: refusal.status,
+            message: refusal.message.clone(),
+        });
+        error_response(format, refusal.status, &refusal.message, request_id, None)
+    }
+
+    fn open_entry(&self, number: usize, request: &ModelRequest, session: Option<&str>) -> usize {
+        let mut books = locked(&self.books);
+        books.entries.push(Entry {
+            number,
+            format: request.format,
+            model: request.model.clone(),
+            agent: request.agent.clone(),
+            session: session.map(str::to_owned),
+            turn: request.turn,
+            usage: Usage::default(),
+            finished: false,
+        });
+        books.entries.len() - 1
+    }
+}
+
+/// Books one answer while it goes out.
+pub(crate) struct Tally {
+    state: Arc<State>,
+    entry: usize,
+    lookup: Option<Lookup>,
+    chars: usize,
+}
+
+impl Tally {
+    /// The answer begins: the prompt is paid for, and in the cache.
+    pub(crate) fn begin(&mut self) {
+        if let Some(lookup) = self.lookup.take() {
+            locked(&self.state.cache).remember(&lookup);
+            locked(&self.state.books).entries[self.entry].usage = lookup.usage;
+        }
+    }
+
+    /// A frame goes out.
+    pub(crate) fn sent(&mut self, frame: &Frame) {
+        self.begin();
+        self.chars += frame.chars;
+        let mut books = locked(&self.state.books);
+        let entry = &mut books.entries[self.entry];
+        entry.usage.output = tokens(self.chars);
+        entry.finished |= frame.stage == Stage::Terminal;
+    }
+
+    /// Waits until the provider shuts down.
+    pub(crate) async fn closing(&self) {
+        self.state.closing.cancelled().await;
+    }
+}
+
+fn error_response(
+    format: Format,
+    status: u16,
+    message: &str,
+    request_id: &str,
+    retry_after: Option<u64>,
+) -> Response<Body> {
+    let body = errors::body(format, status, message, request_id).to_string();
+    respond(status, "application/json", request_id, retry_after, Body::from(body))
+}
+
+fn respond(status: u16, content_type: &str, request_id: &str, retry_after: Option<u64>, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut headers = vec![
+        ("content-type", content_type.to_owned()),
+        ("cache-control", "no-cache".to_owned()),
+        ("request-id", request_id.to_owned()),
+        ("x-request-id", request_id.to_owned()),
+    ];
+    headers.extend(retry_after.map(|seconds| ("retry-after", seconds.to_string())));
+    for (name, value) in headers {
+        if let Ok(value) = value.parse() {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response
+}
