@@ -5,7 +5,7 @@ mod runtime;
 mod tools;
 
 pub use forge::{Comment, Forge, ForgeError, PublishOutcome, ReviewSubject};
-pub use runtime::{AgentRuntime, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt};
+pub use runtime::{AgentRuntime, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt};
 pub use tools::{CoordinatorTools, ToolError};
 
 use conclave_shared::{model::ModelId, telemetry::EventBody, telemetry::TokensByModel};

@@ -174,6 +174,7 @@ impl Client {
             .filter_map(|part| part.get("text").and_then(Value::as_str))
             .collect();
         Ok(SessionAnswer {
+            message: field("id").and_then(Value::as_str).map(str::to_owned),
             text: text.join("\n"),
             finish: field("finish").and_then(Value::as_str).map(str::to_owned),
             complete: field("time").and_then(|time| time.get("completed")).is_some(),

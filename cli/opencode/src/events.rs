@@ -1,6 +1,6 @@
 //! OpenCode's events, read leniently: unknown types are ignored, missing fields are no error.
 
-use conclave_engine::ports::SessionEvent;
+use conclave_engine::ports::{Remedy, SessionEvent};
 use serde_json::Value;
 
 /// The session that an event is about, and what it means for whoever watches that session.
@@ -87,12 +87,16 @@ fn error_event(error: &Value) -> SessionEvent {
         name.as_str(),
         "ProviderAuthError" | "ContextOverflowError" | "MessageAbortedError" | "StructuredOutputError"
     );
-    let retryable = !final_by_name && (retryable || message.contains(NO_HEALTHY_MODEL));
-    SessionEvent::Error {
-        name,
-        message,
-        retryable,
-    }
+    let remedy = if final_by_name {
+        Remedy::None
+    } else if message.contains(NO_HEALTHY_MODEL) {
+        Remedy::OtherProvider
+    } else if retryable {
+        Remedy::OtherModel
+    } else {
+        Remedy::None
+    };
+    SessionEvent::Error { name, message, remedy }
 }
 
 #[cfg(test)]
@@ -126,25 +130,25 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_whether_another_model_could_help() {
+    fn errors_say_what_could_help() {
         let error = |name: &str, message: &str, retryable: bool| {
             let event = json!({"type": "session.error", "properties": {"sessionID": "s",
                 "error": {"name": name, "data": {"message": message, "isRetryable": retryable}}}});
             match &seen(&event)[..] {
-                [SessionEvent::Error { retryable, .. }] => *retryable,
+                [SessionEvent::Error { remedy, .. }] => *remedy,
                 other => panic!("{other:?}"),
             }
         };
-        assert!(error("APIError", "overloaded", true));
-        assert!(error("APIError", "conclave: no healthy model", false));
-        assert!(error(
-            "UnknownError",
-            r#"{"message":"conclave: no healthy model"}"#,
-            false
-        ));
-        assert!(!error("APIError", "conclave: run budget spent", false));
-        assert!(!error("ContextOverflowError", "prompt is too long", true));
-        assert!(!error("ProviderAuthError", "", true));
+        assert_eq!(error("APIError", "overloaded", true), Remedy::OtherModel);
+        assert_eq!(
+            error("APIError", "conclave: no healthy model", false),
+            Remedy::OtherProvider
+        );
+        let wrapped = r#"{"message":"conclave: no healthy model"}"#;
+        assert_eq!(error("UnknownError", wrapped, false), Remedy::OtherProvider);
+        assert_eq!(error("APIError", "conclave: run budget spent", false), Remedy::None);
+        assert_eq!(error("ContextOverflowError", "prompt is too long", true), Remedy::None);
+        assert_eq!(error("ProviderAuthError", "", true), Remedy::None);
     }
 
     #[test]

@@ -35,10 +35,12 @@ impl ModelRoute {
         &self.models[0]
     }
 
-    /// The model to try after `current`.
-    pub fn after(&self, current: &ModelId) -> Option<&ModelId> {
-        let position = self.models.iter().position(|model| model == current)?;
-        self.models.get(position + 1)
+    /// The models to try after `current`, best first.
+    pub fn after(&self, current: &ModelId) -> &[ModelId] {
+        match self.models.iter().position(|model| model == current) {
+            Some(position) => &self.models[position + 1..],
+            None => &[],
+        }
     }
 }
 
@@ -165,7 +167,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            route.after(route.first()).map(ModelId::as_str),
+            route.after(route.first()).first().map(ModelId::as_str),
             Some("anthropic/claude-sonnet-4-6")
         );
     }

@@ -25,6 +25,17 @@ pub struct SessionPrompt {
     pub parts: Vec<String>,
 }
 
+/// What might help after a failed turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remedy {
+    /// Nothing: every model would fail the same way.
+    None,
+    /// The next model.
+    OtherModel,
+    /// The next model of another provider: the gateway has tried all of this one.
+    OtherProvider,
+}
+
 /// What is seen of a session while it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionEvent {
@@ -45,8 +56,8 @@ pub enum SessionEvent {
         name: String,
         /// The text.
         message: String,
-        /// Whether another model might do better.
-        retryable: bool,
+        /// What might help.
+        remedy: Remedy,
     },
     /// The turn is over.
     Idle,
@@ -57,6 +68,8 @@ pub enum SessionEvent {
 /// The last answer of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionAnswer {
+    /// The message's id, if the last message is an answer at all.
+    pub message: Option<String>,
     /// Text of the last message.
     pub text: String,
     /// Why the model stopped, if it did.

@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use crate::ports::{
-    AgentRuntime, ModelLedger, Progress, ProgressEvent, SessionAnswer, SessionEvent, SessionId, SessionPrompt,
+    AgentRuntime, ModelLedger, Progress, ProgressEvent, Remedy, SessionAnswer, SessionEvent, SessionId, SessionPrompt,
 };
 
 /// How often a quiet session is asked about: events can be lost.
@@ -22,6 +22,9 @@ const POLL: Duration = Duration::from_secs(3);
 const HEARTBEAT: Duration = Duration::from_secs(30);
 /// Cut streams in a row after which a session is given up: the runtime would go on for ever.
 const MOST_UNKNOWN_STEPS: u32 = 2;
+
+/// The error of a turn that we ended ourselves; it may be reported after the next prompt.
+const ABORTED: &str = "MessageAbortedError";
 
 /// What all sessions of a run share.
 #[derive(Clone)]
@@ -79,7 +82,7 @@ pub struct SessionResult {
 enum AttemptEnd {
     Answered(SessionAnswer),
     TimedOut(String),
-    Failed { reason: String, retryable: bool },
+    Failed { reason: String, remedy: Remedy },
     Stopped,
 }
 
@@ -154,14 +157,14 @@ pub async fn run_session(context: &SessionContext, task: &SessionTask) -> Sessio
                 };
                 result.text = Some(answer.text);
             }
-            AttemptEnd::Failed { reason, retryable } => {
-                let next = task.route.after(&model).cloned();
+            AttemptEnd::Failed { reason, remedy } => {
+                let next = next_model(&task.route, &model, remedy).cloned();
                 let floor = seconds(context.limits.retry_floor_seconds);
                 let time = task
                     .deadline
                     .is_none_or(|deadline| deadline.saturating_duration_since(Instant::now()) >= floor);
                 tracing::warn!(reviewer = task.name, %model, reason, "the attempt failed");
-                if let (true, true, Some(next)) = (retryable, time, next) {
+                if let (true, Some(next)) = (time, next) {
                     context.progress.report(ProgressEvent::Warning(&format!(
                         "{}: {model} failed ({reason}), going on with {next}",
                         task.name
@@ -201,14 +204,25 @@ impl Watcher<'_> {
         events: &mut mpsc::UnboundedReceiver<SessionEvent>,
     ) -> AttemptEnd {
         let limits = &self.context.limits;
+        // A session that is prompted again still has its last answer, and the end of its last turn may only now be
+        // reported: neither is the answer to this prompt.
+        let before = match self.context.runtime.last_answer(self.session).await {
+            Ok(answer) => answer.message,
+            Err(error) => {
+                return AttemptEnd::Failed {
+                    reason: error.to_string(),
+                    remedy: Remedy::None,
+                };
+            }
+        };
         if let Err(error) = self.context.runtime.prompt(self.session, prompt).await {
             return AttemptEnd::Failed {
                 reason: error.to_string(),
-                retryable: false,
+                remedy: Remedy::None,
             };
         }
         let mut clock = AttemptClock::start(self.task.attempt);
-        let mut failure: Option<(String, bool)> = None;
+        let mut failure: Option<(String, Remedy)> = None;
         let mut unknown_steps = 0;
         let mut poll = tokio::time::interval(POLL);
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -218,18 +232,23 @@ impl Watcher<'_> {
             tokio::select! {
                 () = stopped(&mut stop) => return AttemptEnd::Stopped,
                 event = events.recv() => match event {
-                    None => return AttemptEnd::Failed { reason: "the runtime is gone".into(), retryable: false },
-                    Some(SessionEvent::Gone(reason)) => return AttemptEnd::Failed { reason, retryable: false },
-                    Some(SessionEvent::Error { name, message, retryable }) => {
+                    None => return AttemptEnd::Failed { reason: "the runtime is gone".into(), remedy: Remedy::None, },
+                    Some(SessionEvent::Gone(reason)) => return AttemptEnd::Failed { reason, remedy: Remedy::None, },
+                    Some(SessionEvent::Error { name, .. }) if name == ABORTED => {}
+                    Some(SessionEvent::Error { name, message, remedy }) => {
                         clock.sign_of_life();
-                        failure = Some((describe(&name, &message), retryable));
+                        failure = Some((describe(&name, &message), remedy));
                     }
-                    Some(SessionEvent::Idle) => return self.finished(failure).await,
+                    Some(SessionEvent::Idle) => {
+                        if let Some(end) = self.finished(failure.as_ref(), before.as_deref()).await {
+                            return end;
+                        }
+                    }
                     Some(SessionEvent::StepFinished(reason)) => {
                         clock.sign_of_life();
                         unknown_steps = if reason == "unknown" { unknown_steps + 1 } else { 0 };
                         if unknown_steps >= MOST_UNKNOWN_STEPS {
-                            return AttemptEnd::Failed { reason: "the model's stream was cut again and again".into(), retryable: true };
+                            return AttemptEnd::Failed { reason: "the model's stream was cut again and again".into(), remedy: Remedy::OtherModel, };
                         }
                     }
                     Some(SessionEvent::FileRead(path)) => {
@@ -245,10 +264,9 @@ impl Watcher<'_> {
                         continue;
                     }
                     if let Ok(false) = self.context.runtime.is_busy(self.session).await
-                        && let Ok(answer) = self.context.runtime.last_answer(self.session).await
-                        && (answer.complete || failure.is_some())
+                        && let Some(end) = self.finished(failure.as_ref(), before.as_deref()).await
                     {
-                        return self.finished(failure).await;
+                        return end;
                     }
                     if let Some(reason) = clock.overdue(limits, self.context.ledger.idle_for(self.session), self.task.deadline) {
                         return reason;
@@ -261,16 +279,24 @@ impl Watcher<'_> {
         }
     }
 
-    async fn finished(&self, failure: Option<(String, bool)>) -> AttemptEnd {
-        if let Some((reason, retryable)) = failure {
-            return AttemptEnd::Failed { reason, retryable };
+    /// How the turn ended, if it has: with a failure that was reported, or with a complete answer that is new.
+    async fn finished(&self, failure: Option<&(String, Remedy)>, before: Option<&str>) -> Option<AttemptEnd> {
+        if let Some((reason, remedy)) = failure {
+            return Some(AttemptEnd::Failed {
+                reason: reason.clone(),
+                remedy: *remedy,
+            });
         }
         match self.context.runtime.last_answer(self.session).await {
-            Ok(answer) => AttemptEnd::Answered(answer),
-            Err(error) => AttemptEnd::Failed {
+            Ok(answer) if is_final(&answer, before) => {
+                let busy = self.context.runtime.is_busy(self.session).await.unwrap_or(false);
+                (!busy).then_some(AttemptEnd::Answered(answer))
+            }
+            Ok(_) => None,
+            Err(error) => Some(AttemptEnd::Failed {
                 reason: error.to_string(),
-                retryable: false,
-            },
+                remedy: Remedy::None,
+            }),
         }
     }
 }
@@ -324,7 +350,7 @@ impl AttemptClock {
         let reason = || format!("{what} for {} s", limit.as_secs());
         (quiet >= limit).then(|| AttemptEnd::Failed {
             reason: reason(),
-            retryable: true,
+            remedy: Remedy::OtherModel,
         })
     }
 
@@ -335,6 +361,23 @@ impl AttemptClock {
         }
         self.said = now;
         Some((now - self.last_sign).as_secs())
+    }
+}
+
+/// Whether this is the end of a turn: complete, not the answer that was there before, and not one step of several.
+fn is_final(answer: &SessionAnswer, before: Option<&str>) -> bool {
+    answer.complete && answer.message.as_deref() != before && answer.finish.as_deref() != Some("tool-calls")
+}
+
+/// Whom to ask next. Within a provider the gateway has already tried what there is, so another provider comes first;
+/// the same one again makes sense only if it was not the gateway that gave up.
+fn next_model<'a>(route: &'a ModelRoute, failed: &ModelId, remedy: Remedy) -> Option<&'a ModelId> {
+    let later = route.after(failed);
+    let elsewhere = later.iter().find(|model| model.provider() != failed.provider());
+    match remedy {
+        Remedy::None => None,
+        Remedy::OtherProvider => elsewhere,
+        Remedy::OtherModel => elsewhere.or_else(|| later.first()),
     }
 }
 
