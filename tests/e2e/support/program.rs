@@ -92,6 +92,7 @@ impl Outcome {
             .chain([&review["coordinator"]]);
         let mut models: Vec<String> = reports
             .flat_map(|report| report["usage"].as_array().unwrap())
+            .filter(|usage| usage["tokens"]["output"].as_u64().unwrap() > 0)
             .map(|usage| usage["model"].as_str().unwrap().to_owned())
             .collect();
         models.sort();
