@@ -1,0 +1,113 @@
+#!/usr/bin/env node
+// Runs both Workers for tests that are not written in JavaScript.
+//
+//   node tests/support/workers-server.mjs [--persist DIR] [--reader-tokens T] [--ingest-tokens T] [--metrics-tokens T]
+//        [--dashboard-tokens T] [--config-port N] [--tracker-port N] [--kv KEY=VALUE]...
+//
+// Tokens may also come from READER_TOKENS, INGEST_TOKENS, METRICS_TOKENS and DASHBOARD_TOKENS, the directory from
+// PERSIST_TO. Without a directory the storage ends with the process. Each list is comma-separated.
+//
+// Standard output is one JSON object a line. The first is {"config_url","tracker_url"}. Afterwards each line of standard
+// input is a command that is answered by one line, {"ok":true,…} or {"ok":false,"error":…}:
+//
+//   kv put KEY VALUE      (VALUE is the rest of the line)
+//   kv get KEY            → {"ok":true,"value":…}
+//   kv delete KEY
+//   sql STATEMENT         → {"ok":true,"rows":[…]}
+//
+// It ends on end of input, SIGTERM or SIGINT, and takes workerd with it, even when it is killed.
+
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { parseArgs } from 'node:util';
+import { start, workerdPids } from './workerd.mjs';
+
+const { values: options } = parseArgs({
+  options: {
+    persist: { type: 'string', default: process.env.PERSIST_TO },
+    'reader-tokens': { type: 'string', default: process.env.READER_TOKENS },
+    'ingest-tokens': { type: 'string', default: process.env.INGEST_TOKENS },
+    'metrics-tokens': { type: 'string', default: process.env.METRICS_TOKENS },
+    'dashboard-tokens': { type: 'string', default: process.env.DASHBOARD_TOKENS },
+    'config-port': { type: 'string', default: '0' },
+    'tracker-port': { type: 'string', default: '0' },
+    kv: { type: 'string', multiple: true, default: [] },
+  },
+});
+
+/** Only what is set: a Worker without a token list refuses everybody, which a test may want to see. */
+function secrets(...names) {
+  return Object.fromEntries(
+    names
+      .map((name) => [name, options[name.toLowerCase().replace('_', '-')]])
+      .filter(([, value]) => value !== undefined),
+  );
+}
+
+const config = await start('reviewer-config', {
+  vars: secrets('READER_TOKENS'),
+  persist: options.persist,
+  port: Number(options['config-port']),
+});
+const tracker = await start('review-tracker', {
+  vars: secrets('INGEST_TOKENS', 'METRICS_TOKENS', 'DASHBOARD_TOKENS'),
+  persist: options.persist,
+  port: Number(options['tracker-port']),
+});
+
+// A killed Node leaves its workerds behind. This shell hears of it, because its input ends with the process.
+const guard = spawn('/bin/sh', ['-c', 'cat >/dev/null; kill -9 "$@" 2>/dev/null', 'guard', ...workerdPids().map(String)], {
+  stdio: ['pipe', 'ignore', 'ignore'],
+  detached: true,
+});
+
+const kv = await config.mf.getKVNamespace('CONFIG');
+const database = await tracker.mf.getD1Database('DB');
+
+for (const pair of options.kv) {
+  const separator = pair.indexOf('=');
+  if (separator < 1) {
+    throw new Error(`--kv takes KEY=VALUE, not ${pair}`);
+  }
+  await kv.put(pair.slice(0, separator), pair.slice(separator + 1));
+}
+
+async function run(line) {
+  const [, verb, rest] = /^(\S+)\s*(.*)$/s.exec(line.trim()) ?? [];
+  if (verb === 'sql') {
+    return { rows: (await database.prepare(rest).all()).results };
+  }
+  const [, action, key, value] = /^(\S+)\s+(\S+)\s*(.*)$/s.exec(rest ?? '') ?? [];
+  if (verb === 'kv' && action === 'put') {
+    await kv.put(key, value);
+    return {};
+  }
+  if (verb === 'kv' && action === 'get') {
+    return { value: await kv.get(key) };
+  }
+  if (verb === 'kv' && action === 'delete') {
+    await kv.delete(key);
+    return {};
+  }
+  throw new Error('the commands are: kv put KEY VALUE, kv get KEY, kv delete KEY, sql STATEMENT');
+}
+
+let stopping;
+function stop() {
+  stopping ??= Promise.all([config.dispose(), tracker.dispose()]).then(() => {
+    guard.kill('SIGKILL');
+    process.exit(0);
+  });
+  return stopping;
+}
+process.on('SIGTERM', stop);
+process.on('SIGINT', stop);
+
+const answer = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
+answer({ config_url: config.url, tracker_url: tracker.url });
+for await (const line of createInterface({ input: process.stdin })) {
+  if (line.trim() !== '') {
+    answer(await run(line).then((result) => ({ ok: true, ...result }), (error) => ({ ok: false, error: error.message })));
+  }
+}
+await stop();

@@ -1,0 +1,123 @@
+// Logging in to the dashboard over HTTP: tokens, cookies, and what ends a session.
+
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { client } from '../support/dashboard.mjs';
+import { uuid7 } from '../support/events.mjs';
+import { assertProblem } from '../support/problem.mjs';
+import { start } from '../support/workerd.mjs';
+
+const vars = { INGEST_TOKENS: 'i', DASHBOARD_TOKENS: 'old-token, new-token' };
+
+let worker;
+let site;
+before(async () => {
+  worker = await start('review-tracker', { vars });
+  site = client(worker.url);
+});
+after(() => worker.dispose());
+
+const assertSentToLogin = (response) => {
+  assert.equal(response.status, 303);
+  assert.equal(response.headers.get('location'), '/login');
+};
+
+/** A session's cookie as the Worker makes it. */
+const cookieOf = (token, expiry) => {
+  const signature = createHmac('sha256', token).update(`conclave dashboard session 1\n${expiry}`).digest('hex');
+  return `conclave_session=${expiry}.${signature}`;
+};
+const seconds = () => Math.floor(Date.now() / 1000);
+
+describe('log-in', () => {
+  test('whoever is not logged in is sent to the form', async () => {
+    for (const path of ['/', '/?days=7', `/runs/${uuid7()}`, '/runs/x']) {
+      assertSentToLogin(await site.get(path));
+    }
+    const form = await site.get('/login');
+    assert.equal(form.status, 200);
+    assert.match(await form.text(), /<form method="post" action="\/login"/);
+  });
+
+  test('each listed token opens a session, and the cookie is out of reach for scripts and other sites', async () => {
+    for (const token of ['old-token', 'new-token', '  new-token ']) {
+      const response = await site.post('/login', { token });
+      assert.equal(response.status, 303);
+      assert.equal(response.headers.get('location'), '/');
+      const cookie = response.headers.get('set-cookie');
+      assert.match(cookie, /^conclave_session=\d+\.[0-9a-f]{64}; Max-Age=604800; Path=\/; HttpOnly; SameSite=Strict$/);
+      assert.equal((await site.get('/', { cookie: cookie.split(';')[0] })).status, 200);
+    }
+  });
+
+  test('a wrong token is told so, on the form', async () => {
+    for (const form of [{ token: 'wrong' }, { token: '' }, {}, { token: vars.DASHBOARD_TOKENS }, { token: 'i' }]) {
+      const response = await site.post('/login', form);
+      assert.equal(response.status, 401);
+      assert.equal(response.headers.get('set-cookie'), null);
+      const page = await response.text();
+      assert.match(page, /role="alert"/);
+      assert.match(page, /name="token"/);
+    }
+    await assertProblem(await site.post('/login', { token: 'x'.repeat(10_000) }), 413, 'too-large');
+  });
+
+  test('logging out forgets the session', async () => {
+    const response = await site.post('/logout', {}, { cookie: await site.logIn() });
+    assertSentToLogin(response);
+    assert.match(response.headers.get('set-cookie'), /^conclave_session=; Max-Age=0; Path=\/; HttpOnly; SameSite=Strict$/);
+    await assertProblem(await site.get('/logout'), 405, 'method-not-allowed');
+  });
+
+  test('without tokens nobody gets in, not even with an empty one, and the page says what to configure', async () => {
+    for (const bareVars of [{}, { DASHBOARD_TOKENS: ' , ' }]) {
+      const bare = await start('review-tracker', { vars: bareVars });
+      try {
+        for (const response of [await client(bare.url).get('/login'), await client(bare.url).post('/login', { token: '' })]) {
+          assert.equal(response.status, 503);
+          assert.match(await response.text(), /wrangler secret put DASHBOARD_TOKENS/);
+        }
+        assertSentToLogin(await client(bare.url).get('/', { cookie: cookieOf('', seconds() + 60) }));
+      } finally {
+        await bare.dispose();
+      }
+    }
+  });
+});
+
+describe('sessions', () => {
+  test('a cookie of the right key is good until it expires', async () => {
+    assert.equal((await site.get('/', { cookie: cookieOf('old-token', seconds() + 60) })).status, 200);
+    assertSentToLogin(await site.get('/', { cookie: cookieOf('old-token', seconds() - 1) }));
+  });
+
+  test('forged cookies open nothing', async () => {
+    const expiry = seconds() + 60;
+    const [, good] = (await site.logIn()).split('=');
+    for (const value of [
+      cookieOf('wrong', expiry).split('=')[1],
+      cookieOf('new-token', expiry + 10 ** 9).split('=')[1],
+      `${expiry}.${good.split('.')[1]}`,
+      `${good.slice(0, -1)}`,
+      `${good}00`,
+      good.toUpperCase().replace(/[A-F]/, 'g'),
+      '',
+      '.',
+      'null',
+    ]) {
+      assertSentToLogin(await site.get('/', { cookie: `conclave_session=${value}` }));
+    }
+  });
+
+  test('a session ends when its token is taken off the list, and only then', async () => {
+    const [older, newer] = [await site.logIn('old-token'), await site.logIn('new-token')];
+    const rotated = await start('review-tracker', { vars: { DASHBOARD_TOKENS: 'new-token,newest-token' } });
+    try {
+      assertSentToLogin(await client(rotated.url).get('/', { cookie: older }));
+      assert.equal((await client(rotated.url).get('/', { cookie: newer })).status, 200);
+    } finally {
+      await rotated.dispose();
+    }
+  });
+});

@@ -1,0 +1,133 @@
+// review-tracker's metrics in a real workerd, read by a strict parser.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { completed, dropped, event, finding, send, session, started, tokens } from '../support/events.mjs';
+import { parse } from '../support/openmetrics.mjs';
+import { assertProblem } from '../support/problem.mjs';
+import { start } from '../support/workerd.mjs';
+
+const vars = { INGEST_TOKENS: 'i', METRICS_TOKENS: 'old,new' };
+const scrape = (url, token = 'new') => fetch(`${url}/metrics`, { headers: token ? { authorization: `Bearer ${token}` } : {} });
+
+async function families(url) {
+  const response = await scrape(url);
+  assert.equal(response.status, 200);
+  assert.equal(response.headers.get('content-type'), 'application/openmetrics-text; version=1.0.0; charset=utf-8');
+  return parse(await response.text());
+}
+
+describe('an empty tracker', () => {
+  let worker;
+  before(async () => {
+    worker = await start('review-tracker', { vars });
+  });
+  after(() => worker.dispose());
+
+  test('says what it measures', async () => {
+    const found = await families(worker.url);
+    assert.deepEqual(
+      [...found].map(([name, { type }]) => `${name} ${type}`),
+      [
+        'conclave_runs counter',
+        'conclave_run_duration_seconds histogram',
+        'conclave_run_cost_usd histogram',
+        'conclave_findings counter',
+        'conclave_tokens counter',
+        'conclave_cost_usd counter',
+        'conclave_telemetry_dropped counter',
+      ],
+    );
+    assert.equal(found.get('conclave_telemetry_dropped').samples.get('conclave_telemetry_dropped_total'), 0);
+  });
+
+  test('lets in every listed token and nobody else', async () => {
+    for (const token of ['old', 'new']) {
+      assert.equal((await scrape(worker.url, token)).status, 200);
+    }
+    for (const token of [null, 'i', 'old,new']) {
+      await assertProblem(await scrape(worker.url, token), 401, 'unauthorized');
+    }
+    await assertProblem(await fetch(`${worker.url}/metrics`, { method: 'POST' }), 405, 'method-not-allowed');
+  });
+
+  test('without tokens refuses everybody', async () => {
+    const bare = await start('review-tracker');
+    try {
+      const problem = await assertProblem(await scrape(bare.url), 503, 'not-configured');
+      assert.match(problem.detail, /METRICS_TOKENS/);
+    } finally {
+      await bare.dispose();
+    }
+  });
+});
+
+describe('after ingest', () => {
+  let worker;
+  before(async () => {
+    worker = await start('review-tracker', { vars });
+  });
+  after(() => worker.dispose());
+
+  test('every figure is what was sent, over projects and days', async () => {
+    const yesterday = Date.now() - 86_400_000;
+    await send(worker.url, 'i', [
+      event(started()),
+      event(completed({ duration_ms: 60_000, cost_usd: 0.5 })),
+      event(completed({ duration_ms: 90_000, cost_usd: 1.25 }), { project: 'other/project', at: yesterday }),
+      event(completed({ tier: 'trivial', verdict: 'approved', duration_ms: 7_200_000, cost_usd: 0 })),
+      event(session()),
+      event(session({ reviewer: 'coordinator', usage: [{ model: 'openai/gpt-6-sol', tokens: tokens(7, 0), cost_usd: 0.25, calls: 1 }] }), { at: yesterday }),
+      event(finding()),
+      event(finding(), { project: 'other/project' }),
+      event(finding({ reviewer: 'in "quotes"\\', severity: 'critical', fate: 'dropped', reason_code: 'x' })),
+      event(dropped(4)),
+      event(dropped(5), { at: yesterday }),
+    ]);
+    const found = await families(worker.url);
+    const value = (family, sample) => found.get(family).samples.get(sample);
+    assert.equal(value('conclave_runs', 'conclave_runs_total{tier="full",verdict="approved_with_comments"}'), 2);
+    assert.equal(value('conclave_runs', 'conclave_runs_total{tier="trivial",verdict="approved"}'), 1);
+    const duration = 'conclave_run_duration_seconds';
+    assert.equal(value(duration, `${duration}_bucket{tier="full",le="30.0"}`), 0);
+    assert.equal(value(duration, `${duration}_bucket{tier="full",le="60.0"}`), 1);
+    assert.equal(value(duration, `${duration}_bucket{tier="full",le="120.0"}`), 2);
+    assert.equal(value(duration, `${duration}_bucket{tier="trivial",le="3600.0"}`), 0);
+    assert.equal(value(duration, `${duration}_bucket{tier="trivial",le="+Inf"}`), 1);
+    assert.equal(value(duration, `${duration}_sum{tier="full"}`), 150);
+    const cost = 'conclave_run_cost_usd';
+    assert.equal(value(cost, `${cost}_bucket{tier="full",le="0.5"}`), 1);
+    assert.equal(value(cost, `${cost}_bucket{tier="full",le="1.5"}`), 2);
+    assert.equal(value(cost, `${cost}_bucket{tier="trivial",le="0.01"}`), 1);
+    assert.equal(value(cost, `${cost}_sum{tier="full"}`), 1.75);
+    const findings = 'conclave_findings';
+    assert.equal(value(findings, `${findings}_total{reviewer="security",severity="warning",fate="kept"}`), 2);
+    assert.equal(value(findings, `${findings}_total{reviewer="in \\"quotes\\"\\\\",severity="critical",fate="dropped"}`), 1);
+    const spent = 'conclave_tokens';
+    assert.equal(value(spent, `${spent}_total{model="anthropic/claude-sonnet-5",kind="cache_read"}`), 900);
+    assert.equal(value(spent, `${spent}_total{model="openai/gpt-6-sol",kind="input"}`), 7);
+    assert.equal(value('conclave_cost_usd', 'conclave_cost_usd_total{model="openai/gpt-6-sol"}'), 0.25);
+    assert.equal(value('conclave_telemetry_dropped', 'conclave_telemetry_dropped_total'), 9);
+  });
+
+  test('made-up names share the series `other`, and no counter ever falls', async () => {
+    const names = Array.from({ length: 150 }, (_, index) => `made_up_${String(index).padStart(3, '0')}`);
+    const before = await families(worker.url);
+    await send(worker.url, 'i', names.map((reviewer) => event(finding({ reviewer }))));
+    const between = await families(worker.url);
+    await send(worker.url, 'i', [...names].reverse().flatMap((reviewer) => [event(finding({ reviewer })), event(finding({ reviewer }))]));
+    const found = await families(worker.url);
+    const { samples } = found.get('conclave_findings');
+    assert.ok(samples.size <= 45, `${samples.size} series`);
+    const other = 'conclave_findings_total{reviewer="other",severity="warning",fate="kept"}';
+    const own = [...samples.keys()].filter((key) => key.includes('made_up_')).length;
+    assert.equal(samples.get(other), (names.length - own) * 3);
+    for (const [older, newer] of [[before, between], [between, found]]) {
+      for (const [name, family] of older) {
+        for (const [key, value] of family.samples) {
+          assert.ok(newer.get(name).samples.get(key) >= value, `${key} fell`);
+        }
+      }
+    }
+  });
+});

@@ -1,0 +1,18 @@
+//! What both Workers do the same way: problem documents as answers, bearer tokens, bodies with a limit, allowed
+//! methods, and the outermost catch that turns an unexpected error into a plain 500.
+//!
+//! Handlers return [`Outcome`]: an answer that ends the request early (a refusal) is an `Err`, so that `?` reads as
+//! "or else answer that".
+
+mod auth;
+mod body;
+pub mod entity_tag;
+mod method;
+mod reply;
+mod texts;
+
+pub use auth::{Access, authorize, configured, judge};
+pub use body::read_capped;
+pub use method::allow;
+pub use reply::{Outcome, Refusal, finish, harden, json, problem};
+pub use texts::not_found;

@@ -1,0 +1,58 @@
+//! What callers of either Worker read when a request is refused.
+
+use conclave_shared::problem::Problem;
+
+/// There is nothing at this path.
+pub fn not_found(path: &str) -> Problem {
+    let shown: String = path.chars().take(200).collect();
+    Problem::new(404, "not-found", "Not found", format!("There is nothing at `{shown}`."))
+}
+
+/// The path exists, the method does not.
+pub(crate) fn method_not_allowed(method: &str, allowed: &str) -> Problem {
+    Problem::new(
+        405,
+        "method-not-allowed",
+        "Method not allowed",
+        format!("`{method}` is not possible here; use {allowed}."),
+    )
+}
+
+pub(crate) fn unauthorized(presented: bool) -> Problem {
+    let detail = if presented {
+        "The bearer token is not one of the accepted ones."
+    } else {
+        "Send a token as `Authorization: Bearer TOKEN`."
+    };
+    Problem::new(401, "unauthorized", "Unauthorized", detail)
+}
+
+pub(crate) fn unconfigured(name: &str) -> Problem {
+    Problem::new(
+        503,
+        "not-configured",
+        "Not configured",
+        format!(
+            "No token is configured, so every request is refused. Set the secret `{name}` to one or more tokens \
+             separated by commas: `wrangler secret put {name} -e WORKER`, or a line in `.dev.vars` for local use."
+        ),
+    )
+}
+
+pub(crate) fn too_large(limit: usize) -> Problem {
+    Problem::new(
+        413,
+        "too-large",
+        "Body too large",
+        format!("The body may have at most {limit} bytes; send it in parts."),
+    )
+}
+
+pub(crate) fn internal() -> Problem {
+    Problem::new(
+        500,
+        "internal",
+        "Internal error",
+        "The request could not be answered. The reason is in the Worker's log.",
+    )
+}

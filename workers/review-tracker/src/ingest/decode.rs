@@ -1,0 +1,118 @@
+//! A batch's bytes, taken apart event by event.
+
+use conclave_shared::{
+    problem::Problem,
+    telemetry::{Event, MAX_BATCH_EVENTS, RejectedEvent},
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::check;
+use crate::texts;
+
+/// The longest explanation that is sent back, in characters. A fault quotes what the client sent.
+const MAX_DETAIL: usize = 300;
+
+/// A batch, sorted into what is taken and what is not.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Decoded {
+    /// Good events, in the order of the batch.
+    pub(crate) events: Vec<Event>,
+    /// The others, each with its fault.
+    pub(crate) rejected: Vec<RejectedEvent>,
+}
+
+#[derive(Deserialize)]
+struct RawBatch {
+    events: Vec<Value>,
+}
+
+/// Reads a batch. Only a body that is no batch at all is refused as a whole: a newer client's unknown event must not
+/// cost the ones that are understood.
+pub(crate) fn batch(body: &[u8], now_ms: i64) -> Result<Decoded, Problem> {
+    let raw: RawBatch = serde_json::from_slice(body).map_err(|error| texts::not_a_batch(&short(&error.to_string())))?;
+    if raw.events.len() > MAX_BATCH_EVENTS {
+        return Err(texts::too_many_events(raw.events.len(), MAX_BATCH_EVENTS));
+    }
+    let mut decoded = Decoded::default();
+    for (index, value) in raw.events.into_iter().enumerate() {
+        let event = serde_json::from_value::<Event>(value).map_err(|error| error.to_string());
+        match event.and_then(|event| check::event(&event, now_ms).map(|()| event)) {
+            Ok(event) => decoded.events.push(event),
+            Err(detail) => decoded.rejected.push(RejectedEvent {
+                index,
+                detail: short(&detail),
+            }),
+        }
+    }
+    Ok(decoded)
+}
+
+fn short(text: &str) -> String {
+    match text.char_indices().nth(MAX_DETAIL) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const NOW: i64 = 1_800_000_000_000;
+
+    fn dropped(events: u64) -> Value {
+        json!({
+            "id": "01900000-0000-7000-8000-000000000001", "schema": 1, "at_ms": NOW, "project": "group/project",
+            "run_id": "01900000-0000-7000-8000-000000000002",
+            "event": { "type": "telemetry_dropped", "events": events },
+        })
+    }
+
+    fn read(events: &[Value]) -> Decoded {
+        batch(json!({ "events": events }).to_string().as_bytes(), NOW).expect("a batch")
+    }
+
+    #[test]
+    fn bad_events_are_named_and_good_ones_are_kept() {
+        let mut unknown = dropped(1);
+        unknown["event"]["type"] = json!("from_the_future");
+        let decoded = read(&[dropped(1), json!(7), unknown, dropped(2)]);
+        assert_eq!(decoded.events.len(), 2);
+        let positions: Vec<usize> = decoded.rejected.iter().map(|rejected| rejected.index).collect();
+        assert_eq!(positions, [1, 2]);
+        assert!(
+            decoded.rejected[1].detail.contains("from_the_future"),
+            "{:?}",
+            decoded.rejected
+        );
+    }
+
+    #[test]
+    fn a_newer_clients_extra_fields_are_ignored() {
+        let mut newer = dropped(1);
+        newer["schema"] = json!(9);
+        newer["added"] = json!({});
+        newer["event"]["added"] = json!([1]);
+        assert_eq!(read(&[newer]).rejected, []);
+    }
+
+    #[test]
+    fn faults_are_short_whatever_was_sent() {
+        let mut long = dropped(1);
+        long["event"]["type"] = json!("ü".repeat(10_000));
+        assert!(read(&[long]).rejected[0].detail.chars().count() <= MAX_DETAIL + 1);
+    }
+
+    #[test]
+    fn what_is_no_batch_is_refused_as_a_whole() {
+        for body in ["", "[]", "{}", "{\"events\":{}}", "{\"events\":[]} x"] {
+            assert_eq!(batch(body.as_bytes(), NOW).expect_err("no batch").status, 400, "{body}");
+        }
+        let many = json!({ "events": vec![0; MAX_BATCH_EVENTS + 1] }).to_string();
+        assert_eq!(batch(many.as_bytes(), NOW).expect_err("too many").status, 413);
+        assert_eq!(read(&[]), Decoded::default());
+    }
+}

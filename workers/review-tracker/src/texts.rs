@@ -1,0 +1,42 @@
+//! What clients of the API read when they are refused. The dashboard's texts are in `dashboard/texts.rs`.
+
+use conclave_shared::problem::Problem;
+
+/// The body's media type is not JSON.
+pub(crate) fn not_json() -> Problem {
+    Problem::new(
+        415,
+        "unsupported-media-type",
+        "Unsupported media type",
+        "Send the batch as `content-type: application/json`.",
+    )
+}
+
+/// The body is not a batch.
+pub(crate) fn not_a_batch(reason: &str) -> Problem {
+    Problem::new(
+        400,
+        "bad-request",
+        "Bad request",
+        format!("The body is not a batch of the form {{\"events\":[…]}}: {reason}."),
+    )
+}
+
+/// The batch has too many events.
+pub(crate) fn too_many_events(count: usize, limit: usize) -> Problem {
+    Problem::new(
+        413,
+        "too-large",
+        "Batch too large",
+        format!("The batch has {count} events; send at most {limit} at once."),
+    )
+}
+
+/// The database has no tables.
+pub(crate) fn no_tables() -> Problem {
+    Problem::new(503, "not-configured", "Not configured", NO_TABLES)
+}
+
+/// What to do about a database without tables.
+pub(crate) const NO_TABLES: &str = "The database has no tables yet, or old ones. Run \
+    `wrangler d1 migrations apply review-tracker -e review-tracker` with `--local` or `--remote`.";

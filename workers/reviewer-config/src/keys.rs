@@ -1,0 +1,10 @@
+//! The keys in KV, in one place: operators type them.
+
+/// The whole document, as JSON.
+pub(crate) const DOCUMENT: &str = "config/document";
+
+/// What the keys of provider switches begin with; the provider's name follows.
+pub(crate) const PROVIDER_PREFIX: &str = "provider/";
+
+/// The most switches that are read. Also what one bulk read of KV can hold.
+pub(crate) const MAX_SWITCHES: usize = 100;

@@ -1,0 +1,43 @@
+//! The control plane Worker: tells every running review which models and providers it may use now.
+//!
+//! Operators write Workers KV: one key for the whole document and one key a provider switch, so that taking a broken
+//! provider out is a single `wrangler kv key put`. Reviews read the merged result with `GET /v1/config`. Whatever is
+//! stored, the answer is usable: a value that cannot be read is left out and named in the answer's warnings, because
+//! a typing error in the store must not stop the reviews of a whole company.
+
+mod keys;
+mod merge;
+mod read;
+mod store;
+mod texts;
+
+use conclave_shared::routes;
+use conclave_worker_common::{Outcome, Refusal, allow, finish, harden, json, not_found, problem};
+use worker::{Context, Env, Request, Response, Result, RouteContext, Router, event};
+
+/// Answers a request. Never an `Err`: faults are logged and answered as a problem document.
+#[event(fetch)]
+async fn fetch(request: Request, env: Env, _context: Context) -> Result<Response> {
+    let response = Router::new()
+        .on_async(routes::CONFIG, |request, context| async move {
+            finish(read::handle(&request, &context.env).await)
+        })
+        .on(routes::HEALTH, |request, _| finish(health(&request)))
+        .or_else_any_method("/", nothing_here)
+        .or_else_any_method("/*path", nothing_here)
+        .run(request, env)
+        .await;
+    let response = finish(response.map_err(Refusal::from))?;
+    harden(&response)?;
+    Ok(response)
+}
+
+fn health(request: &Request) -> Outcome<Response> {
+    allow(request, &["GET", "HEAD"])?;
+    Ok(json(200, &serde_json::json!({ "status": "ok" }))?)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the router hands requests over by value")]
+fn nothing_here(request: Request, _: RouteContext<()>) -> Result<Response> {
+    problem(&not_found(&request.path()))
+}
