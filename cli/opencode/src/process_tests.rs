@@ -155,3 +155,13 @@ async fn the_child_sees_only_what_is_listed() {
     );
     process.stop().await;
 }
+
+#[test]
+fn setup_installs_the_version_that_conclave_asks_for() {
+    let package = include_str!("../../../package.json");
+    let pinned = format!("\"opencode-linux-x64\": \"{OPENCODE_VERSION}\"");
+    assert!(
+        package.contains(&pinned),
+        "package.json does not pin OpenCode {OPENCODE_VERSION}"
+    );
+}

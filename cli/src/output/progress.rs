@@ -89,9 +89,11 @@ pub(crate) fn plan_line(plan: &Plan, diff: &FilteredDiff) -> String {
         .iter()
         .map(conclave_engine::diff::FileDiff::changed_lines)
         .sum();
+    let count = |count: u64, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
     let mut text = format!(
-        "{} files, {lines} changed lines: tier {} ({})",
-        diff.files.len(),
+        "{}, {}: tier {} ({})",
+        count(u64::try_from(diff.files.len()).unwrap_or(u64::MAX), "file"),
+        count(lines, "changed line"),
         plan.assessment.tier.bold(),
         plan.assessment.reasons.first().map_or("", String::as_str)
     );

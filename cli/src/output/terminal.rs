@@ -167,10 +167,11 @@ fn excerpt(lines: &[String], line: u32, end: Option<u32>, width: usize) -> Optio
 fn account(review: &Review, directory: &Utf8Path) -> String {
     let mut text = String::new();
     let coverage = &review.coverage;
+    let reviewed = coverage.reviewed.len() - coverage.not_read.len().min(coverage.reviewed.len());
+    let files = if reviewed == 1 { "file" } else { "files" };
     let _ = writeln!(
         text,
-        "{} files reviewed, {} filtered, {} not read · tier {} · {} · ${:.4}",
-        coverage.reviewed.len() - coverage.not_read.len().min(coverage.reviewed.len()),
+        "{reviewed} {files} reviewed, {} filtered, {} not read · tier {} · {} · ${:.4}",
         coverage.filtered.len(),
         coverage.not_read.len(),
         review.tier,

@@ -56,7 +56,9 @@ pub struct RiskAssessment {
 /// Decides the tier, in the order of the rules: many files or a security-sensitive one, then few lines, then some.
 pub fn classify(files: &[FileChange<'_>], rules: RiskRules, security: &SecurityPaths) -> RiskAssessment {
     let lines: u64 = files.iter().map(|file| file.changed_lines).sum();
-    let size = format!("{lines} changed lines in {} files", files.len());
+    let plural = |count: u64| if count == 1 { "" } else { "s" };
+    let count = u64::try_from(files.len()).unwrap_or(u64::MAX);
+    let size = format!("{lines} changed line{} in {count} file{}", plural(lines), plural(count));
     let mut reasons = Vec::new();
     if files.len() > rules.full_files {
         reasons.push(format!("{} files are more than {}", files.len(), rules.full_files));
