@@ -101,9 +101,10 @@ pub(crate) async fn review(
     let run_id = Uuid::now_v7();
     let directory = RunDirectory::create(arguments.output.as_deref(), &run_id.to_string(), environment)?;
     let telemetry = telemetry::start(environment, run_id, &job.subject.project)?;
-    let sink: &dyn TelemetrySink = telemetry
-        .as_ref()
-        .map_or(&telemetry::Off as &dyn TelemetrySink, |telemetry| telemetry);
+    let sink: Arc<dyn TelemetrySink> = match &telemetry {
+        Some(telemetry) => Arc::clone(telemetry) as _,
+        None => Arc::new(telemetry::Off),
+    };
     sink.record(EventBody::RunStarted(RunStarted {
         tier: prepared.plan.assessment.tier,
         forge: job.subject.forge.to_owned(),
@@ -128,6 +129,7 @@ pub(crate) async fn review(
         run_id,
         desk,
         progress: progress.clone(),
+        telemetry: Arc::clone(&sink),
         signals: &signals,
         watch: &mut watch,
     })
@@ -137,21 +139,21 @@ pub(crate) async fn review(
     let mut review = match ran {
         Ok(review) => review,
         Err(failure) => {
-            flush(telemetry.as_ref(), progress.as_ref()).await;
+            flush(telemetry.as_deref(), progress.as_ref()).await;
             return Err(failure);
         }
     };
     if let Some(exit) = signals.exit() {
-        telemetry::record_review(sink, &review);
-        flush(telemetry.as_ref(), progress.as_ref()).await;
+        telemetry::record_review(sink.as_ref(), &review);
+        flush(telemetry.as_deref(), progress.as_ref()).await;
         output::note("Stopped. Nothing was posted, and nothing is left running.", redactor);
         return Ok(exit);
     }
     review.seconds = watch.total();
     finish(&job, arguments, &directory, &review, redactor).await?;
-    telemetry::record_review(sink, &review);
+    telemetry::record_review(sink.as_ref(), &review);
     let posted = post(&job, &review, redactor).await;
-    flush(telemetry.as_ref(), progress.as_ref()).await;
+    flush(telemetry.as_deref(), progress.as_ref()).await;
     posted?;
     Ok(exit_of(&review, arguments))
 }
@@ -190,6 +192,7 @@ struct Sessions<'a> {
     run_id: Uuid,
     desk: Arc<Desk>,
     progress: Arc<dyn Progress>,
+    telemetry: Arc<dyn TelemetrySink>,
     signals: &'a Signals,
     watch: &'a mut Stopwatch,
 }
@@ -252,6 +255,7 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
         runtime: Arc::clone(&runtime.opencode) as _,
         ledger: Arc::clone(&runtime.gateway) as _,
         progress: Arc::clone(&sessions.progress),
+        telemetry: Arc::clone(&sessions.telemetry),
         source: Arc::new(source),
         desk: Arc::clone(&sessions.desk),
         stop: sessions.signals.stop(),

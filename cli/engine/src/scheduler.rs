@@ -5,5 +5,5 @@ mod panel;
 mod session;
 
 pub use desk::Desk;
-pub use panel::{PanelMember, PanelResult, ReviewerReport, SourceTree, run_panel};
+pub use panel::{PanelMember, PanelResult, ReviewerReport, SourceTree, milliseconds, run_panel};
 pub use session::{SessionContext, SessionResult, SessionTask, run_session};

@@ -1,10 +1,12 @@
 //! What the tracker is told of a run.
 
-use conclave_engine::{ports::TelemetrySink, report::Review};
+use std::sync::Arc;
+
+use conclave_engine::{ports::TelemetrySink, report::Review, scheduler::milliseconds};
 use conclave_plugin_telemetry::{Telemetry, TelemetrySettings};
 use conclave_shared::{
     severity::Severity,
-    telemetry::{EventBody, FindingEvent, ReviewerCompleted, RunCompleted},
+    telemetry::{EventBody, FindingEvent, RunCompleted},
 };
 use secrecy::SecretString;
 use uuid::Uuid;
@@ -19,7 +21,7 @@ impl TelemetrySink for Off {
 }
 
 /// Starts telemetry, if a tracker is set.
-pub(super) fn start(environment: &Environment, run_id: Uuid, project: &str) -> Result<Option<Telemetry>, Failure> {
+pub(super) fn start(environment: &Environment, run_id: Uuid, project: &str) -> Result<Option<Arc<Telemetry>>, Failure> {
     let Some(address) = environment.get(env_vars::TRACKER_URL) else {
         return Ok(None);
     };
@@ -30,26 +32,16 @@ pub(super) fn start(environment: &Environment, run_id: Uuid, project: &str) -> R
             env_vars::TRACKER_TOKEN
         ))
     })?;
-    Ok(Some(Telemetry::start(TelemetrySettings {
+    Ok(Some(Arc::new(Telemetry::start(TelemetrySettings {
         url: providers::url(env_vars::TRACKER_URL, address)?,
         token: SecretString::from(token),
         run_id,
         project: project.to_owned(),
-    })))
+    }))))
 }
 
-/// Reports a finished review: each reviewer, each finding, the run.
+/// Reports a finished review: each finding, and the run. The sessions have told their ends themselves.
 pub(super) fn record_review(sink: &dyn TelemetrySink, review: &Review) {
-    for report in review.reviewers.iter().chain([&review.coordinator]) {
-        sink.record(EventBody::ReviewerCompleted(ReviewerCompleted {
-            reviewer: report.name.to_string(),
-            outcome: report.outcome,
-            duration_ms: milliseconds(report.seconds),
-            attempts: u32::try_from(report.models.len()).unwrap_or(u32::MAX),
-            findings: u64::try_from(report.findings).unwrap_or(u64::MAX),
-            usage: report.usage.clone(),
-        }));
-    }
     for entry in &review.findings {
         sink.record(EventBody::Finding(FindingEvent {
             reviewer: entry.finding.reviewer.to_string(),
@@ -77,13 +69,4 @@ pub(super) fn record_review(sink: &dyn TelemetrySink, review: &Review) {
         degraded: review.degraded.is_some(),
         merge_request: review.merge_request,
     }));
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a run's time, never negative"
-)]
-fn milliseconds(seconds: f64) -> u64 {
-    (seconds * 1000.0).round() as u64
 }

@@ -14,7 +14,7 @@ use super::Plan;
 use crate::{
     diff::{FileDiff, FilteredFile},
     judge::{JudgedFinding, RubricInput, RubricSettings, apply, judge_without_model, verdict},
-    ports::{AgentRuntime, ModelLedger, Progress, ProgressEvent, ReviewSubject},
+    ports::{AgentRuntime, ModelLedger, Progress, ProgressEvent, ReviewSubject, TelemetrySink},
     report::{Coverage, Review, StageTime},
     scheduler::{
         Desk, PanelResult, ReviewerReport, SessionContext, SessionResult, SessionTask, SourceTree, run_panel,
@@ -55,6 +55,8 @@ pub struct ReviewPorts {
     pub ledger: Arc<dyn ModelLedger>,
     /// Signs of life.
     pub progress: Arc<dyn Progress>,
+    /// Where every session's end is told.
+    pub telemetry: Arc<dyn TelemetrySink>,
     /// The reviewed source.
     pub source: Arc<dyn SourceTree>,
     /// Where the coordinator's tool calls arrive.
@@ -71,6 +73,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         runtime: Arc::clone(&ports.runtime),
         ledger: Arc::clone(&ports.ledger),
         progress: Arc::clone(&ports.progress),
+        telemetry: Arc::clone(&ports.telemetry),
         limits: job.limits.clone(),
         stop: ports.stop.clone(),
     };
@@ -93,6 +96,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         },
         coordinate(&context, job.plan.coordinator, job.coordinator_message, &ports.desk),
     );
+    ports.telemetry.record(coordinator.event());
     stages.push(StageTime::new("panel", slowest(&panel.reports)));
     let judging = started.elapsed().as_secs_f64() - slowest(&panel.reports);
     stages.push(StageTime::new("judging after the panel", judging.max(0.0)));

@@ -8,7 +8,7 @@ use conclave_shared::{
     finding::Finding,
     model::ModelId,
     reviewer::ReviewerName,
-    telemetry::{ReviewerOutcome, TokensByModel},
+    telemetry::{EventBody, ReviewerCompleted, ReviewerOutcome, TokensByModel},
 };
 use serde::{Deserialize, Serialize};
 use tokio::{sync::Semaphore, task::JoinSet, time::Instant};
@@ -56,6 +56,30 @@ pub struct ReviewerReport {
     pub findings: usize,
     /// Findings that did not.
     pub hallucinated: usize,
+}
+
+impl ReviewerReport {
+    /// The end of this session, for the tracker. Told when it happens, so that the tracker knows when that was.
+    pub fn event(&self) -> EventBody {
+        EventBody::ReviewerCompleted(ReviewerCompleted {
+            reviewer: self.name.to_string(),
+            outcome: self.outcome,
+            duration_ms: milliseconds(self.seconds),
+            attempts: u32::try_from(self.models.len()).unwrap_or(u32::MAX),
+            findings: u64::try_from(self.findings).unwrap_or(u64::MAX),
+            usage: self.usage.clone(),
+        })
+    }
+}
+
+/// Seconds as whole milliseconds.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a run's time, never negative"
+)]
+pub fn milliseconds(seconds: f64) -> u64 {
+    (seconds * 1000.0).round() as u64
 }
 
 /// What the panel brought.
@@ -163,6 +187,7 @@ async fn run_member(
         Ok(route) => route,
         Err(none) => {
             report.reason = Some(none.to_string());
+            context.telemetry.record(report.event());
             return MemberResult {
                 report,
                 findings: Vec::new(),
@@ -211,6 +236,7 @@ async fn run_member(
         report.findings = findings.len();
         report.hallucinated = hallucinated.len();
     }
+    context.telemetry.record(report.event());
     context.progress.report(ProgressEvent::ReviewerDone {
         reviewer: report.name.as_str(),
         outcome: report.outcome.as_str(),

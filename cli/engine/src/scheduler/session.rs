@@ -14,6 +14,7 @@ use tokio::{
 
 use crate::ports::{
     AgentRuntime, ModelLedger, Progress, ProgressEvent, Remedy, SessionAnswer, SessionEvent, SessionId, SessionPrompt,
+    TelemetrySink,
 };
 
 /// How often a quiet session is asked about: events can be lost.
@@ -35,6 +36,8 @@ pub struct SessionContext {
     pub ledger: Arc<dyn ModelLedger>,
     /// Signs of life.
     pub progress: Arc<dyn Progress>,
+    /// Where every session's end is told.
+    pub telemetry: Arc<dyn TelemetrySink>,
     /// Time limits.
     pub limits: Limits,
     /// Becomes `true` when everything has to end.
