@@ -219,7 +219,7 @@ fn account(review: &Review, directory: &Utf8Path) -> String {
 fn reviewer(report: &ReviewerReport) -> String {
     let models: Vec<&str> = report.usage.iter().map(|usage| usage.model.as_str()).collect();
     let tokens: u64 = report.usage.iter().map(|usage| usage.tokens.total()).sum();
-    let cost: f64 = report.usage.iter().map(|usage| usage.cost_usd).sum();
+    let cost = report.usage.iter().fold(0.0, |sum, usage| sum + usage.cost_usd);
     let name = report.name.display_name();
     let line = format!(
         "{name:<14} {:>8}  {tokens:>7} tokens  ${cost:.4}  {}",

@@ -141,7 +141,8 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         seconds: 0.0,
         cost_usd: 0.0,
     };
-    review.cost_usd = review.usage().iter().map(|usage| usage.cost_usd).sum();
+    // Not `sum`, which is -0.0 for nothing.
+    review.cost_usd = review.usage().iter().fold(0.0, |sum, usage| sum + usage.cost_usd);
     review.seconds = started.elapsed().as_secs_f64();
     review
 }

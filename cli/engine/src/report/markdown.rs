@@ -4,7 +4,10 @@ use std::fmt::Write;
 
 use conclave_shared::{severity::Severity, telemetry::ReviewerOutcome, verdict::Verdict};
 
-use super::{Review, neutral, neutral::fenced};
+use super::{
+    Review, neutral,
+    neutral::{cell, fenced},
+};
 use crate::{judge::JudgedFinding, scheduler::ReviewerReport};
 
 /// The whole note, without the hidden marker.
@@ -176,11 +179,11 @@ fn coverage(review: &Review) -> String {
     let mut text = String::from("---\n\n<details><summary>");
     let _ = write!(
         text,
-        "{} files reviewed · {} tier · {} · ${:.2}",
+        "{} files reviewed · {} tier · {} · {}",
         coverage.reviewed.len() - coverage.not_read.len().min(coverage.reviewed.len()),
         review.tier,
         duration(review.seconds),
-        review.cost_usd
+        dollars(review.cost_usd, 2)
     );
     text.push_str("</summary>\n\n");
     let _ = writeln!(
@@ -245,19 +248,21 @@ fn reviewer_row(report: &ReviewerReport) -> String {
     let cost: f64 = report.usage.iter().map(|usage| usage.cost_usd).sum();
     let outcome = match (report.outcome, &report.reason) {
         (ReviewerOutcome::Ok, _) => "ok".to_owned(),
-        (outcome, Some(reason)) => format!(
-            "{}: {}",
-            outcome.as_str().replace('_', " "),
-            neutral(reason).replace('\n', " ")
-        ),
+        (outcome, Some(reason)) => format!("{}: {}", outcome.as_str().replace('_', " "), cell(reason)),
         (outcome, None) => outcome.as_str().replace('_', " "),
     };
     format!(
-        "| {} | {outcome} | {} | {tokens} | ${cost:.3} | {} |",
+        "| {} | {outcome} | {} | {tokens} | {} | {} |",
         report.name.display_name(),
-        models.join(", "),
+        cell(&models.join(", ")),
+        dollars(cost, 3),
         duration(report.seconds)
     )
+}
+
+/// A price. The sum of no prices is a negative zero, which the addition makes a plain one.
+fn dollars(cost: f64, digits: usize) -> String {
+    format!("${:.digits$}", cost + 0.0)
 }
 
 /// Seconds as a person says them.

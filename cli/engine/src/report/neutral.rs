@@ -16,9 +16,17 @@ pub fn neutral(text: &str) -> String {
         if index > 0 {
             result.push('\n');
         }
-        neutral_line(line.trim_end(), &mut result);
+        neutral_line(visible(line).trim_end(), &mut result);
     }
     result
+}
+
+/// The line without control characters. They go first: one that goes later was in front of what it no longer hides.
+fn visible(line: &str) -> String {
+    line.chars()
+        .map(|character| if character == '\t' { ' ' } else { character })
+        .filter(|character| !character.is_control())
+        .collect()
 }
 
 fn neutral_line(line: &str, result: &mut String) {
@@ -41,21 +49,28 @@ fn neutral_line(line: &str, result: &mut String) {
                 result.push('\\');
                 result.push(character);
             }
-            // A list or heading marker in front does not take the danger from what follows.
-            '-' | '+' | '=' if at_start => {
+            // A list or heading marker in front does not take the danger from what follows; a colon makes a table, or an
+            // inclusion.
+            '-' | '+' | '=' | ':' if at_start => {
                 result.push('\\');
                 result.push(character);
             }
             // Bare addresses become links.
             ':' if rest.starts_with("://") => result.push_str(":\u{2060}"),
-            character if character.is_control() => {}
+            '.' if is_web_name(line, rest) => result.push_str("\u{2060}."),
             character => result.push(character),
         }
-        if !character.is_whitespace() && !matches!(character, '>' | '-' | '+' | '*') {
+        if !character.is_whitespace() && !matches!(character, '>' | '-' | '+' | '*' | '0'..='9' | '.' | ')') {
             at_start = false;
         }
         rest = &rest[character.len_utf8()..];
     }
+}
+
+/// Whether the rest of the line begins with the dot of `www.`, which makes a link without any `http`.
+fn is_web_name(line: &str, rest: &str) -> bool {
+    let before = &line.as_bytes()[..line.len() - rest.len()];
+    before.len() >= 3 && before[before.len() - 3..].eq_ignore_ascii_case(b"www")
 }
 
 /// The length of the code span that the text begins with, fence and all. Its content is shown and never acted on.
@@ -72,7 +87,15 @@ fn code_span(text: &str) -> Option<usize> {
     }
 }
 
+/// The text in one cell of a table. A bar ends a cell even inside a code span, and half a code span hides nothing.
+pub(super) fn cell(text: &str) -> String {
+    neutral(&text.replace('`', "'")).replace('\n', " ")
+}
+
 /// A fenced code block that its content cannot close.
+///
+/// GitLab reads a note with a regular expression that takes three back-ticks for the end of any block, however long its
+/// fence is. So no line of the code may begin with a quick action either: such code is indented by one space.
 pub(super) fn fenced(code: &str, language: &str) -> String {
     let longest = code
         .split(|character| character != '`')
@@ -81,12 +104,24 @@ pub(super) fn fenced(code: &str, language: &str) -> String {
         .unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     let language: String = language.chars().filter(char::is_ascii_alphanumeric).collect();
-    // A carriage return alone ends a line for some readers, and a quick action may begin one.
-    let code: String = code
-        .chars()
-        .map(|character| if character == '\r' { '\n' } else { character })
-        .collect();
-    format!("{fence}{language}\n{}\n{fence}", code.trim_end_matches('\n'))
+    // A carriage return alone ends a line for some readers, and is nothing for others. GitLab refuses a note with a NUL.
+    let mut code = code.replace("\r\n", "\n").replace('\r', "\n");
+    code.retain(|character| matches!(character, '\n' | '\t') || !character.is_control());
+    let code = code.trim_end_matches('\n');
+    let code = if code.split('\n').any(is_quick_action) {
+        code.split('\n')
+            .map(|line| format!(" {line}"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    } else {
+        code.to_owned()
+    };
+    format!("{fence}{language}\n{code}\n{fence}")
+}
+
+fn is_quick_action(line: &str) -> bool {
+    line.strip_prefix('/')
+        .is_some_and(|name| name.starts_with(|character: char| character.is_ascii_alphabetic()))
 }
 
 #[cfg(test)]
@@ -106,6 +141,17 @@ mod tests {
             ("<img src=x>", "\\<img src=x\\>"),
             ("a / b", "a / b"),
             ("see `a < b && @x` there", "see `a < b && @x` there"),
+            ("\u{0}/approve", "\\/approve"),
+            ("\t\u{1b}/approve", " \\/approve"),
+            ("http:\u{0}//x ww\u{1}w.x", "http:\u{2060}//x www\u{2060}.x"),
+            ("1. /approve", "1. \\/approve"),
+            ("> 2) /approve", "\\> 2) \\/approve"),
+            ("a\n:-\n`@x | y`", "a\n\\:-\n`@x | y`"),
+            ("::include{file=x}", "\\::include{file=x}"),
+            (
+                "see www.evil.com, WWW.x.org",
+                "see www\u{2060}.evil.com, WWW\u{2060}.x.org",
+            ),
             ("broken ` tick @x", "broken \\` tick @\u{2060}x"),
         ] {
             assert_eq!(neutral(text), expected, "{text:?}");
@@ -116,5 +162,28 @@ mod tests {
     fn a_fence_is_longer_than_any_run_inside() {
         assert_eq!(fenced("x", "py"), "```py\nx\n```");
         assert_eq!(fenced("a\n````\nb", "p`y"), "`````py\na\n````\nb\n`````");
+    }
+    #[test]
+    fn no_line_of_a_block_begins_with_a_quick_action() {
+        let code = "# How to\n```\n/approve\n  /merge\n```";
+        assert_eq!(
+            fenced(code, "markdown"),
+            "````markdown\n # How to\n ```\n /approve\n   /merge\n ```\n````"
+        );
+        assert_eq!(fenced("x\r/close", ""), "```\n x\n /close\n```");
+        assert_eq!(fenced("\ta\n\u{0}/close", ""), "```\n \ta\n /close\n```");
+        for code in ["// a comment", "/* one */", "a /b", "x\ny"] {
+            assert_eq!(fenced(code, ""), format!("```\n{code}\n```"), "{code:?}");
+        }
+    }
+
+    #[test]
+    fn lines_that_end_like_on_windows_stay_single() {
+        assert_eq!(fenced("a\r\nb\r\n", ""), "```\na\nb\n```");
+    }
+
+    #[test]
+    fn a_cell_holds_no_code_span() {
+        assert_eq!(cell("a `@x | y`\nb"), "a '@\u{2060}x \\| y' b");
     }
 }

@@ -104,7 +104,7 @@ impl Forge for GitLab {
         let forge = |error: GitLabError| ForgeError(error.to_string());
         let known = self.known.lock().await.clone();
         let known = known.ok_or_else(|| ForgeError("the merge request was never loaded".into()))?;
-        let text = format!("{}\n\n{}", limit(text, MOST_BYTES), known.ourselves.marker);
+        let text = format!("{}\n\n{}", limit(text.trim_end(), MOST_BYTES), known.ourselves.marker);
         let note = self.post_note(&known.ourselves, &text).await.map_err(forge)?;
         let (approved, warnings) = approval::apply(&self.client, review).await.map_err(forge)?;
         let url = known.web_url.zip(note).map(|(url, note)| format!("{url}#note_{note}"));

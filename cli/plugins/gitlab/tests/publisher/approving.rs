@@ -1,0 +1,234 @@
+//! The approval: for one commit, taken back when the review gets worse, never for a fork.
+
+use conclave_engine::{ports::PublishOutcome, report::Review};
+use conclave_fake_gitlab::{AccessLevel, Fault, FaultKind, MergeRequestSnapshot, NewMergeRequest};
+use conclave_shared::verdict::Verdict;
+
+use crate::stage::{Stage, approved, edited, posted, publish, unapproved};
+
+const NEWER: &str = "not approved: there is a newer commit than the reviewed one";
+const NOT_ALLOWED: &str = "not approved: GitLab does not let the bot approve it. Either it is not open any more, or the \
+                           bot wrote it or a commit of it, which the project's settings forbid";
+
+#[tokio::test]
+async fn a_worse_verdict_takes_the_approval_back() {
+    for verdict in [
+        Verdict::SignificantConcerns,
+        Verdict::MinorIssues,
+        Verdict::Inconclusive,
+    ] {
+        let stage = Stage::new().await;
+        let before = stage.snapshot();
+        stage.run(Verdict::ApprovedWithComments).await;
+        assert_eq!(stage.snapshot().approved_by, ["review-bot"], "{verdict}");
+        stage.gitlab.forget_requests();
+        assert_eq!(stage.run(verdict).await, stage.outcome(false, &[]), "{verdict}");
+        assert_eq!(
+            stage.snapshot(),
+            MergeRequestSnapshot {
+                notes: vec![edited(&stage.review(verdict))],
+                system_notes: vec![approved(), unapproved()],
+                ..before
+            },
+            "{verdict}"
+        );
+        assert_eq!(
+            stage.writes(),
+            ["PUT /notes/[0] 200", "POST /unapprove 201"],
+            "{verdict}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_approval_of_a_person_is_not_touched() {
+    let stage = Stage::new().await;
+    assert!(stage.gitlab.approve(stage.merge_request, stage.human));
+    let before = stage.snapshot();
+    assert_eq!(stage.run(Verdict::SignificantConcerns).await, stage.outcome(false, &[]));
+    assert_eq!(
+        stage.snapshot(),
+        MergeRequestSnapshot {
+            notes: vec![posted(&stage.review(Verdict::SignificantConcerns))],
+            ..before
+        }
+    );
+    assert_eq!(stage.writes(), ["POST /notes 201"]);
+}
+
+fn of_fork(stage: &Stage) -> Review {
+    Review {
+        from_fork: true,
+        ..stage.review(Verdict::Approved)
+    }
+}
+
+#[tokio::test]
+async fn a_fork_is_never_approved() {
+    let stage = Stage::new().await.with_fork();
+    let plugin = stage.plugin();
+    assert!(plugin.load().await.unwrap().subject.from_fork);
+    let outcome = publish(&plugin, &of_fork(&stage)).await.unwrap();
+    assert_eq!((outcome.approved, outcome.warnings), (false, Vec::new()));
+    let after = stage.snapshot();
+    assert_eq!((after.notes.len(), after.approved_by), (1, Vec::new()));
+    assert_eq!(stage.writes(), ["POST /notes 201"]);
+}
+
+#[tokio::test]
+async fn an_approval_of_a_fork_is_taken_back() {
+    let stage = Stage::new().await.with_fork();
+    assert!(stage.gitlab.approve(stage.merge_request, stage.bot));
+    publish(&stage.loaded().await, &of_fork(&stage)).await.unwrap();
+    assert_eq!(stage.snapshot().approved_by, Vec::<String>::new());
+    assert_eq!(stage.writes(), ["POST /notes 201", "POST /unapprove 201"]);
+}
+
+/// A clean review is posted after somebody pushed.
+async fn publish_after_push(stage: &Stage) -> (Review, PublishOutcome) {
+    let plugin = stage.loaded().await;
+    let review = stage.review(Verdict::Approved);
+    stage.push();
+    let outcome = publish(&plugin, &review).await.unwrap();
+    (review, outcome)
+}
+
+#[tokio::test]
+async fn a_push_in_between_is_not_approved() {
+    let stage = Stage::new().await;
+    let (review, outcome) = publish_after_push(&stage).await;
+    assert_eq!(outcome, stage.outcome(false, &[NEWER]));
+    let after = stage.snapshot();
+    assert_eq!((after.notes, after.approved_by), (vec![posted(&review)], Vec::new()));
+    assert_eq!(stage.writes(), ["POST /notes 201", "POST /approve 409"]);
+}
+
+#[tokio::test]
+async fn an_approval_of_an_older_commit_does_not_outlive_a_push() {
+    let stage = Stage::new().await;
+    stage.run(Verdict::Approved).await;
+    stage.gitlab.forget_requests();
+    let (review, outcome) = publish_after_push(&stage).await;
+    assert_eq!(outcome, stage.outcome(false, &[NEWER]));
+    let after = stage.snapshot();
+    assert_eq!((after.notes, after.approved_by), (vec![edited(&review)], Vec::new()));
+    let writes = ["PUT /notes/[0] 200", "POST /approve 409", "POST /unapprove 201"];
+    assert_eq!(stage.writes(), writes);
+}
+
+#[tokio::test]
+async fn the_bots_own_merge_request_is_reviewed_and_not_approved() {
+    let mut stage = Stage::new().await;
+    let new = NewMergeRequest::new(stage.bot, "feature", "main");
+    stage.merge_request = stage.gitlab.create_merge_request(stage.project, new);
+    let outcome = stage.run(Verdict::Approved).await;
+    assert_eq!(
+        (outcome.approved, outcome.warnings),
+        (false, vec![NOT_ALLOWED.to_owned()])
+    );
+    assert_eq!(stage.snapshot().notes.len(), 1);
+}
+
+#[tokio::test]
+async fn a_reporter_may_comment_and_not_approve() {
+    let stage = Stage::new().await;
+    stage.gitlab.add_member(stage.project, stage.bot, AccessLevel::Reporter);
+    let warning = "not approved: the token may not approve it (403 403 Forbidden). It needs the scope `api`, and its \
+                   user the role Developer in the project";
+    assert_eq!(stage.run(Verdict::Approved).await, stage.outcome(false, &[warning]));
+    assert_eq!(stage.snapshot().notes, [posted(&stage.review(Verdict::Approved))]);
+}
+
+#[tokio::test]
+async fn an_approval_that_failed_after_it_was_stored_counts() {
+    for kind in [FaultKind::ErrorAfterStore, FaultKind::TruncatedBody] {
+        let stage = Stage::new().await;
+        stage
+            .gitlab
+            .inject(Fault::once("POST", "/projects/**", kind.clone()).after(1));
+        assert_eq!(stage.run(Verdict::Approved).await, stage.outcome(true, &[]), "{kind:?}");
+        assert_eq!(stage.snapshot().approved_by, ["review-bot"], "{kind:?}");
+    }
+}
+
+const APPROVE: &str = "/projects/{id}/merge_requests/{iid}/approve";
+const UNAPPROVE: &str = "/projects/{id}/merge_requests/{iid}/unapprove";
+
+#[tokio::test]
+async fn an_approval_that_fails_for_good_is_a_warning() {
+    for before in [false, true] {
+        let stage = Stage::new().await;
+        if before {
+            stage.gitlab.approve(stage.merge_request, stage.bot);
+        }
+        stage
+            .gitlab
+            .inject(Fault::once("POST", APPROVE, FaultKind::BadGateway).times(3));
+        let warning = "not approved: GitLab answered 502 when asked to approve it: an HTML page";
+        assert_eq!(stage.run(Verdict::Approved).await, stage.outcome(false, &[warning]));
+        // The older approval may be for another commit, so it goes, too.
+        assert_eq!(stage.snapshot().approved_by, Vec::<String>::new());
+    }
+}
+
+#[tokio::test]
+async fn a_lock_is_no_newer_commit() {
+    let stage = Stage::new().await;
+    stage
+        .gitlab
+        .inject(Fault::once("POST", APPROVE, FaultKind::ResourceLock).times(2));
+    assert_eq!(stage.run(Verdict::Approved).await, stage.outcome(true, &[]));
+    let stage = Stage::new().await;
+    stage
+        .gitlab
+        .inject(Fault::once("POST", APPROVE, FaultKind::ResourceLock).times(3));
+    let warning = "not approved: GitLab answered 409 when asked to approve it: 409 Conflict: Resource lock";
+    assert_eq!(stage.run(Verdict::Approved).await, stage.outcome(false, &[warning]));
+}
+
+#[tokio::test]
+async fn taking_back_is_tried_again() {
+    let stage = Stage::new().await;
+    stage.gitlab.approve(stage.merge_request, stage.bot);
+    stage
+        .gitlab
+        .inject(Fault::once("POST", UNAPPROVE, FaultKind::BadGateway));
+    stage
+        .gitlab
+        .inject(Fault::once("POST", UNAPPROVE, FaultKind::ErrorAfterStore));
+    assert_eq!(stage.run(Verdict::MinorIssues).await, stage.outcome(false, &[]));
+    assert_eq!(stage.snapshot().approved_by, Vec::<String>::new());
+    let writes = [
+        "POST /notes 201",
+        "POST /unapprove 502",
+        "POST /unapprove 500",
+        "POST /unapprove 404",
+    ];
+    assert_eq!(stage.writes(), writes);
+}
+
+#[tokio::test]
+async fn an_approval_that_cannot_be_taken_back_is_an_error() {
+    let stage = Stage::new().await;
+    stage.gitlab.approve(stage.merge_request, stage.bot);
+    stage
+        .gitlab
+        .inject(Fault::once("POST", UNAPPROVE, FaultKind::BadGateway).times(3));
+    let failed = publish(&stage.loaded().await, &stage.review(Verdict::MinorIssues)).await;
+    let text = "GitLab answered 502 when asked to take its approval back: an HTML page";
+    assert_eq!(failed, Err(text.to_owned()));
+}
+
+#[tokio::test]
+async fn an_approval_that_is_not_shown_is_a_warning() {
+    let stage = Stage::new().await;
+    let answer = FaultKind::Answer {
+        status: 200,
+        content_type: "application/json".to_owned(),
+        body: r#"{"user_has_approved":false}"#.to_owned(),
+    };
+    let approvals = "/projects/{id}/merge_requests/{iid}/approvals";
+    stage.gitlab.inject(Fault::once("GET", approvals, answer).after(1));
+    let warning = "GitLab shows the merge request as not approved by the bot, which is not what was asked";
+    assert_eq!(stage.run(Verdict::Approved).await, stage.outcome(false, &[warning]));
+}

@@ -1,0 +1,11 @@
+//! The publisher over real HTTP, against a GitLab that keeps state.
+#![expect(clippy::unwrap_used, reason = "a broken fixture must stop the test")]
+
+mod approving;
+mod failures;
+mod loading;
+mod posting;
+mod refusals;
+mod sample;
+mod stage;
+mod text;

@@ -1,0 +1,279 @@
+//! One merge request, the people around it, and the bot's plugin.
+
+use std::{path::Path, process::Command, time::Duration};
+
+use conclave_engine::{
+    ports::{Forge, PublishOutcome},
+    report::{Review, render_markdown},
+};
+use conclave_fake_gitlab::{
+    AccessLevel, Builder, FakeGitlab, MergeRequestRef, MergeRequestSnapshot, NewMergeRequest, NoteSnapshot, ProjectId,
+    Scope, UserId,
+};
+use conclave_plugin_gitlab::{GitLab, GitLabError, GitLabSettings, Patience};
+use conclave_resilience::retry::RetryPolicy;
+use conclave_shared::verdict::Verdict;
+use tempfile::TempDir;
+
+use crate::sample;
+
+pub(crate) const BOT: &str = "review-bot";
+
+/// The marker of merge request 1 in the stage's project. Written out, because a marker that is computed in another way
+/// than yesterday leaves yesterday's review unfound.
+pub(crate) const MARKER: &str = "<!-- conclave:summary:13522ab9f50daa1d25adbc9149fd1cc0 -->";
+
+/// The longest wait that GitLab can make the plugin take here.
+pub(crate) const LONGEST_ASKED: Duration = Duration::from_millis(60);
+
+pub(crate) struct Stage {
+    pub(crate) gitlab: FakeGitlab,
+    pub(crate) project: ProjectId,
+    pub(crate) merge_request: MergeRequestRef,
+    /// The author of the merge request.
+    pub(crate) author: UserId,
+    /// Somebody else.
+    pub(crate) human: UserId,
+    pub(crate) bot: UserId,
+    pub(crate) token: String,
+    /// How long the plugin waits for GitLab.
+    pub(crate) patience: Patience,
+    working_copy: TempDir,
+}
+
+/// Whatever a test is about, the plugin keeps to GitLab's contract.
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            assert_eq!(self.gitlab.violations(), []);
+        }
+    }
+}
+
+impl Stage {
+    pub(crate) async fn new() -> Self {
+        Self::with(FakeGitlab::builder()).await
+    }
+
+    pub(crate) async fn with(builder: Builder) -> Self {
+        let gitlab = builder.start().await;
+        let working_copy = TempDir::new().unwrap();
+        let path = working_copy.path();
+        git(path, &["init", "--quiet", "--initial-branch=main"]);
+        commit(path, "one\n");
+        git(path, &["checkout", "--quiet", "-b", "feature"]);
+        commit(path, "one\ntwo\n");
+        git(path, &["checkout", "--quiet", "main"]);
+        let project = gitlab.create_project_from_git(path, "group/project");
+        let (author, human, bot) = (
+            gitlab.create_user("alice"),
+            gitlab.create_user("bob"),
+            gitlab.create_bot(BOT),
+        );
+        for user in [author, human, bot] {
+            gitlab.add_member(project, user, AccessLevel::Developer);
+        }
+        let merge_request = gitlab.create_merge_request(project, NewMergeRequest::new(author, "feature", "main"));
+        let token = gitlab.create_token(bot, &[Scope::Api]);
+        Self {
+            gitlab,
+            project,
+            merge_request,
+            author,
+            human,
+            bot,
+            token,
+            patience: quick(),
+            working_copy,
+        }
+    }
+
+    pub(crate) fn settings(&self) -> GitLabSettings {
+        GitLabSettings {
+            api_url: self.gitlab.api_url().parse().unwrap(),
+            token: self.token.clone().into(),
+            project: self.project.0.to_string(),
+            iid: self.merge_request.iid,
+            secret: "the installation's secret".to_owned().into(),
+        }
+    }
+
+    /// The plugin of a new run.
+    pub(crate) fn plugin(&self) -> GitLab {
+        GitLab::with_patience(self.settings(), self.patience).unwrap()
+    }
+
+    /// The same after it has read the merge request.
+    pub(crate) async fn loaded(&self) -> GitLab {
+        let plugin = self.plugin();
+        plugin.load().await.unwrap();
+        plugin
+    }
+
+    /// What a run that cannot even read the merge request says.
+    pub(crate) async fn refusal(&self) -> GitLabError {
+        self.plugin().load().await.unwrap_err()
+    }
+
+    /// A review of the newest commit.
+    pub(crate) fn review(&self, verdict: Verdict) -> Review {
+        sample::review(&self.gitlab.head(self.merge_request), verdict)
+    }
+
+    /// A whole run: the merge request is read, and a review with this verdict posted.
+    pub(crate) async fn run(&self, verdict: Verdict) -> PublishOutcome {
+        publish(&self.loaded().await, &self.review(verdict)).await.unwrap()
+    }
+
+    /// The outcome of a run whose review is the bot's only note.
+    pub(crate) fn outcome(&self, approved: bool, warnings: &[&str]) -> PublishOutcome {
+        let notes = self.gitlab.snapshot(self.merge_request).notes;
+        let ids: Vec<u64> = notes
+            .iter()
+            .filter(|note| note.author == BOT)
+            .map(|note| note.id)
+            .collect();
+        let [id] = ids[..] else {
+            unreachable!("the bot has one note, not {ids:?}")
+        };
+        let address = self.gitlab.url();
+        PublishOutcome {
+            url: Some(format!("{address}/group/project/-/merge_requests/1#note_{id}")),
+            approved,
+            warnings: warnings.iter().map(|warning| (*warning).to_owned()).collect(),
+        }
+    }
+
+    /// The state of the merge request. The ids of notes, which count on with everything, are 0.
+    pub(crate) fn snapshot(&self) -> MergeRequestSnapshot {
+        let mut snapshot = self.gitlab.snapshot(self.merge_request);
+        for note in snapshot.notes.iter_mut().chain(&mut snapshot.system_notes) {
+            note.id = 0;
+        }
+        snapshot
+    }
+
+    /// The requests that tried to change something: method, path below the merge request, status.
+    pub(crate) fn writes(&self) -> Vec<String> {
+        let below = format!("/projects/{}/merge_requests/{}", self.project.0, self.merge_request.iid);
+        let notes = self.gitlab.snapshot(self.merge_request).notes;
+        let line = |method: &str, path: &str, status: u16| {
+            let path = path.strip_prefix(&below).unwrap_or(path);
+            // The number of a note differs from test to test.
+            let path = match path
+                .strip_prefix("/notes/")
+                .map(|id| notes.iter().position(|note| note.id.to_string() == id))
+            {
+                Some(Some(index)) => format!("/notes/[{index}]"),
+                Some(None) => "/notes/[gone]".to_owned(),
+                None => path.to_owned(),
+            };
+            format!("{method} {path} {status}")
+        };
+        let writes = self.gitlab.writes();
+        writes
+            .iter()
+            .map(|request| line(&request.method, &request.path, request.status.unwrap_or_default()))
+            .collect()
+    }
+
+    /// The author pushes another commit.
+    pub(crate) fn push(&self) {
+        let path = self.working_copy.path();
+        git(path, &["checkout", "--quiet", "feature"]);
+        commit(path, "one\ntwo\nthree\n");
+        self.gitlab.push(self.project, path, "feature");
+    }
+
+    /// The same stage with a merge request out of a fork, which has number 2.
+    pub(crate) fn with_fork(mut self) -> Self {
+        let fork = self.gitlab.create_fork(self.project, "alice/project");
+        let new = NewMergeRequest {
+            source_project: Some(fork),
+            ..NewMergeRequest::new(self.author, "feature", "main")
+        };
+        self.merge_request = self.gitlab.create_merge_request(self.project, new);
+        self
+    }
+}
+
+/// Posts a review as the command does.
+pub(crate) async fn publish(plugin: &GitLab, review: &Review) -> Result<PublishOutcome, String> {
+    let outcome = plugin.publish(review, &render_markdown(review)).await;
+    outcome.map_err(|error| error.to_string())
+}
+
+/// The note that holds a review.
+pub(crate) fn posted(review: &Review) -> NoteSnapshot {
+    note(BOT, &format!("{}\n\n{MARKER}", render_markdown(review).trim_end()))
+}
+
+/// The same after it was edited.
+pub(crate) fn edited(review: &Review) -> NoteSnapshot {
+    NoteSnapshot {
+        edited: true,
+        ..posted(review)
+    }
+}
+
+/// A note that nobody touched.
+pub(crate) fn note(author: &str, body: &str) -> NoteSnapshot {
+    NoteSnapshot {
+        id: 0,
+        author: author.to_owned(),
+        body: body.to_owned(),
+        internal: false,
+        edited: false,
+        suggestions: 0,
+        emoji: Vec::new(),
+    }
+}
+
+pub(crate) fn approved() -> NoteSnapshot {
+    note(BOT, "approved this merge request")
+}
+
+pub(crate) fn unapproved() -> NoteSnapshot {
+    note(BOT, "unapproved this merge request")
+}
+
+/// The real patience with milliseconds instead of seconds between the attempts.
+fn quick() -> Patience {
+    let real = Patience::default();
+    Patience {
+        retry: RetryPolicy {
+            base: Duration::from_millis(2),
+            longest: Duration::from_millis(5),
+            longest_asked: LONGEST_ASKED,
+            ..real.retry
+        },
+        ..real
+    }
+}
+
+fn commit(path: &Path, text: &str) {
+    std::fs::write(path.join("file.txt"), text).unwrap();
+    git(path, &["add", "--all"]);
+    git(path, &["commit", "--quiet", "--message", "A change"]);
+}
+
+fn git(path: &Path, arguments: &[&str]) {
+    let identity = [
+        "-c",
+        "user.name=Alice",
+        "-c",
+        "user.email=alice@example.com",
+        "-c",
+        "commit.gpgSign=false",
+    ];
+    let status = Command::new("git")
+        .arg("-C")
+        .arg(path)
+        .args(identity)
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .status()
+        .unwrap();
+    assert!(status.success(), "git {arguments:?}");
+}
