@@ -34,6 +34,11 @@ async fn a_provider_switched_off_between_two_runs_changes_the_model_and_both_run
         "{:?}",
         after.models()
     );
+    assert!(
+        after.stdout.contains("anthropic is switched off: incident 7"),
+        "the review says why:\n{}",
+        after.stdout
+    );
     let later = &provider.requests()[asked..];
     assert!(!later.is_empty());
     assert!(

@@ -6,6 +6,7 @@
 use std::{io::Write, time::Duration};
 
 use camino::Utf8Path;
+use conclave_shared::redact::Redactor;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -37,19 +38,19 @@ impl JournalHandle {
 
 impl Journal {
     /// Creates the file and starts writing.
-    pub(crate) fn create(path: &Utf8Path) -> Result<(Self, JournalHandle), std::io::Error> {
+    pub(crate) fn create(path: &Utf8Path, redactor: Redactor) -> Result<(Self, JournalHandle), std::io::Error> {
         let mut file = std::fs::File::create(path)?;
         let (lines, mut waiting) = mpsc::unbounded_channel::<String>();
         let path = path.to_owned();
         let task = tokio::spawn(async move {
             let mut buffer = String::new();
             while let Some(first) = waiting.recv().await {
-                buffer.push_str(&first);
+                buffer.push_str(&redactor.redact(&first));
                 let until = tokio::time::Instant::now() + LONGEST_WAIT;
                 let mut count = 1;
                 while count < MOST_LINES {
                     match tokio::time::timeout_at(until, waiting.recv()).await {
-                        Ok(Some(line)) => buffer.push_str(&line),
+                        Ok(Some(line)) => buffer.push_str(&redactor.redact(&line)),
                         Ok(None) | Err(_) => break,
                     }
                     count += 1;
@@ -83,7 +84,7 @@ mod tests {
     async fn every_line_is_written_in_order_and_soon() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = Utf8PathBuf::from_path_buf(directory.path().join("events.jsonl")).expect("UTF-8");
-        let (journal, handle) = Journal::create(&path).expect("a file");
+        let (journal, handle) = Journal::create(&path, Redactor::default()).expect("a file");
         journal.append(&json!({"n": 0}));
         // Nobody closes the journal here: the line has to arrive by itself.
         tokio::time::timeout(Duration::from_secs(5), async {
@@ -108,5 +109,18 @@ mod tests {
             })
             .collect();
         assert_eq!(numbers, (0..500).collect::<Vec<_>>());
+    }
+
+    #[tokio::test]
+    async fn a_secret_that_the_agent_came_across_is_not_recorded() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = Utf8PathBuf::from_path_buf(directory.path().join("events.jsonl")).expect("UTF-8");
+        let redactor = Redactor::new(["a-secret-value".to_owned()]);
+        let (journal, handle) = Journal::create(&path, redactor).expect("a file");
+        journal.append(&json!({"output": "token = a-secret-value"}));
+        drop(journal);
+        handle.finished().await;
+        let text = std::fs::read_to_string(&path).expect("readable");
+        assert_eq!(text, "{\"output\":\"token = [redacted]\"}\n");
     }
 }

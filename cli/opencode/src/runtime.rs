@@ -11,6 +11,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::ports::{
     AgentRuntime, CoordinatorTools, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt,
 };
+use conclave_shared::redact::Redactor;
 use eventsource_stream::Eventsource;
 use futures_util::StreamExt;
 use secrecy::{ExposeSecret, SecretString};
@@ -67,6 +68,8 @@ pub struct OpenCodeSettings<'a> {
     pub config: &'a Utf8Path,
     /// Where its events are recorded.
     pub journal: &'a Utf8Path,
+    /// What the record must not hold.
+    pub redactor: &'a Redactor,
     /// `PATH`.
     pub path: &'a str,
     /// Further variables of its environment.
@@ -120,7 +123,7 @@ impl OpenCode {
             process.stop().await;
             return Err(error);
         }
-        let (journal, journal_handle) = Journal::create(settings.journal)?;
+        let (journal, journal_handle) = Journal::create(settings.journal, settings.redactor.clone())?;
         let watchers = Watchers::default();
         let stream = client.events().await?;
         let listener = tokio::spawn(listen(

@@ -197,9 +197,10 @@ fn account(review: &Review, directory: &Utf8Path) -> String {
         text,
         "{}",
         format!(
-            "  {} tokens, {rate} of the prompts from the cache; {dropped} findings merged or dropped, {} without evidence",
+            "  {} tokens, {rate} of the prompts from the cache; {dropped} finding{} merged or dropped, {} without evidence",
             tokens.total(),
-            coverage.hallucinated
+            if dropped == 1 { "" } else { "s" },
+        coverage.hallucinated
         )
         .dimmed()
     );

@@ -63,6 +63,10 @@ pub(super) async fn prepare(
         library: &library,
     };
     let plan = plan(&input)?;
+    for line in switched_off(&plan) {
+        progress.report(ProgressEvent::Warning(&line));
+        warnings.push(line);
+    }
     Ok(Prepared {
         diff,
         plan,
@@ -70,6 +74,26 @@ pub(super) async fn prepare(
         library,
         warnings,
     })
+}
+
+/// Providers that an operator has switched off, with the reason, each once.
+fn switched_off(plan: &Plan) -> Vec<String> {
+    let routes = plan
+        .members
+        .iter()
+        .map(|member| &member.route)
+        .chain([&plan.coordinator]);
+    let skipped = routes.flat_map(|route| match route {
+        Ok(route) => &route.skipped,
+        Err(none) => &none.skipped,
+    });
+    let mut lines: Vec<String> = Vec::new();
+    for skip in skipped.filter(|skip| skip.switched_off) {
+        if !lines.contains(&skip.reason) {
+            lines.push(skip.reason.clone());
+        }
+    }
+    lines
 }
 
 async fn read_diff(job: &Job) -> Result<FilteredDiff, Failure> {

@@ -11,7 +11,7 @@ use conclave_engine::{
 use conclave_gateway::{Gateway, GatewayConfig};
 use conclave_opencode::{ConfigFile, McpHandle, OpenCode, OpenCodeSettings, render_config};
 use conclave_plugin_agents_md::{AgentsMdPlugin, REVIEWER as AGENTS_MD};
-use conclave_shared::reviewer::ReviewerName;
+use conclave_shared::{redact::Redactor, reviewer::ReviewerName};
 use secrecy::ExposeSecret;
 
 use super::plugins::{CoordinatorToolsPlugin, ModelProviders};
@@ -26,6 +26,7 @@ pub(super) struct RuntimeInput<'a> {
     pub(super) home: &'a Utf8Path,
     pub(super) directory: &'a RunDirectory,
     pub(super) environment: &'a Environment,
+    pub(super) redactor: &'a Redactor,
     pub(super) providers: &'a [Provider],
     pub(super) max_cost_usd: Option<f64>,
     pub(super) plan: &'a Plan,
@@ -96,6 +97,7 @@ impl Runtime {
             home: input.home,
             config: &config_file,
             journal: &input.directory.path().join("events.jsonl"),
+            redactor: input.redactor,
             path: input.path,
             environment: &environment,
             agents: &agents,

@@ -51,6 +51,8 @@ pub struct SkippedModel {
     pub model: ModelId,
     /// Why it is not used, in words.
     pub reason: String,
+    /// Whether an operator switched its provider off; otherwise there are no credentials for it.
+    pub switched_off: bool,
 }
 
 /// A reviewer for whom no model is left: it is reported as not run.
@@ -93,7 +95,11 @@ pub fn route(reviewer: &str, input: RouteInput<'_>) -> Result<ModelRoute, NoMode
             next = successor(input.document, &model);
             match why_not(input, &model) {
                 None => models.push(model),
-                Some(reason) => skipped.push(SkippedModel { model, reason }),
+                Some((switched_off, reason)) => skipped.push(SkippedModel {
+                    model,
+                    reason,
+                    switched_off,
+                }),
             }
         }
     }
@@ -113,17 +119,19 @@ fn successor(document: &ConfigDocument, model: &ModelId) -> Option<ModelId> {
     }
 }
 
-fn why_not(input: RouteInput<'_>, model: &ModelId) -> Option<String> {
+/// Why the model cannot be used: whether its provider is switched off, and the reason in words.
+fn why_not(input: RouteInput<'_>, model: &ModelId) -> Option<(bool, String)> {
     let provider = model.provider();
     if let Some(switch) = input.document.providers.get(provider)
         && !switch.enabled
     {
-        return Some(match &switch.reason {
+        let reason = match &switch.reason {
             Some(reason) => format!("{provider} is switched off: {reason}"),
             None => format!("{provider} is switched off"),
-        });
+        };
+        return Some((true, reason));
     }
-    (!input.credentials.contains(provider)).then(|| format!("no credentials for {provider}"))
+    (!input.credentials.contains(provider)).then(|| (false, format!("no credentials for {provider}")))
 }
 
 #[cfg(test)]

@@ -220,9 +220,10 @@ fn coverage(review: &Review) -> String {
         .map_or_else(|| "–".to_owned(), |rate| format!("{:.0} %", rate * 100.0));
     let _ = writeln!(
         text,
-        "{} tokens, {rate} of the prompts from the cache; {dropped} findings merged or dropped by the judge, {} without \
+        "{} tokens, {rate} of the prompts from the cache; {dropped} finding{} merged or dropped by the judge, {} without \
          evidence.\n",
         tokens.total(),
+        if dropped == 1 { "" } else { "s" },
         coverage.hallucinated
     );
     for warning in &review.warnings {

@@ -1,0 +1,102 @@
+// README.md and AGENTS.md against the repository: what they name is there, and what users can set is named.
+
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, test } from 'node:test';
+
+const root = resolve(import.meta.dirname, '../..');
+const read = (path) => readFileSync(join(root, path), 'utf8');
+const documents = ['README.md', 'AGENTS.md'];
+
+/** The groups of all matches. */
+const all = (text, pattern) => [...text.matchAll(pattern)].map((match) => match[1]);
+
+/** The cells of the table's rows below a heading, without the table's head. */
+function table(text, heading) {
+  const section = text.split(`\n## ${heading}\n`)[1].split('\n## ')[0];
+  const rows = section.split('\n').filter((line) => line.startsWith('| '));
+  return rows.slice(1).map((row) => row.split(/(?<!\\)\|/).slice(1, -1).map((cell) => cell.trim()));
+}
+
+for (const name of documents) {
+  describe(name, () => {
+    const text = read(name);
+    const prose = text.replace(/```.*?```/gs, '');
+
+    test('links lead to files that are there', () => {
+      const links = all(prose, /\]\(([^)\s]+)\)/g).filter((link) => !/^https?:/.test(link));
+      assert.ok(links.length > 0);
+      assert.deepEqual(links.filter((link) => !existsSync(join(root, link.split('#')[0]))), []);
+    });
+
+    test('paths and scripts are there', () => {
+      const places = 'cli|shared|workers|tests|scripts|prompts|docs';
+      const paths = all(text, new RegExp(`(?<![\\w./~-])(?:\\./)?((?:${places})/[\\w./*-]*)`, 'g')).map((path) => path.replace(/\.$/, ''));
+      assert.ok(paths.length > 3);
+      const missing = paths.filter((path) => path.includes('*') ? globSync(path, { cwd: root }).length === 0 : !existsSync(join(root, path)));
+      assert.deepEqual(missing.filter((path) => !path.includes('NAME')), []);
+    });
+  });
+}
+
+describe('README.md', () => {
+  const readme = read('README.md');
+
+  test('lists every flag with its variable, and no other', () => {
+    const source = read('cli/src/args.rs');
+    const flags = all(source, /env = "CONCLAVE_(\w+)"/g).map((name) => [`--${name.toLowerCase().replaceAll('_', '-')}`, `CONCLAVE_${name}`]);
+    assert.ok(flags.length > 5);
+    const rows = table(readme, 'Reference: flags').filter(([flag]) => flag.startsWith('`--'));
+    const listed = rows.map(([flag, variable]) => [flag.match(/--[\w-]+/)[0], variable.replaceAll('`', '')]);
+    assert.deepEqual(listed.toSorted(), flags.toSorted());
+  });
+
+  test('lists no environment variable that nobody reads', () => {
+    // That each one that is read has its row, a test of cli/src/env_vars.rs sees to.
+    const known = all(read('cli/src/env_vars.rs'), /= "(\w+)";/g);
+    const listed = table(readme, 'Reference: environment variables').map(([name]) => name.replaceAll('`', ''));
+    assert.deepEqual(listed.filter((name) => name !== '---' && !known.includes(name)), []);
+    const mentioned = [...known, ...all(read('cli/src/args.rs'), /env = "(\w+)"/g)];
+    assert.deepEqual(all(readme, /\b(CONCLAVE_[A-Z_]+)\b/g).filter((name) => !mentioned.includes(name)), []);
+    const ci = read('cli/src/ci_environment.rs');
+    const gitlab = all(readme.split('## Reference: environment variables')[1], /`(CI_\w+)`/g);
+    assert.deepEqual(gitlab.toSorted(), [...new Set(all(ci, /"(CI_\w+)"/g))].toSorted());
+  });
+
+  test('lists the exit codes', () => {
+    const codes = all(read('cli/src/exit.rs'), /Self::\w+ => (\d+),/g);
+    const listed = table(readme, 'The verdict').flatMap(([cell]) => (/^[\d, ]+$/.test(cell) ? cell.split(', ') : []));
+    assert.deepEqual(listed.toSorted(), codes.toSorted());
+  });
+
+  test('names the pinned versions', () => {
+    const version = read('cli/opencode/src/lib.rs').match(/OPENCODE_VERSION: &str = "([^"]+)"/)[1];
+    const named = all(readme, /opencode-ai@([\d.]+)/g);
+    assert.ok(named.length > 0);
+    assert.deepEqual(named.filter((name) => name !== version), []);
+    const rust = read('rust-toolchain.toml').match(/channel = "(\d+\.\d+)/)[1];
+    assert.deepEqual(all(readme, /FROM rust:([\d.]+)/g), [rust]);
+  });
+
+  test('names the models and tokens that are in the code', () => {
+    const preset = read('shared/src/config/preset.rs');
+    const models = table(readme, 'Models and providers').flatMap(([, , cell]) => all(cell ?? '', /`([\w@./-]+\/[\w@./-]+)`/g));
+    assert.ok(models.length > 4);
+    assert.deepEqual(models.filter((model) => !preset.includes(`"${model}"`)), []);
+    const workers = globSync('workers/*/src/**/*.rs', { cwd: root }).map(read).join('\n');
+    assert.deepEqual([...new Set(all(readme, /\b([A-Z]+_TOKENS)\b/g))].filter((name) => !workers.includes(`"${name}"`)), []);
+    assert.deepEqual(all(readme, /`(conclave_\w+)`/g).filter((name) => !workers.includes(name.replace(/_total$/, ''))), []);
+  });
+
+  test('shows a configuration that is JSON, and lists its fields', () => {
+    const example = JSON.parse(readme.match(/```json\n(.*?)```/s)[1]);
+    const fields = table(readme, 'Run the Workers').flatMap(([cell]) => all(cell, /`([\w.]+)`/g));
+    for (const field of Object.keys(example)) {
+      assert.ok(fields.some((listed) => listed.split('.')[0] === field), field);
+    }
+    const document = read('shared/src/config/document.rs');
+    const limits = all(document.match(/pub struct Limits \{(.*?)\n\}/s)[1], /pub (\w+):/g).map((name) => `limits.${name}`);
+    assert.deepEqual(limits.filter((name) => !fields.includes(name)), []);
+  });
+});
