@@ -11,6 +11,9 @@ if [[ -z ${HOME:-} ]]; then
   exit 2
 fi
 
+# With it, a relative `cd` could go elsewhere, and says so on standard output.
+unset CDPATH
+
 CONCLAVE_ROOT=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
 CONCLAVE_TOOLS=${CONCLAVE_TOOLS:-$HOME/.cache/conclave/tools}
 if [[ $CONCLAVE_TOOLS != /* ]]; then

@@ -34,9 +34,16 @@ group_runs() {
   ps -A -o pgid=,stat= | awk -v group="$1" '$1 == group && $2 !~ /^Z/ { found = 1 } END { exit !found }'
 }
 
-# Waits for a program to end by itself, and gives its exit code.
+# Waits for a program to end by itself, and gives its exit code:  wait_for_group NAME [MEANWHILE]
+# MEANWHILE is a function that is called ten times a second until then.
 wait_for_group() {
-  local name=$1 status=0
+  local name=$1 meanwhile=${2:-} status=0
+  if [[ -n $meanwhile ]]; then
+    while kill -0 "${process_groups[$name]}" 2>/dev/null; do
+      "$meanwhile"
+      sleep 0.1
+    done
+  fi
   wait "${process_groups[$name]}" || status=$?
   # What it may have left behind is stopped too.
   stop_group "$name"
@@ -86,6 +93,7 @@ wait_until() {
     if (($(now_ms) > deadline)); then
       return 1
     fi
+    step_tick
     sleep 0.1
   done
 }

@@ -1,6 +1,15 @@
 # shellcheck shell=bash
 # What the scripts say: one line a step, with its time, and a readable failure. Sourced, never run.
 
+# Colours, and lines that change, are for terminals only.
+live=false bold='' dim='' red='' plain=''
+if [[ -t 1 && ${TERM:-dumb} != dumb ]]; then
+  live=true
+  if [[ -z ${NO_COLOR:-} ]]; then
+    bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' plain=$'\e[0m'
+  fi
+fi
+
 # Milliseconds since the epoch.
 now_ms() {
   local microseconds=${EPOCHREALTIME/[.,]/}
@@ -26,6 +35,10 @@ say() {
   printf '%s\n' "$*"
 }
 
+say_bold() {
+  printf '%s%s%s\n' "$bold" "$*" "$plain"
+}
+
 # An error of the script's own: what is wrong, and what to do next.
 fail() {
   local message=$1 next=${2:-}
@@ -49,14 +62,39 @@ show_tail() {
 
 # A step is a line with what is done, then how long it took.
 step_begin() {
+  step_label=$1
   step_started=$(now_ms)
+  step_shown=0
   printf '  %-58s ' "$1"
 }
 
+# In a terminal, how long the step takes so far; once a second, for steps that take a while.
+step_tick() {
+  local seconds=$((($(now_ms) - step_started) / 1000))
+  if [[ $live == true ]] && ((seconds > step_shown)); then
+    step_shown=$seconds
+    printf '\r  %-58s %s%12s%s' "$step_label" "$dim" "$(duration $((seconds * 1000)))" "$plain"
+  fi
+}
+
 step_end() {
-  printf '%12s\n' "$(since "$step_started")"
+  step_rewind
+  printf '%s%12s%s\n' "$dim" "$(since "$step_started")" "$plain"
+}
+
+# A line for what took its time without being a step:  step_took LABEL STARTED
+step_took() {
+  printf '  %-58s %s%12s%s\n' "$1" "$dim" "$(since "$2")" "$plain"
 }
 
 step_failed() {
-  printf 'failed after %s\n' "$(since "$step_started")"
+  step_rewind
+  printf '%sfailed after %s%s\n' "$red" "$(since "$step_started")" "$plain"
+}
+
+# The cursor goes back to where step_begin left it, and what step_tick wrote there goes away.
+step_rewind() {
+  if ((step_shown > 0)); then
+    printf '\r  %-58s \e[K' "$step_label"
+  fi
 }

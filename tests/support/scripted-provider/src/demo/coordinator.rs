@@ -145,8 +145,9 @@ fn verdict(kept: &[Standing]) -> &'static str {
 }
 
 fn summary(reviewers: &[Value], kept: &[Standing], dropped: usize) -> String {
-    let (critical, other): (Vec<&Standing>, Vec<&Standing>) =
+    let (mut critical, other): (Vec<&Standing>, Vec<&Standing>) =
         kept.iter().partition(|finding| finding.severity == "critical");
+    critical.sort_by_key(|finding| std::cmp::Reverse(finding.found_by.len()));
     let mut sentences = Vec::new();
     match (critical.len(), other.len()) {
         (0, 0) => sentences.push(format!(
@@ -154,30 +155,29 @@ fn summary(reviewers: &[Value], kept: &[Standing], dropped: usize) -> String {
             count(reviewers.len(), "reviewer", "reviewers")
         )),
         (0, some) => sentences.push(format!(
-            "Nothing here has to stop the merge; {} worth a look: {}.",
-            count(some, "point is", "points are").to_lowercase(),
+            "Nothing here has to stop the merge. {} worth a look{}.",
+            count(some, "point is", "points are"),
             places(&other)
         )),
         (some, _) => sentences.push(format!(
-            "{} be fixed before this merges: {}.",
+            "{} be fixed before this merges{}.",
             count(some, "problem should", "problems should"),
             places(&critical)
         )),
     }
     if !critical.is_empty() && !other.is_empty() {
         sentences.push(format!(
-            "{} worth a look: {}.",
+            "{} worth a look{}.",
             count(other.len(), "more is", "more are"),
             places(&other)
         ));
     }
     for finding in kept.iter().filter(|finding| finding.found_by.len() > 1) {
+        let names: Vec<String> = finding.found_by.iter().map(|name| name.replace('_', " ")).collect();
         sentences.push(format!(
-            "Found independently by {}: {} ({}:{}).",
-            finding.found_by.join(" and "),
-            name(finding.category),
-            finding.file,
-            finding.line
+            "Found by {} independently: {}.",
+            listed(&names),
+            name(finding.category)
         ));
     }
     if dropped > 0 {
@@ -198,23 +198,34 @@ fn summary(reviewers: &[Value], kept: &[Standing], dropped: usize) -> String {
     sentences.join(" ")
 }
 
-/// The findings by name, each name with its places: `SQL injection (a.py:1, b.py:2) and debug output (c.py:3)`.
+/// Which findings, and where: `: SQL injection (a.py:1) and debug output (c.py:3)`, or `, all in a.py: ...`.
 fn places(findings: &[&Standing]) -> String {
-    let mut named: Vec<(&str, Vec<String>)> = Vec::new();
-    for finding in findings {
-        let place = format!("{}:{}", finding.file, finding.line);
-        match named.iter_mut().find(|(category, _)| *category == finding.category) {
-            Some((_, places)) => places.push(place),
-            None => named.push((finding.category, vec![place])),
-        }
-    }
-    let mut texts: Vec<String> = named
-        .into_iter()
-        .map(|(category, places)| format!("{} ({})", name(category), places.join(", ")))
+    let file = findings.first().map_or("", |first| first.file);
+    let one_file = findings.len() > 1 && findings.iter().all(|finding| finding.file == file);
+    let texts: Vec<String> = findings
+        .iter()
+        .map(|finding| {
+            let name = name(finding.category);
+            if one_file {
+                format!("{name} (line {})", finding.line)
+            } else {
+                format!("{name} ({}:{})", finding.file, finding.line)
+            }
+        })
         .collect();
-    match texts.pop() {
-        Some(last) if !texts.is_empty() => format!("{} and {last}", texts.join(", ")),
-        last => last.unwrap_or_default(),
+    let all_in = if one_file {
+        format!(", all in {file}")
+    } else {
+        String::new()
+    };
+    format!("{all_in}: {}", listed(&texts))
+}
+
+/// `a, b and c`.
+fn listed(texts: &[String]) -> String {
+    match texts {
+        [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        _ => texts.concat(),
     }
 }
 

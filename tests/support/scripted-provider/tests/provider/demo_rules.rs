@@ -63,6 +63,11 @@ fn patch((name, body): Changed) -> (String, String) {
 /// What a reviewer finds in these files, with an AGENTS.md of this text (empty for none).
 pub(crate) fn review(reviewer: &str, files: &[Changed], agents_md: &str) -> Vec<Found> {
     let patches: Vec<(String, String)> = files.iter().map(|&file| patch(file)).collect();
+    review_patches(reviewer, &patches, agents_md)
+}
+
+/// The same for patches in git's form, each with the path of its file.
+pub(crate) fn review_patches(reviewer: &str, patches: &[(String, String)], agents_md: &str) -> Vec<Found> {
     let name = |at: usize| format!(".conclave-review/patches/{at:04}.patch");
     let index = patches.iter().enumerate().fold(String::new(), |all, (at, (path, _))| {
         format!("{all}- {path} | modified | +1 -1 | {}\n", name(at))

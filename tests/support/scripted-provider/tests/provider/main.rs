@@ -7,6 +7,7 @@ mod client;
 mod conversation;
 mod coordinator;
 mod demo_quiet;
+mod demo_repository;
 mod demo_rules;
 mod faults;
 mod review;

@@ -257,12 +257,17 @@ fn dropped_remainder(spot: &Spot) -> Option<String> {
     }
     let after: Vec<&str> = spot.after(10).map(|line| line.code.as_str()).collect();
     let after = after.join("\n");
-    let steps = [format!("range({count})"), format!("< {count}"), format!("0..{count}")];
+    let dense: String = after.split_whitespace().collect();
+    let any = |parts: &[String]| parts.iter().any(|part| dense.contains(part.as_str()));
+    let steps = [format!("range({count})"), format!("<{count}"), format!("0..{count}")];
     let slices = [format!("{list}["), format!("{list}.slice(")];
-    let any = |parts: &[String]| parts.iter().any(|part| after.contains(part.as_str()));
-    let sized = [format!("* {size}"), format!("{size} *")];
+    let sized = [format!("*{size}"), format!("{size}*")];
     // Somebody thought of what is left: a second slice, a remainder, one page more.
-    let thought = [format!("{count} * {size}"), format!("{size} * {count}"), format!("{count} +")];
+    let thought = [
+        format!("{count}*{size}"),
+        format!("{size}*{count}"),
+        format!("{count}+"),
+    ];
     let remainder = |text: &str| found!(text, r"(?i)%|remainder|\brest\b|\btail\b|leftover|divmod|ceil");
     let handled = any(&thought) || remainder(&after) || spot.before(6).any(|line| remainder(&line.code));
     (any(&steps) && any(&slices) && any(&sized) && !handled).then(|| list.to_owned())

@@ -128,10 +128,16 @@ fn repository_lookup(spot: &Spot) -> Option<String> {
         r"\b((?:\w+_)?(?:repository|repo|dao)\.(?:(?:get|find|fetch|load|look_?up|select|list|count)(?:_\w+|[A-Z]\w*)?|\w+(?:_of|_for|_by_id|Of|For|ById)))\("
     )
     .or_else(|| group!(code, r"\b(\w+(?:Repository|Repo|Dao)\.(?:get|find|fetch|load|lookup|select|list|count)(?:[A-Z]\w*)?)\("))?;
-    let argument = group!(code, r"(?i)(?:repository|repo|dao)\.\w+\(\s*&?(\w+)(?:\.\w+(?:\(\))?)?\s*[,)]")?;
+    let argument = group!(
+        code,
+        r"(?i)(?:repository|repo|dao)\.\w+\(\s*&?(\w+)(?:\.\w+(?:\(\))?)?\s*[,)]"
+    )?;
     // The repositories of version control are no databases, and a cache is the remedy.
     let other = found!(code, r"(?i)cache|memo")
-        || found!(call, r"(?i)commit|branch|refs?\b|tags?\b|blob|tree|diff|patch|issue|pull|file")
+        || found!(
+            call,
+            r"(?i)commit|branch|refs?\b|tags?\b|blob|tree|diff|patch|issue|pull|file"
+        )
         || found!(&spot.file.path, r"(?i)git|(^|/)(vcs|hg|svn)");
     let head = spot.item_loop()?;
     (!other && loop_variable(&head.code) == Some(argument)).then(|| call.to_owned())
