@@ -42,7 +42,7 @@ pub(super) const RULES: &[Rule] = &[
         scope: Scope::Code,
         claim: "The division rounds down, so the last, incomplete part of `{}` is left out.",
         scenario: "250 elements in parts of 100: two parts are made, and 50 elements are missing without an error.",
-        fix: "Round up, or go over the starts: 0, 100, 200 and so on, while below the length.",
+        fix: "Round up, or go over the starts (0, 100, 200, ...) up to the length.",
         check: dropped_remainder,
     },
     Rule {
