@@ -8,6 +8,8 @@ use futures_util::Stream;
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 
+use crate::events::file_read;
+
 /// How long a call may take. All are quick; answers of models come as events.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -160,6 +162,20 @@ impl Client {
         let Some(last) = messages.as_array().and_then(|messages| messages.last()) else {
             return Ok(SessionAnswer::default());
         };
+        let parts = |message: &Value| {
+            message
+                .get("parts")
+                .and_then(Value::as_array)
+                .cloned()
+                .unwrap_or_default()
+        };
+        let files_read = messages
+            .as_array()
+            .into_iter()
+            .flatten()
+            .flat_map(parts)
+            .filter_map(|part| file_read(&part, self.workspace.as_str()))
+            .collect();
         let info = last.get("info");
         let field = |name: &str| info.and_then(|info| info.get(name));
         if field("role").and_then(Value::as_str) != Some("assistant") {
@@ -178,6 +194,7 @@ impl Client {
             text: text.join("\n"),
             finish: field("finish").and_then(Value::as_str).map(str::to_owned),
             complete: field("time").and_then(|time| time.get("completed")).is_some(),
+            files_read,
         })
     }
 

@@ -4,7 +4,7 @@ use conclave_engine::ports::{Remedy, SessionEvent};
 use serde_json::Value;
 
 /// The session that an event is about, and what it means for whoever watches that session.
-pub(crate) fn interpret(event: &Value, workspace: &str) -> Option<(String, Vec<SessionEvent>)> {
+pub(crate) fn interpret(event: &Value) -> Option<(String, Vec<SessionEvent>)> {
     let properties = event.get("properties")?;
     let kind = event.get("type")?.as_str()?;
     let part = properties.get("part");
@@ -16,7 +16,7 @@ pub(crate) fn interpret(event: &Value, workspace: &str) -> Option<(String, Vec<S
         .to_owned();
     let events = match kind {
         "message.part.delta" => vec![SessionEvent::Alive],
-        "message.part.updated" => part_event(part?, workspace),
+        "message.part.updated" => part_event(part?),
         "session.idle" => vec![SessionEvent::Idle],
         "session.status" => {
             let status = properties.get("status")?;
@@ -35,32 +35,28 @@ pub(crate) fn interpret(event: &Value, workspace: &str) -> Option<(String, Vec<S
     Some((session, events))
 }
 
-fn part_event(part: &Value, workspace: &str) -> Vec<SessionEvent> {
+fn part_event(part: &Value) -> Vec<SessionEvent> {
     match part.get("type").and_then(Value::as_str) {
         Some("step-finish") => {
             let reason = part.get("reason").and_then(Value::as_str).unwrap_or("unknown");
             vec![SessionEvent::StepFinished(reason.to_owned())]
         }
-        Some("tool") => tool_event(part, workspace),
-        Some("text" | "reasoning") => vec![SessionEvent::Alive],
+        Some("tool" | "text" | "reasoning") => vec![SessionEvent::Alive],
         // A step's start is OpenCode's own doing, not the model's: no sign of life.
         _ => Vec::new(),
     }
 }
 
-fn tool_event(part: &Value, workspace: &str) -> Vec<SessionEvent> {
+/// The file that a `read` succeeded on, relative to the workspace. Taken from the messages, which are complete when the
+/// answer is: events may lag behind it by seconds.
+pub(crate) fn file_read(part: &Value, workspace: &str) -> Option<String> {
     let text = |pointer: &str| part.pointer(pointer).and_then(Value::as_str);
-    if part.get("tool").and_then(Value::as_str) == Some("read")
-        && text("/state/status") == Some("completed")
-        && let Some(path) = text("/state/input/filePath")
-    {
-        let relative = path
-            .strip_prefix(workspace)
-            .map_or(path, |rest| rest.trim_start_matches('/'));
-        let relative = relative.trim_start_matches("./");
-        return vec![SessionEvent::FileRead(relative.to_owned())];
-    }
-    vec![SessionEvent::Alive]
+    let succeeded = text("/tool") == Some("read") && text("/state/status") == Some("completed");
+    let path = text("/state/input/filePath").filter(|_| succeeded)?;
+    let relative = path
+        .strip_prefix(workspace)
+        .map_or(path, |rest| rest.trim_start_matches('/'));
+    Some(relative.trim_start_matches("./").to_owned())
 }
 
 /// What the gateway says when no model is left that it could ask without the session noticing. Found anywhere in the
@@ -106,27 +102,24 @@ mod tests {
     use super::*;
 
     fn seen(event: &Value) -> Vec<SessionEvent> {
-        interpret(event, "/run/ws")
-            .map(|(_, events)| events)
-            .unwrap_or_default()
+        interpret(event).map(|(_, events)| events).unwrap_or_default()
     }
 
     #[test]
     fn a_read_of_a_patch_is_seen_with_its_path_in_the_workspace() {
-        for path in [
-            "/run/ws/.conclave-review/patches/0001-a.patch",
-            ".conclave-review/patches/0001-a.patch",
-        ] {
-            let event = json!({"type": "message.part.updated", "properties": {"part": {"type": "tool", "tool": "read",
-                "sessionID": "ses_1", "state": {"status": "completed", "input": {"filePath": path}}}}});
+        let part = |tool: &str, status: &str, path: &str| json!({"type": "tool", "tool": tool, "state": {"status": status, "input": {"filePath": path}}});
+        let patch = ".conclave-review/patches/0001-a.patch";
+        for path in [&format!("/run/ws/{patch}"), &format!("./{patch}"), patch] {
             assert_eq!(
-                seen(&event),
-                [SessionEvent::FileRead(".conclave-review/patches/0001-a.patch".into())]
+                file_read(&part("read", "completed", path), "/run/ws").as_deref(),
+                Some(patch)
             );
         }
-        let failed = json!({"type": "message.part.updated", "properties": {"part": {"type": "tool", "tool": "read",
-            "sessionID": "ses_1", "state": {"status": "error", "input": {"filePath": "x"}}}}});
-        assert_eq!(seen(&failed), [SessionEvent::Alive]);
+        assert_eq!(file_read(&part("read", "error", patch), "/run/ws"), None);
+        assert_eq!(file_read(&part("grep", "completed", patch), "/run/ws"), None);
+        let event = json!({"type": "message.part.updated", "properties": {"sessionID": "s",
+            "part": part("read", "running", patch)}});
+        assert_eq!(seen(&event), [SessionEvent::Alive]);
     }
 
     #[test]
@@ -159,9 +152,9 @@ mod tests {
             json!([]),
             json!({"type": 3}),
         ] {
-            assert_eq!(interpret(&event, "/run/ws"), None);
+            assert_eq!(interpret(&event), None);
         }
         let unknown = json!({"type": "session.diff", "properties": {"sessionID": "s"}});
-        assert_eq!(interpret(&unknown, "/run/ws"), Some(("s".into(), Vec::new())));
+        assert_eq!(interpret(&unknown), Some(("s".into(), Vec::new())));
     }
 }

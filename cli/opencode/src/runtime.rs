@@ -7,7 +7,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use conclave_engine::ports::{
     AgentRuntime, CoordinatorTools, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt,
 };
@@ -126,12 +126,7 @@ impl OpenCode {
         let (journal, journal_handle) = Journal::create(settings.journal, settings.redactor.clone())?;
         let watchers = Watchers::default();
         let stream = client.events().await?;
-        let listener = tokio::spawn(listen(
-            stream,
-            Arc::clone(&watchers),
-            journal,
-            settings.workspace.to_owned(),
-        ));
+        let listener = tokio::spawn(listen(stream, Arc::clone(&watchers), journal));
         Ok(Self {
             client,
             process: Mutex::new(Some(process)),
@@ -214,7 +209,6 @@ async fn listen(
     stream: impl futures_util::Stream<Item = reqwest::Result<impl AsRef<[u8]>>> + Send,
     watchers: Watchers,
     journal: Journal,
-    workspace: Utf8PathBuf,
 ) {
     let mut stream = std::pin::pin!(stream.eventsource());
     while let Some(event) = stream.next().await {
@@ -230,7 +224,7 @@ async fn listen(
             continue;
         };
         journal.append(&event);
-        if let Some((session, events)) = events::interpret(&event, workspace.as_str()) {
+        if let Some((session, events)) = events::interpret(&event) {
             let watchers = lock(&watchers);
             if let Some(watcher) = watchers.get(&session) {
                 for event in events {

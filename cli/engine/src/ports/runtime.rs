@@ -1,5 +1,7 @@
 //! The agent runtime: sessions that read the source and talk to models.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use conclave_shared::model::ModelId;
 use tokio::sync::mpsc;
@@ -41,8 +43,6 @@ pub enum Remedy {
 pub enum SessionEvent {
     /// It is alive: text, reasoning or a tool made progress.
     Alive,
-    /// A tool call succeeded on this file of the workspace.
-    FileRead(String),
     /// One answer of the model ended, for this reason (`stop`, `tool-calls`, `length`, `unknown`, …).
     StepFinished(String),
     /// The runtime waits before it asks the provider again.
@@ -76,6 +76,8 @@ pub struct SessionAnswer {
     pub finish: Option<String>,
     /// Whether the message is complete.
     pub complete: bool,
+    /// Files of the workspace that the session has read so far, relative to it.
+    pub files_read: BTreeSet<String>,
 }
 
 /// The runtime failed. The text says what to do.

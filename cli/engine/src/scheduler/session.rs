@@ -76,7 +76,7 @@ pub struct SessionResult {
     pub duration: Duration,
     /// What was used.
     pub usage: Vec<TokensByModel>,
-    /// Files of the workspace that were read.
+    /// Files of the workspace that were read for the answer; none without one.
     pub files_read: BTreeSet<String>,
     /// The session, for a later prompt.
     pub session: Option<SessionId>,
@@ -126,11 +126,10 @@ pub async fn run_session(context: &SessionContext, task: &SessionTask) -> Sessio
             model: model.clone(),
             parts: std::mem::take(&mut parts),
         };
-        let mut watcher = Watcher {
+        let watcher = Watcher {
             context,
             task,
             session: &session,
-            files: &mut result.files_read,
         };
         let end = watcher.attempt(&prompt, &mut events).await;
         if !matches!(end, AttemptEnd::Answered(_)) {
@@ -146,6 +145,7 @@ pub async fn run_session(context: &SessionContext, task: &SessionTask) -> Sessio
                 continue;
             }
             AttemptEnd::Answered(answer) => {
+                result.files_read = answer.files_read;
                 let cut = answer.finish.as_deref() == Some("length");
                 result.outcome = if cut || answer.text.trim().is_empty() {
                     result.reason = Some(if cut {
@@ -196,16 +196,11 @@ struct Watcher<'a> {
     context: &'a SessionContext,
     task: &'a SessionTask,
     session: &'a SessionId,
-    files: &'a mut BTreeSet<String>,
 }
 
 impl Watcher<'_> {
     /// Prompts and watches until the turn is over.
-    async fn attempt(
-        &mut self,
-        prompt: &SessionPrompt,
-        events: &mut mpsc::UnboundedReceiver<SessionEvent>,
-    ) -> AttemptEnd {
+    async fn attempt(&self, prompt: &SessionPrompt, events: &mut mpsc::UnboundedReceiver<SessionEvent>) -> AttemptEnd {
         let limits = &self.context.limits;
         // A session that is prompted again still has its last answer, and the end of its last turn may only now be
         // reported: neither is the answer to this prompt.
@@ -253,10 +248,6 @@ impl Watcher<'_> {
                         if unknown_steps >= MOST_UNKNOWN_STEPS {
                             return AttemptEnd::Failed { reason: "the model's stream was cut again and again".into(), remedy: Remedy::OtherModel, };
                         }
-                    }
-                    Some(SessionEvent::FileRead(path)) => {
-                        clock.sign_of_life();
-                        self.files.insert(path);
                     }
                     Some(SessionEvent::Retrying { attempt }) => tracing::info!(reviewer = self.task.name, attempt, "the runtime retries"),
                     Some(SessionEvent::Alive) => clock.sign_of_life(),
