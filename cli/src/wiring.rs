@@ -72,6 +72,8 @@ pub(crate) async fn review(
     environment: &Environment,
     redactor: &Redactor,
 ) -> Result<Exit, Failure> {
+    // From here on a signal ends the run in good order, with nothing left behind.
+    let signals = Signals::watch().map_err(Failure::io("watch for signals"))?;
     let mut watch = Stopwatch::start();
     let path = environment
         .get("PATH")
@@ -84,11 +86,19 @@ pub(crate) async fn review(
     }
     progress.report(ProgressEvent::Stage("Reading the diff and the configuration"));
     let configured = environment.get(env_vars::OPENCODE).map(Utf8Path::new);
-    let (binary, prepared) = tokio::join!(
-        find_opencode(configured, &path),
-        prepare(&job, arguments, &providers, environment, progress.as_ref())
-    );
-    let (binary, prepared) = (binary?, prepared?);
+    let preparing = async {
+        tokio::join!(
+            find_opencode(configured, &path),
+            prepare(&job, arguments, &providers, environment, progress.as_ref())
+        )
+    };
+    let (binary, prepared) = tokio::select! {
+        exit = signals.arrived() => {
+            output::note("Stopped before anything was reviewed.", redactor);
+            return Ok(exit);
+        }
+        (binary, prepared) = preparing => (binary?, prepared?),
+    };
     watch.lap("diff, configuration, plan");
     if prepared.diff.files.is_empty() {
         nothing_left(&prepared.diff, redactor);
@@ -114,7 +124,6 @@ pub(crate) async fn review(
     }));
     progress.report(ProgressEvent::Stage(&output::plan_line(&prepared.plan, &prepared.diff)));
 
-    let signals = Signals::watch().map_err(Failure::io("watch for signals"))?;
     let desk = Arc::new(Desk::default());
     let ran = run_sessions(Sessions {
         job: &job,

@@ -57,3 +57,37 @@ async fn a_termination_ends_everything() {
 async fn a_kill_takes_opencode_with_it() {
     stop_with(Signal::SIGKILL, None).await;
 }
+
+#[tokio::test]
+async fn a_signal_before_the_sessions_start_leaves_nothing_either() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    // A configuration service that accepts and never answers holds the run where it prepares.
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", silent.local_addr().unwrap());
+    let job = Conclave::new(repository.path(), &["local", "main..feature"])
+        .anthropic(&provider)
+        .env("CONCLAVE_CONFIG_URL", address)
+        .env("CONCLAVE_CONFIG_TOKEN", "t");
+    let (mut child, home) = job.start();
+    let _held = tokio::time::timeout(Duration::from_mins(1), silent.accept())
+        .await
+        .expect("it asks")
+        .unwrap();
+    kill(
+        Pid::from_raw(i32::try_from(child.id().unwrap()).unwrap()),
+        Signal::SIGTERM,
+    )
+    .unwrap();
+    let status = tokio::time::timeout(ALL_GONE, child.wait())
+        .await
+        .expect("it ends in time")
+        .unwrap();
+    assert_eq!(status.code(), Some(143));
+    let left: Vec<_> = std::fs::read_dir(home.path().join("tmp")).unwrap().collect();
+    assert!(left.is_empty(), "left behind: {left:?}");
+    assert!(
+        !home.path().join("run").exists(),
+        "no run directory is made for a run that does not start"
+    );
+    assert!(provider.requests().is_empty());
+}

@@ -45,6 +45,19 @@ impl Signals {
         self.stop.clone()
     }
 
+    /// Comes back at the first signal, with its exit code.
+    pub(crate) async fn arrived(&self) -> Exit {
+        let mut stop = self.stop.clone();
+        loop {
+            if stop.wait_for(|stopped| *stopped).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+            if let Some(exit) = self.exit() {
+                return exit;
+            }
+        }
+    }
+
     /// The exit code of the signal that came, if one did.
     pub(crate) fn exit(&self) -> Option<Exit> {
         [Exit::Interrupted, Exit::Terminated]
