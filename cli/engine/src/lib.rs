@@ -9,5 +9,6 @@ pub mod pipeline;
 pub mod plugin;
 pub mod ports;
 pub mod prompt;
+pub mod repo_config;
 pub mod report;
 pub mod scheduler;

@@ -9,7 +9,8 @@ mod panel;
 
 pub use assemble::{Conflict, RuntimeConfig};
 pub use context::{
-    AgentRole, AgentSpec, ConfigureContext, McpServer, Owned, ProviderModel, ProviderSpec, ProviderWire,
+    AgentRole, AgentSpec, Audience, ConfigureContext, McpServer, Owned, PromptSection, ProviderModel, ProviderSpec,
+    ProviderWire,
 };
 pub use panel::StandingPanel;
 

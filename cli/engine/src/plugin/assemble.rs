@@ -1,6 +1,6 @@
 //! The one place where contributions become a configuration.
 
-use super::{AgentSpec, McpServer, Owned, ProviderSpec, context::Contributions};
+use super::{AgentSpec, McpServer, Owned, PromptSection, ProviderSpec, context::Contributions};
 
 /// Two plugins that contribute what cannot be both, or something to nobody.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +38,8 @@ pub struct RuntimeConfig {
     pub mcp_servers: Vec<Owned<McpServer>>,
     /// Variables of the runtime's environment.
     pub environment: Vec<Owned<(String, String)>>,
+    /// Sections of the prompts, in the order of registration.
+    pub sections: Vec<Owned<PromptSection>>,
 }
 
 impl RuntimeConfig {
@@ -48,6 +50,7 @@ impl RuntimeConfig {
             mcp_servers,
             tools,
             environment,
+            sections,
         } = contributions;
         no_repetition("agent", &agents, |agent| &agent.name)?;
         no_repetition("provider", &providers, |provider| &provider.name)?;
@@ -68,6 +71,7 @@ impl RuntimeConfig {
             providers,
             mcp_servers,
             environment,
+            sections,
         })
     }
 }

@@ -2,6 +2,8 @@
 
 use conclave_shared::{model::ModelId, pricing::ModelFacts};
 
+use crate::prompt::Untrusted;
+
 /// A contribution and the plugin that made it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Owned<T> {
@@ -77,8 +79,29 @@ pub struct McpServer {
     pub token_variable: &'static str,
 }
 
+/// Who reads a section of the prompts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Audience {
+    /// All reviewers, in the shared context file, and the coordinator.
+    Everyone,
+    /// One agent.
+    Agent(String),
+}
+
+/// A section that a plugin adds to the prompts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptSection {
+    /// The tag, one of [`crate::prompt::SECTIONS`].
+    pub name: &'static str,
+    /// Who reads it.
+    pub audience: Audience,
+    /// What it says. Sealed when it is rendered, wherever it comes from.
+    pub text: Untrusted,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Contributions {
+    pub(crate) sections: Vec<Owned<PromptSection>>,
     pub(crate) agents: Vec<Owned<AgentSpec>>,
     pub(crate) providers: Vec<Owned<ProviderSpec>>,
     pub(crate) mcp_servers: Vec<Owned<McpServer>>,
@@ -127,6 +150,12 @@ impl<'a> ConfigureContext<'a> {
     pub fn allow_tool(&mut self, agent: &str, tool: &str) {
         let tool = self.own((agent.to_owned(), tool.to_owned()));
         self.contributions.tools.push(tool);
+    }
+
+    /// Adds a section to the prompts.
+    pub fn inject_section(&mut self, section: PromptSection) {
+        let section = self.own(section);
+        self.contributions.sections.push(section);
     }
 
     /// Sets a variable of the runtime's environment, which is otherwise empty. Never a secret of a provider or a forge.

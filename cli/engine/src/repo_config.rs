@@ -1,0 +1,85 @@
+//! What a repository says about its own reviews: `.conclave.toml` of the target branch.
+
+use conclave_shared::reviewer::ReviewerName;
+use serde::{Deserialize, Serialize};
+
+/// The file's name, at the root of the repository.
+pub const REPO_CONFIG_FILE: &str = ".conclave.toml";
+
+/// The settings of a repository. Everything is optional; an empty file is a valid one.
+///
+/// It is read from the target branch, never from the merge request, so the people who may merge decide, not the author.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RepoConfig {
+    /// How reviews are done.
+    pub review: ReviewSettings,
+    /// Which paths are not reviewed.
+    pub paths: PathSettings,
+    /// What reviewers are told about some paths.
+    pub path_instructions: Vec<PathInstruction>,
+    /// The engineering rules that the `codex` reviewer checks.
+    pub codex: CodexSettings,
+}
+
+/// How reviews of this repository are done.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReviewSettings {
+    /// The language of summaries and comments, as people call it (`German`); by default English.
+    pub language: Option<String>,
+    /// How much is worth a comment.
+    pub strictness: Strictness,
+    /// Reviewers that never sit on a panel of this repository.
+    pub disabled_reviewers: Vec<ReviewerName>,
+    /// Whether significant concerns fail the job; an argument or a variable of the job counts more.
+    pub gate: Option<RepoGate>,
+}
+
+/// How much is worth a comment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strictness {
+    /// Only what will hurt: no suggestions.
+    Relaxed,
+    /// The reviewers' own rules as they stand.
+    #[default]
+    Standard,
+    /// Also smaller improvements, if they are certain.
+    Strict,
+}
+
+/// Whether significant concerns fail the job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RepoGate {
+    /// Never.
+    Off,
+    /// Yes.
+    Block,
+}
+
+/// Which paths are not reviewed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PathSettings {
+    /// Globs of files that are listed as not reviewed. Migrations and security-sensitive files are reviewed all the same.
+    pub ignore: Vec<String>,
+}
+
+/// What reviewers are told about some paths.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathInstruction {
+    /// Globs; the instruction is given only if a changed file matches one.
+    pub paths: Vec<String>,
+    /// The text.
+    pub instructions: String,
+}
+
+/// The engineering rules that the `codex` reviewer checks.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CodexSettings {
+    /// A file or directory of the repository, read from the target branch, or an https address.
+    pub rules: Option<String>,
+}
