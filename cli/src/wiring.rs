@@ -1,7 +1,8 @@
 //! One review, wired: plugins, gateway, agent runtime, engine, output.
 
+pub(crate) mod changes;
 mod inputs;
-mod patches;
+pub(crate) mod patches;
 mod plugins;
 mod prepare;
 mod runtime;
@@ -90,7 +91,14 @@ pub(crate) async fn review(
     let preparing = async {
         tokio::join!(
             find_opencode(configured, &path),
-            prepare(&job, arguments, &providers, environment, progress.as_ref())
+            prepare(
+                &job,
+                arguments,
+                &providers,
+                scratch.path(),
+                environment,
+                progress.as_ref()
+            )
         )
     };
     let (binary, prepared) = tokio::select! {
@@ -225,6 +233,7 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
     } = sessions;
     let Prepared {
         diff,
+        spool,
         plan,
         config,
         library,
@@ -235,7 +244,7 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
         .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
     let workspace = scratch.join("workspace");
     check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
-    let inputs = inputs::write(job, &diff, &plan, directory, &workspace, sessions.environment).await?;
+    let inputs = inputs::write(job, &diff, &spool, &plan, directory, &workspace, sessions.environment).await?;
     directory.write("prompts/REVIEWER_SHARED.md", library.shared()?.as_bytes())?;
     directory.write("prompts/coordinator.md", library.get("coordinator")?.as_bytes())?;
     watch.lap("workspace");
@@ -255,7 +264,7 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
     .await?;
     watch.lap("OpenCode start");
 
-    let source = RepositoryTree::new(job, inputs.context);
+    let source = RepositoryTree::new(job, &diff.files, inputs.context);
     let review_job = ReviewJob {
         run_id: sessions.run_id.to_string(),
         subject: job.subject.clone(),

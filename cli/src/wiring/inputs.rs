@@ -8,7 +8,7 @@ use conclave_engine::{
 };
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{Job, patches};
+use super::{Job, changes::Spool, patches};
 use crate::{env_vars, exit::Failure, rundir::RunDirectory, settings::Environment};
 
 /// The texts, and where each file's patch is.
@@ -23,6 +23,7 @@ pub(super) struct Inputs {
 pub(super) async fn write(
     job: &Job,
     diff: &FilteredDiff,
+    spool: &Spool,
     plan: &Plan,
     directory: &RunDirectory,
     workspace: &Utf8Path,
@@ -67,7 +68,7 @@ pub(super) async fn write(
         .iter()
         .zip(entries.iter().map(|entry| entry.patch.as_str()))
         .collect();
-    patches::write(directory, workspace, &files, &context)?;
+    patches::write(directory, workspace, &files, spool, &context)?;
     directory.write("prompts/coordinator-message.md", coordinator.as_bytes())?;
     Ok(Inputs {
         context,

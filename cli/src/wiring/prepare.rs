@@ -1,7 +1,8 @@
 //! Before any model is asked: diff, configuration, tier, panel.
 
+use camino::Utf8Path;
 use conclave_engine::{
-    diff::FilteredDiff,
+    diff::{FilterRules, FilteredDiff},
     pipeline::{Plan, PlanInput, plan},
     plugin::ReviewPlugin,
     ports::{Progress, ProgressEvent},
@@ -13,7 +14,13 @@ use conclave_shared::{
     risk::SecurityPaths,
 };
 
-use super::{Job, plugins, source};
+use globset::GlobSet;
+
+use super::{
+    Job,
+    changes::{self, Spool},
+    plugins,
+};
 use crate::{
     args::CommonArguments,
     exit::Failure,
@@ -24,6 +31,7 @@ use crate::{
 /// What is known once the panel is decided.
 pub(super) struct Prepared {
     pub(super) diff: FilteredDiff,
+    pub(super) spool: Spool,
     pub(super) plan: Plan,
     pub(super) config: ConfigDocument,
     pub(super) library: PromptLibrary,
@@ -35,11 +43,12 @@ pub(super) async fn prepare(
     job: &Job,
     arguments: &CommonArguments,
     providers: &[Provider],
+    scratch: &Utf8Path,
     environment: &Environment,
     progress: &dyn Progress,
 ) -> Result<Prepared, Failure> {
     let mut remote = ReviewerConfigPlugin::new(plugins::config_source(environment, &job.config_project)?);
-    let (bootstrapped, diff) = tokio::join!(remote.bootstrap(), read_diff(job));
+    let (bootstrapped, diff) = tokio::join!(remote.bootstrap(), read_diff(job, scratch));
     let mut warnings: Vec<String> = bootstrapped.err().into_iter().map(|error| error.to_string()).collect();
     let mut config = ConfigDocument::default();
     if let Err(error) = remote.post_configure(&mut config).await {
@@ -52,7 +61,7 @@ pub(super) async fn prepare(
     if let Some(agents) = arguments.agents {
         config.limits.sessions = agents;
     }
-    let diff = diff?;
+    let (diff, spool) = diff?;
     let library = plugins::library(arguments.prompts.as_deref())?;
     let credentials = providers::names(providers);
     let input = PlanInput {
@@ -69,6 +78,7 @@ pub(super) async fn prepare(
     }
     Ok(Prepared {
         diff,
+        spool,
         plan,
         config,
         library,
@@ -96,14 +106,12 @@ fn switched_off(plan: &Plan) -> Vec<String> {
     lines
 }
 
-async fn read_diff(job: &Job) -> Result<FilteredDiff, Failure> {
+async fn read_diff(job: &Job, scratch: &Utf8Path) -> Result<(FilteredDiff, Spool), Failure> {
     let (base, head) = (&job.subject.base_sha, &job.subject.head_sha);
-    let raw = job.repository.diff(base, head).await?;
-    let diff = conclave_engine::diff::parse(&raw.raw, &raw.numstat, &raw.patch)?;
-    // The filter asks for few files; reading them beforehand keeps it free of I/O.
-    let contents = source::heads(&job.repository, base, head, &diff).await?;
-    let security = SecurityPaths::default();
-    Ok(conclave_engine::diff::filter(diff, &security, |file| {
-        contents.get(&file.path).cloned().unwrap_or_default()
-    }))
+    let (diff, spool) = changes::read(&job.repository, base, head, scratch).await?;
+    let rules = FilterRules {
+        security: &SecurityPaths::default(),
+        ignore: &GlobSet::empty(),
+    };
+    Ok((changes::without_noise(&job.repository, diff, rules).await?, spool))
 }

@@ -166,19 +166,14 @@ fn touches_release(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diff::{ChangeKind, Content, FileDiff, LineMap};
+    use crate::diff::FileDiff;
 
     fn file(path: &str, added: u64) -> FileDiff {
         FileDiff {
-            kind: ChangeKind::Modified,
-            content: Content::Text,
             old_path: path.to_owned(),
             path: path.to_owned(),
-            modes: ("100644".into(), "100644".into()),
             added,
-            removed: 0,
-            patch: Vec::new(),
-            lines: LineMap::default(),
+            ..FileDiff::default()
         }
     }
 
