@@ -3,10 +3,12 @@
 mod forge;
 mod runtime;
 mod tools;
+mod trace;
 
 pub use forge::{Comment, Forge, ForgeError, PublishOutcome, ReviewSubject};
 pub use runtime::{AgentRuntime, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt};
 pub use tools::{CoordinatorTools, ToolError};
+pub use trace::{CallOutcome, ModelCall, RunTrace};
 
 use conclave_shared::{model::ModelId, telemetry::EventBody, telemetry::TokensByModel};
 
