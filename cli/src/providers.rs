@@ -46,7 +46,12 @@ pub(crate) fn read(environment: &Environment) -> Result<Vec<ProviderSpec>, Failu
     ) {
         let base = format!("https://api.cloudflare.com/client/v4/accounts/{account}/ai/v1");
         let base_url = url(env_vars::CLOUDFLARE_ACCOUNT_ID, &base)?;
-        providers.push(provider("cloudflare-workers-ai", ProviderWire::OpenAiChat, base_url, key));
+        providers.push(provider(
+            "cloudflare-workers-ai",
+            ProviderWire::OpenAiChat,
+            base_url,
+            key,
+        ));
     }
     Ok(providers)
 }

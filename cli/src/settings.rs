@@ -86,7 +86,10 @@ mod tests {
     #[test]
     fn header_lists_are_read() {
         let read = header_list("a=1, authorization=Bearer%20x%3D=,").expect("a list");
-        assert_eq!(read, [("a".into(), "1".into()), ("authorization".into(), "Bearer x==".into())]);
+        assert_eq!(
+            read,
+            [("a".into(), "1".into()), ("authorization".into(), "Bearer x==".into())]
+        );
         for text in ["just-a-key", "a b=c", "=x"] {
             assert_eq!(header_list(text), None, "{text}");
         }

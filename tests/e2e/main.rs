@@ -8,6 +8,7 @@
     reason = "a broken fixture must stop the test"
 )]
 
+mod ai_gateway;
 mod bad_input;
 mod broken_things;
 mod gitlab_review;
@@ -16,3 +17,5 @@ mod local_review;
 mod remote_config;
 mod signals;
 mod support;
+#[cfg(feature = "otlp")]
+mod tracing;

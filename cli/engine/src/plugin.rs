@@ -70,7 +70,10 @@ pub async fn bootstrap(plugins: &mut [Box<dyn ReviewPlugin>]) -> Vec<String> {
     let failures = futures_util::future::join_all(runs).await;
     let failures: Vec<String> = failures.into_iter().flatten().collect();
     for failure in &failures {
-        tracing::info!(failure, "the review goes on without what this plugin would have fetched");
+        tracing::info!(
+            failure,
+            "the review goes on without what this plugin would have fetched"
+        );
     }
     failures
 }

@@ -59,7 +59,9 @@ impl Node {
 
     /// Puts an entry into an object, in the place of one of the same name or at its end.
     pub(crate) fn set(&mut self, key: &str, node: Self) {
-        let Content::Object(entries) = &mut self.content else { return };
+        let Content::Object(entries) = &mut self.content else {
+            return;
+        };
         match entries.iter_mut().find(|(known, _)| known == key) {
             Some((_, known)) => *known = node,
             None => entries.push((key.to_owned(), node)),
@@ -102,7 +104,9 @@ impl Node {
                 ('[', ']', items.iter().map(|item| (String::new(), item)).collect())
             }
             Content::Object(entries) if !entries.is_empty() => {
-                let named = entries.iter().map(|(key, node)| (format!("{}: ", Value::from(key.as_str())), node));
+                let named = entries
+                    .iter()
+                    .map(|(key, node)| (format!("{}: ", Value::from(key.as_str())), node));
                 ('{', '}', named.collect())
             }
             _ => {

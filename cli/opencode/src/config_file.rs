@@ -4,8 +4,8 @@
 //! plugin that it came from, so the file and its explanation cannot differ.
 
 use conclave_engine::plugin::{
-    AgentRole, AgentSpec, BUILT_IN, McpLocation, McpServer, Owned, ProviderModel, ProviderSpec,
-    ProviderWire, RuntimeConfig,
+    AgentRole, AgentSpec, BUILT_IN, McpLocation, McpServer, Owned, ProviderModel, ProviderSpec, ProviderWire,
+    RuntimeConfig,
 };
 use serde_json::{Value, json};
 

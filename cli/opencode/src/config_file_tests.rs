@@ -150,7 +150,11 @@ fn the_runtime_learns_nothing_of_a_provider_but_its_name() {
         value["provider"]["anthropic"]["options"]["baseURL"],
         "http://127.0.0.1:GATEWAY_PORT/anthropic/v1"
     );
-    assert_eq!(value["enabled_providers"], json!(["anthropic"]), "one without models is none");
+    assert_eq!(
+        value["enabled_providers"],
+        json!(["anthropic"]),
+        "one without models is none"
+    );
 }
 
 #[test]

@@ -98,7 +98,10 @@ pub(super) fn ai_gateway(
 /// A note about keys of providers that are not used beside an AI Gateway.
 pub(super) fn unused_keys(environment: &Environment) -> Option<String> {
     let keys = [env_vars::ANTHROPIC_API_KEY, env_vars::OPENAI_API_KEY];
-    let set: Vec<&str> = keys.into_iter().filter(|name| environment.get(name).is_some()).collect();
+    let set: Vec<&str> = keys
+        .into_iter()
+        .filter(|name| environment.get(name).is_some())
+        .collect();
     (!set.is_empty()).then(|| {
         format!(
             "{} not used: all providers are asked through AI Gateway, which holds their keys",

@@ -2,9 +2,7 @@
 
 use camino::Utf8Path;
 use conclave_engine::{
-    plugin::{
-        ConfigureContext, McpLocation, McpServer, Permission, PluginError, ProviderSpec, ReviewPlugin,
-    },
+    plugin::{ConfigureContext, McpLocation, McpServer, Permission, PluginError, ProviderSpec, ReviewPlugin},
     prompt::PromptLibrary,
 };
 use conclave_opencode::{MCP_TOKEN_VARIABLE, SPAWN_PATH, SUBMIT_PATH, TOOL_SPAWN_REVIEWERS, TOOL_SUBMIT_REVIEW};

@@ -52,8 +52,7 @@ pub(super) async fn prepare(
         Ok::<_, Failure>((job, diff))
     };
     // Without a change there is nothing to wait for: its failure ends the phase for all.
-    let (mut warnings, (job, diff)) =
-        tokio::try_join!(async { Ok(plugin::bootstrap(&mut plugins).await) }, change)?;
+    let (mut warnings, (job, diff)) = tokio::try_join!(async { Ok(plugin::bootstrap(&mut plugins).await) }, change)?;
     let mut config = ConfigDocument::default();
     let mut assembled = plugin::configure(&plugins, &mut config)?;
     warnings.extend(plugin::post_configure(&plugins, &mut assembled, &mut config).await);

@@ -57,25 +57,43 @@ async fn every_plugin_is_registered_in_its_place() {
 
 #[tokio::test]
 async fn configuring_needs_no_server_and_says_what_is_missing() {
-    let house = house(&[("CLOUDFLARE_GATEWAY_ID", "g"), ("CLOUDFLARE_ACCOUNT_ID", "a"), ("CF_AIG_TOKEN", "t")]);
+    let house = house(&[
+        ("CLOUDFLARE_GATEWAY_ID", "g"),
+        ("CLOUDFLARE_ACCOUNT_ID", "a"),
+        ("CF_AIG_TOKEN", "t"),
+    ]);
     let mut house = house.expect("settings");
     // The one that brings the change was not started here.
     house.plugins.retain(|plugin| plugin.name() != "local");
     let mut document = ConfigDocument::default();
     let assembled = plugin::configure(&house.plugins, &mut document).expect("no conflict");
-    let providers: BTreeSet<String> = ["anthropic", "cloudflare-workers-ai", "openai"].map(str::to_owned).into();
-    assert_eq!(assembled.providers(), providers, "no provider's key is needed behind AI Gateway");
+    let providers: BTreeSet<String> = ["anthropic", "cloudflare-workers-ai", "openai"]
+        .map(str::to_owned)
+        .into();
+    assert_eq!(
+        assembled.providers(),
+        providers,
+        "no provider's key is needed behind AI Gateway"
+    );
     assert!(assembled.reviewers().contains("agents_md") && assembled.reviewers().contains("security"));
     assert!(!document.models.top.is_empty());
 
     let house = self::house(&[]).expect("keys are missed later");
-    let error = plugin::configure(&house.plugins, &mut document).expect_err("no key").to_string();
-    assert!(error.starts_with("providers: no model provider has credentials"), "{error}");
+    let error = plugin::configure(&house.plugins, &mut document)
+        .expect_err("no key")
+        .to_string();
+    assert!(
+        error.starts_with("providers: no model provider has credentials"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
 async fn keys_beside_a_gateway_are_left_alone_and_named() {
-    let gateway = [("CONCLAVE_AI_GATEWAY_URL", "http://127.0.0.1:1/v1/a/g"), ("CF_AIG_TOKEN", "t")];
+    let gateway = [
+        ("CONCLAVE_AI_GATEWAY_URL", "http://127.0.0.1:1/v1/a/g"),
+        ("CF_AIG_TOKEN", "t"),
+    ];
     assert!(house(&gateway).expect("settings").notes.is_empty());
     let with_key = [gateway[0], gateway[1], ("OPENAI_API_KEY", "k")];
     let notes = house(&with_key).expect("settings").notes;
@@ -98,7 +116,10 @@ async fn half_a_setting_is_an_error_that_names_the_other_half() {
             "CONCLAVE_AI_GATEWAY_URL is not an address",
         ),
         (
-            [("CONCLAVE_TRACKER_URL", "https://t.example"), ("ANTHROPIC_API_KEY", "k")],
+            [
+                ("CONCLAVE_TRACKER_URL", "https://t.example"),
+                ("ANTHROPIC_API_KEY", "k"),
+            ],
             "CONCLAVE_TRACKER_TOKEN is not",
         ),
     ] {
@@ -115,6 +136,9 @@ async fn a_collector_that_cannot_be_is_an_error_without_its_key() {
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9"),
         ("OTEL_EXPORTER_OTLP_HEADERS", "just-a-secret"),
     ]);
-    assert!(error.contains("OTEL_EXPORTER_OTLP_HEADERS is no list of headers"), "{error}");
+    assert!(
+        error.contains("OTEL_EXPORTER_OTLP_HEADERS is no list of headers"),
+        "{error}"
+    );
     assert!(!error.contains("just-a-secret"), "{error}");
 }

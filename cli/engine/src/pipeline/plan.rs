@@ -201,11 +201,7 @@ mod tests {
         panel_with(files, config, false)
     }
 
-    fn panel_with(
-        files: Vec<FileDiff>,
-        config: &ConfigDocument,
-        codex: bool,
-    ) -> (RiskTier, Vec<String>, Vec<String>) {
+    fn panel_with(files: Vec<FileDiff>, config: &ConfigDocument, codex: bool) -> (RiskTier, Vec<String>, Vec<String>) {
         let diff = FilteredDiff {
             files,
             filtered: Vec::new(),

@@ -21,7 +21,14 @@ use crate::{pipeline::Plan, prompt::SECTIONS};
 const RESERVED_VARIABLES: [&str; 5] = ["PATH", "HOME", "TMPDIR", "LANG", "NODE_EXTRA_CA_CERTS"];
 /// The same by the beginnings of their names.
 const RESERVED_PREFIXES: [&str; 8] = [
-    "OPENCODE", "CONCLAVE_RUN_", "XDG_", "LD_", "DYLD_", "BUN_", "NODE_", "GIT_",
+    "OPENCODE",
+    "CONCLAVE_RUN_",
+    "XDG_",
+    "LD_",
+    "DYLD_",
+    "BUN_",
+    "NODE_",
+    "GIT_",
 ];
 
 /// Where models come from that no plugin named.
@@ -278,12 +285,7 @@ fn check_permissions(contributions: &Contributions) -> Result<(), Conflict> {
     Ok(())
 }
 
-fn known(
-    contributions: &Contributions,
-    plugin: &'static str,
-    what: &'static str,
-    agent: &str,
-) -> Result<(), Conflict> {
+fn known(contributions: &Contributions, plugin: &'static str, what: &'static str, agent: &str) -> Result<(), Conflict> {
     if contributions.agents.iter().any(|known| known.value.name == agent) {
         return Ok(());
     }

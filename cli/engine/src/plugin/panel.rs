@@ -25,7 +25,9 @@ impl ReviewPlugin for StandingPanel {
             tools: Vec::new(),
         });
         for name in ReviewerName::STANDING.iter().filter(|name| !ELSEWHERE.contains(name)) {
-            let Ok(reviewer) = ReviewerName::new(*name) else { continue };
+            let Ok(reviewer) = ReviewerName::new(*name) else {
+                continue;
+            };
             context.register_agent(AgentSpec {
                 name: reviewer.to_string(),
                 description: format!("Reviews {}", reviewer.display_name()),

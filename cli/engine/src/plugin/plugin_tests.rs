@@ -30,7 +30,10 @@ fn part(
     Box::new(Part(name, Box::new(configure)))
 }
 
-fn adds(name: &'static str, contribute: impl Fn(&mut ConfigureContext<'_>) + Send + Sync + 'static) -> Box<dyn ReviewPlugin> {
+fn adds(
+    name: &'static str,
+    contribute: impl Fn(&mut ConfigureContext<'_>) + Send + Sync + 'static,
+) -> Box<dyn ReviewPlugin> {
     part(name, move |context| {
         contribute(context);
         Ok(())
@@ -136,23 +139,38 @@ fn contributions_are_merged_and_remembered() {
     });
     let assembled = assemble(&[panel(), helper]).expect("no conflict");
     assert!(assembled.reviewers().contains("security"));
-    assert!(!assembled.reviewers().contains("coordinator"), "who judges sits on no panel");
+    assert!(
+        !assembled.reviewers().contains("coordinator"),
+        "who judges sits on no panel"
+    );
     assert!(
         !assembled.reviewers().contains("codex"),
         "a reviewer of another plugin is that plugin's"
     );
     let config = assembled.for_plan(&plan_of(&["security"]), &ConfigDocument::default());
-    let agents: Vec<_> = config.agents.iter().map(|a| (a.plugin, a.value.name.as_str())).collect();
+    let agents: Vec<_> = config
+        .agents
+        .iter()
+        .map(|a| (a.plugin, a.value.name.as_str()))
+        .collect();
     assert_eq!(agents, [("panel", "coordinator"), ("panel", "security")]);
-    let rules: Vec<_> = config.permissions.iter().map(|rule| (rule.plugin, rule.value.permission.as_str())).collect();
+    let rules: Vec<_> = config
+        .permissions
+        .iter()
+        .map(|rule| (rule.plugin, rule.value.permission.as_str()))
+        .collect();
     assert_eq!(rules, [("helper", "look_up")]);
 }
 
 #[test]
 fn every_conflict_names_both_plugins() {
     let cases: [(&str, &str, fn(&mut ConfigureContext<'_>)); 5] = [
-        ("agent", "house_rules", |context| context.register_agent(agent("house_rules"))),
-        ("provider", "anthropic", |context| context.add_provider(provider("anthropic"))),
+        ("agent", "house_rules", |context| {
+            context.register_agent(agent("house_rules"))
+        }),
+        ("provider", "anthropic", |context| {
+            context.add_provider(provider("anthropic"))
+        }),
         ("MCP server", "look", |context| context.add_mcp_server(server("look"))),
         ("variable", "TZ", |context| context.set_environment("TZ", "UTC")),
         ("model choice for", "the top class", |context| {
@@ -178,7 +196,10 @@ fn every_conflict_names_both_plugins() {
 #[test]
 fn something_for_nobody_is_an_error() {
     refused(
-        &[panel(), adds("helper", |context| context.tighten("nobody", Permission::Grep))],
+        &[
+            panel(),
+            adds("helper", |context| context.tighten("nobody", Permission::Grep)),
+        ],
         "the plugin `helper` has a permission for the agent `nobody`, which nobody registered",
     );
     refused(
@@ -196,13 +217,16 @@ fn something_for_nobody_is_an_error() {
         "the plugin `helper` has a section for the agent `nobody`, which nobody registered",
     );
     refused(
-        &[panel(), adds("helper", |context| {
-            context.inject_section(PromptSection {
-                name: "of_my_own",
-                audience: Audience::Everyone,
-                text: Untrusted::default(),
-            });
-        })],
+        &[
+            panel(),
+            adds("helper", |context| {
+                context.inject_section(PromptSection {
+                    name: "of_my_own",
+                    audience: Audience::Everyone,
+                    text: Untrusted::default(),
+                });
+            }),
+        ],
         "the plugin `helper` adds the prompt section `of_my_own`, which is none of the known sections",
     );
 }
@@ -222,15 +246,21 @@ fn no_plugin_can_give_an_agent_what_could_act() {
     ] {
         let name = permission.to_string();
         let wanted = permission.clone();
-        let error = assemble(&[panel(), part("generous", move |context| context.loosen("security", wanted.clone()))])
-            .expect_err("refused")
-            .to_string();
+        let error = assemble(&[
+            panel(),
+            part("generous", move |context| context.loosen("security", wanted.clone())),
+        ])
+        .expect_err("refused")
+        .to_string();
         assert!(
             error.starts_with(&format!("generous: the agent `security` cannot be given `{name}`")),
             "{error}"
         );
-        assemble(&[panel(), adds("strict", move |context| context.tighten("security", permission.clone()))])
-            .expect("what nobody has can be taken");
+        assemble(&[
+            panel(),
+            adds("strict", move |context| context.tighten("security", permission.clone())),
+        ])
+        .expect("what nobody has can be taken");
     }
     // Not by the name of a tool either: a tool belongs to a server that somebody added.
     for tool in ["bash", "edit", "lookup", "other_up"] {
@@ -239,7 +269,10 @@ fn no_plugin_can_give_an_agent_what_could_act() {
             context.allow_tool("security", tool);
         });
         let error = assemble(&[panel(), helper]).expect_err("refused").to_string();
-        assert!(error.contains(&format!("`{tool}`, but no plugin added an MCP server")), "{error}");
+        assert!(
+            error.contains(&format!("`{tool}`, but no plugin added an MCP server")),
+            "{error}"
+        );
     }
 }
 
@@ -308,7 +341,10 @@ async fn an_amendment_that_fails_changes_nothing_and_is_a_warning() {
     document.models.light = vec![model("a/light")];
     let before = document.clone();
     let mut assembled = configure(&plugins, &mut document).expect("no conflict");
-    assert_eq!(post_configure(&plugins, &mut assembled, &mut document).await, ["remote: gone"]);
+    assert_eq!(
+        post_configure(&plugins, &mut assembled, &mut document).await,
+        ["remote: gone"]
+    );
     assert_eq!(document, before);
 }
 

@@ -23,12 +23,21 @@ fn assembled(gateway: Option<AiGateway>) -> (Assembled, ConfigDocument) {
 fn every_provider_is_behind_the_gateway_and_none_has_a_key_of_its_own() {
     let gateway = gateway();
     let specs = PROVIDERS.map(|(name, wire, path)| gateway.provider(name, wire, path).expect("an address"));
-    let addresses: Vec<_> = specs.iter().map(|spec| (spec.name.as_str(), spec.base_url.as_str())).collect();
+    let addresses: Vec<_> = specs
+        .iter()
+        .map(|spec| (spec.name.as_str(), spec.base_url.as_str()))
+        .collect();
     assert_eq!(
         addresses,
         [
-            ("anthropic", "https://gateway.ai.cloudflare.com/v1/acc0unt/my-gateway/anthropic/v1"),
-            ("openai", "https://gateway.ai.cloudflare.com/v1/acc0unt/my-gateway/openai"),
+            (
+                "anthropic",
+                "https://gateway.ai.cloudflare.com/v1/acc0unt/my-gateway/anthropic/v1"
+            ),
+            (
+                "openai",
+                "https://gateway.ai.cloudflare.com/v1/acc0unt/my-gateway/openai"
+            ),
             (
                 "cloudflare-workers-ai",
                 "https://gateway.ai.cloudflare.com/v1/acc0unt/my-gateway/workers-ai/v1"
@@ -37,7 +46,11 @@ fn every_provider_is_behind_the_gateway_and_none_has_a_key_of_its_own() {
     );
     for spec in specs {
         assert!(spec.credential.is_none());
-        let headers: Vec<_> = spec.headers.iter().map(|(name, value)| (name.as_str(), value.expose_secret())).collect();
+        let headers: Vec<_> = spec
+            .headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.expose_secret()))
+            .collect();
         let metadata = format!(r#"{{"userId":"{}"}}"#, gateway.user);
         assert_eq!(
             headers,
@@ -81,7 +94,14 @@ fn the_user_is_stable_and_tells_nothing() {
 
 #[test]
 fn a_name_cannot_change_the_address() {
-    for (account, gateway) in [("", "g"), ("a", ""), ("a/b", "g"), ("a", "../x"), ("a", "g?x"), ("a", "g h")] {
+    for (account, gateway) in [
+        ("", "g"),
+        ("a", ""),
+        ("a/b", "g"),
+        ("a", "../x"),
+        ("a", "g?x"),
+        ("a", "g h"),
+    ] {
         assert!(gateway_url(account, gateway).is_err(), "{account:?} {gateway:?}");
     }
 }

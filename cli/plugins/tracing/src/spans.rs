@@ -126,9 +126,7 @@ impl Spans {
             SystemTime::now(),
             attributes::session(reviewer, model),
         );
-        state
-            .sessions
-            .insert(reviewer.to_owned(), Session { span, open: true });
+        state.sessions.insert(reviewer.to_owned(), Session { span, open: true });
     }
 
     /// Ends a session's span.

@@ -79,7 +79,9 @@ fn the<'a>(spans: &'a [CollectedSpan], name: &str) -> &'a CollectedSpan {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_is_one_trace_of_stages_sessions_and_calls() {
-    let collector = OtlpCollector::start(Some(("x-team", "the-team-key"))).await.expect("a port");
+    let collector = OtlpCollector::start(Some(("x-team", "the-team-key")))
+        .await
+        .expect("a port");
     let tracer = RunTracer::start(&settings(&collector.url())).expect("it starts");
     tracer.stage_ended("plan", Duration::ZERO);
     prompted(&tracer, "security", 1);
@@ -96,24 +98,44 @@ async fn a_run_is_one_trace_of_stages_sessions_and_calls() {
 
     assert_eq!(collector.violations(), [""; 0]);
     let spans = collector.spans();
-    assert!(spans.iter().all(|span| span.service == "conclave" && span.trace_id == spans[0].trace_id));
+    assert!(
+        spans
+            .iter()
+            .all(|span| span.service == "conclave" && span.trace_id == spans[0].trace_id)
+    );
     let (run, stage) = (the(&spans, "review"), the(&spans, "sessions"));
-    assert_eq!((run.parent_span_id.as_str(), stage.parent_span_id.as_str()), ("", run.span_id.as_str()));
+    assert_eq!(
+        (run.parent_span_id.as_str(), stage.parent_span_id.as_str()),
+        ("", run.span_id.as_str())
+    );
     assert_eq!(the(&spans, "plan").parent_span_id, run.span_id);
     let security = the(&spans, "invoke_agent security");
     assert_eq!(security.parent_span_id, stage.span_id);
-    assert_eq!((security.status, security.events.as_slice()), (1, ["prompted again".to_owned()].as_slice()));
+    assert_eq!(
+        (security.status, security.events.as_slice()),
+        (1, ["prompted again".to_owned()].as_slice())
+    );
     assert_eq!(security.attribute("conclave.outcome"), "ok");
     assert_eq!(security.number("gen_ai.usage.input_tokens"), 110);
     assert_eq!(the(&spans, "invoke_agent coordinator").status, 2);
     let calls: Vec<_> = spans.iter().filter(|span| span.name == "chat claude-older").collect();
     let seen: Vec<_> = calls
         .iter()
-        .map(|span| (span.attribute("gen_ai.agent.name"), span.attribute("conclave.outcome"), span.status))
+        .map(|span| {
+            (
+                span.attribute("gen_ai.agent.name"),
+                span.attribute("conclave.outcome"),
+                span.status,
+            )
+        })
         .collect();
     assert_eq!(
         seen,
-        [("security", "overloaded", 2), ("security", "ok", 1), ("coordinator", "cancelled", 0)]
+        [
+            ("security", "overloaded", 2),
+            ("security", "ok", 1),
+            ("coordinator", "cancelled", 0)
+        ]
     );
     assert_eq!(calls[1].parent_span_id, security.span_id);
     assert_eq!(calls[1].attribute("gen_ai.request.model"), "claude-x");
@@ -136,13 +158,21 @@ async fn the_pipelines_own_trace_goes_on() {
     let spans = collector.spans();
     let run = the(&spans, "review");
     assert_eq!(run.trace_id, "0af7651916cd43dd8448eb211c80319c");
-    assert_eq!((run.parent_span_id.as_str(), run.parent_is_remote), ("b7ad6b7169203331", true));
-    assert_eq!(the(&spans, "invoke_agent security").attribute("conclave.outcome"), "unfinished");
+    assert_eq!(
+        (run.parent_span_id.as_str(), run.parent_is_remote),
+        ("b7ad6b7169203331", true)
+    );
+    assert_eq!(
+        the(&spans, "invoke_agent security").attribute("conclave.outcome"),
+        "unfinished"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_collector_does_not_take_is_counted() {
-    let strict = OtlpCollector::start(Some(("x-team", "another-key"))).await.expect("a port");
+    let strict = OtlpCollector::start(Some(("x-team", "another-key")))
+        .await
+        .expect("a port");
     for endpoint in [strict.url(), "http://127.0.0.1:9".to_owned()] {
         let tracer = RunTracer::start(&settings(&endpoint)).expect("it starts");
         tracer.stage_ended("plan", Duration::ZERO);
@@ -163,7 +193,11 @@ async fn a_full_queue_drops_and_counts_and_nobody_waits() {
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     let began = std::time::Instant::now();
     let lost = tracer.finish().await;
-    assert!(began.elapsed() < FLUSH + Duration::from_secs(2), "{:?}", began.elapsed());
+    assert!(
+        began.elapsed() < FLUSH + Duration::from_secs(2),
+        "{:?}",
+        began.elapsed()
+    );
     // Nobody ever answered on that port: every call, the stage that they hang below, and the run.
     assert_eq!(lost, 20_002);
 }

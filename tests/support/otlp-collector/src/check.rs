@@ -20,15 +20,24 @@ pub(crate) fn alone(span: &CollectedSpan) -> Result<(), String> {
         return Err(format!("{}: the span id {:?} is none", span.name, span.span_id));
     }
     if !span.parent_span_id.is_empty() && !id(&span.parent_span_id, 16) {
-        return Err(format!("{}: the parent id {:?} is none", span.name, span.parent_span_id));
+        return Err(format!(
+            "{}: the parent id {:?} is none",
+            span.name, span.parent_span_id
+        ));
     }
     if span.name.trim().is_empty() || !(1..=5).contains(&span.kind) || !(0..=2).contains(&span.status) {
         return Err(format!("{span:?}: name, kind or status is none"));
     }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_nanos();
     let now = u64::try_from(now).unwrap_or(u64::MAX);
     if span.end < span.start || span.start.abs_diff(now) > DAY || span.end.abs_diff(now) > DAY {
-        return Err(format!("{}: the times {} and {} cannot be", span.name, span.start, span.end));
+        return Err(format!(
+            "{}: the times {} and {} cannot be",
+            span.name, span.start, span.end
+        ));
     }
     Ok(())
 }

@@ -123,10 +123,16 @@ impl State {
         if let Some((name, expected)) = &self.header
             && value(name) != Some(expected)
         {
-            return Err((StatusCode::UNAUTHORIZED, format!("the header {name} is missing or wrong")));
+            return Err((
+                StatusCode::UNAUTHORIZED,
+                format!("the header {name} is missing or wrong"),
+            ));
         }
         if value("content-type") != Some("application/x-protobuf") {
-            return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, "only application/x-protobuf".to_owned()));
+            return Err((
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "only application/x-protobuf".to_owned(),
+            ));
         }
         let request = ExportTraceServiceRequest::decode(body.clone()).map_err(|error| bad(error.to_string()))?;
         let spans = span::read(&request).map_err(bad)?;

@@ -55,7 +55,10 @@ const IS_REMOTE: u32 = 0x200;
 pub(crate) fn read(request: &ExportTraceServiceRequest) -> Result<Vec<CollectedSpan>, String> {
     let mut spans = Vec::new();
     for resource in &request.resource_spans {
-        let attributes = resource.resource.as_ref().map(|resource| attributes(&resource.attributes));
+        let attributes = resource
+            .resource
+            .as_ref()
+            .map(|resource| attributes(&resource.attributes));
         let attributes = attributes.transpose()?.unwrap_or_default();
         let service = attributes.get("service.name").filter(|name| !name.is_empty());
         let service = service.ok_or("a resource has no service.name")?;
