@@ -17,6 +17,9 @@ pub enum RiskTier {
 }
 
 impl RiskTier {
+    /// All of them, the smallest first.
+    pub const ALL: [Self; 3] = [Self::Trivial, Self::Lite, Self::Full];
+
     /// The name on the wire and in the review.
     pub const fn as_str(self) -> &'static str {
         match self {
