@@ -77,6 +77,11 @@ impl PathGlobs {
         self.patterns.get(first).map(String::as_str)
     }
 
+    /// The set of globs behind the patterns.
+    pub fn as_set(&self) -> &GlobSet {
+        &self.set
+    }
+
     /// Whether any pattern matches.
     pub fn is_match(&self, path: &str) -> bool {
         self.set.is_match(path)
