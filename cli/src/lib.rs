@@ -11,8 +11,10 @@ mod exit;
 mod logging;
 mod output;
 mod providers;
+mod repo_config;
 mod rundir;
 mod settings;
+mod tokenizer;
 mod wiring;
 
 use std::{ffi::OsString, process::ExitCode};

@@ -1,16 +1,18 @@
 //! Everything that a person sees in the terminal: the only door to standard output and standard error.
 
+mod plan;
 mod progress;
 mod terminal;
 
+pub(crate) use plan::plan;
 pub(crate) use progress::{Lines, gateway_lines, plan_line};
 pub(crate) use terminal::review;
 
 use std::io::Write;
 
-use conclave_engine::report::Review;
 use conclave_shared::redact::Redactor;
 use owo_colors::OwoColorize;
+use serde::Serialize;
 use serde_json::Value;
 
 /// Prints a result on standard output.
@@ -34,9 +36,9 @@ pub(crate) fn error(text: &str, redactor: &Redactor) {
     );
 }
 
-/// The review as JSON, without secrets in any of its texts.
-pub(crate) fn json(review: &Review, redactor: &Redactor) -> String {
-    let mut value = serde_json::to_value(review).unwrap_or(Value::Null);
+/// A review or a plan as JSON, without secrets in any of its texts.
+pub(crate) fn json(document: &impl Serialize, redactor: &Redactor) -> String {
+    let mut value = serde_json::to_value(document).unwrap_or(Value::Null);
     redact_strings(&mut value, redactor);
     format!("{value:#}\n")
 }

@@ -38,8 +38,21 @@ pub(crate) fn names(providers: &[Provider]) -> BTreeSet<String> {
     providers.iter().map(|provider| provider.name.to_owned()).collect()
 }
 
-/// All providers for which there are credentials.
+/// All providers for which there are credentials; at least one, as nothing can be reviewed without.
 pub(crate) fn read(environment: &Environment) -> Result<Vec<Provider>, Failure> {
+    let providers = available(environment)?;
+    if providers.is_empty() {
+        return Err(Failure::Settings(
+            "no model provider has credentials. Set ANTHROPIC_API_KEY or OPENAI_API_KEY (with ANTHROPIC_BASE_URL or \
+             OPENAI_BASE_URL for any compatible endpoint), or CLOUDFLARE_API_TOKEN with CLOUDFLARE_ACCOUNT_ID"
+                .into(),
+        ));
+    }
+    Ok(providers)
+}
+
+/// All providers for which there are credentials, which may be none.
+pub(crate) fn available(environment: &Environment) -> Result<Vec<Provider>, Failure> {
     let mut providers = Vec::new();
     if let Some(key) = environment.get(env_vars::ANTHROPIC_API_KEY) {
         let base = environment
@@ -79,13 +92,6 @@ pub(crate) fn read(environment: &Environment) -> Result<Vec<Provider>, Failure> 
             base_url,
             key: key.into(),
         });
-    }
-    if providers.is_empty() {
-        return Err(Failure::Settings(
-            "no model provider has credentials. Set ANTHROPIC_API_KEY or OPENAI_API_KEY (with ANTHROPIC_BASE_URL or \
-             OPENAI_BASE_URL for any compatible endpoint), or CLOUDFLARE_API_TOKEN with CLOUDFLARE_ACCOUNT_ID"
-                .into(),
-        ));
     }
     Ok(providers)
 }

@@ -2,6 +2,7 @@
 
 mod inputs;
 mod patches;
+mod plan;
 mod plugins;
 mod prepare;
 mod runtime;
@@ -31,6 +32,10 @@ use conclave_shared::{
 use secrecy::SecretString;
 use uuid::Uuid;
 
+pub(crate) use self::{
+    plan::{ModelChoice, PlanDocument, PlannedModel, PlannedReviewer, plan},
+    prepare::ChosenBy,
+};
 use self::{
     prepare::{Prepared, prepare},
     runtime::{Runtime, RuntimeInput},
@@ -89,7 +94,14 @@ pub(crate) async fn review(
     let preparing = async {
         tokio::join!(
             find_opencode(configured, &path),
-            prepare(&job, arguments, &providers, environment, progress.as_ref())
+            prepare(
+                &job,
+                &arguments.planning,
+                arguments.agents,
+                &providers,
+                environment,
+                progress.as_ref()
+            )
         )
     };
     let (binary, prepared) = tokio::select! {
@@ -124,6 +136,7 @@ pub(crate) async fn review(
     }));
     progress.report(ProgressEvent::Stage(&output::plan_line(&prepared.plan, &prepared.diff)));
 
+    let gate = Gate::in_force(arguments.gate, prepared.repo.in_force.config.review.gate);
     let desk = Arc::new(Desk::default());
     let ran = run_sessions(Sessions {
         job: &job,
@@ -165,13 +178,13 @@ pub(crate) async fn review(
     let posted = post(&job, &review, redactor).await;
     flush(telemetry.as_deref(), progress.as_ref()).await;
     posted?;
-    Ok(exit_of(&review, arguments))
+    Ok(exit_of(&review, gate, arguments.strict))
 }
 
-fn exit_of(review: &Review, arguments: &CommonArguments) -> Exit {
+fn exit_of(review: &Review, gate: Gate, strict: bool) -> Exit {
     match review.verdict {
-        Verdict::SignificantConcerns if arguments.gate == Gate::Block => Exit::Blocked,
-        Verdict::Inconclusive if arguments.strict => Exit::Inconclusive,
+        Verdict::SignificantConcerns if gate == Gate::Block => Exit::Blocked,
+        Verdict::Inconclusive if strict => Exit::Inconclusive,
         _ => Exit::Reviewed,
     }
 }
@@ -224,6 +237,7 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
         config,
         library,
         warnings,
+        ..
     } = prepared;
     sessions
         .progress

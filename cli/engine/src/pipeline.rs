@@ -5,7 +5,7 @@ mod plan;
 mod run;
 mod seats;
 
-pub use estimate::{Estimate, EstimateInput, SessionEstimate, estimate};
+pub use estimate::{Counted, Estimate, EstimateInput, SessionEstimate, estimate};
 pub use plan::{Plan, PlanInput, explain_models, plan};
 pub use run::{ReviewJob, ReviewPorts, review};
 pub use seats::{Presence, Seat};

@@ -5,7 +5,7 @@ use conclave_plugin_gitlab::GitLab;
 use conclave_shared::redact::Redactor;
 
 use crate::{
-    args::ReviewArguments,
+    args::{CommonArguments, ReviewArguments},
     ci_environment,
     exit::{Exit, Failure},
     rundir::Scratch,
@@ -36,5 +36,9 @@ pub(crate) async fn run(
         secret: Some(secret),
         notes: Vec::new(),
     };
+    if arguments.estimate {
+        let CommonArguments { planning, format, .. } = &arguments.common;
+        return wiring::plan(&job, planning, *format, environment, redactor).await;
+    }
     wiring::review(job, &arguments.common, Scratch::create()?, environment, redactor).await
 }

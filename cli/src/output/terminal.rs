@@ -18,7 +18,7 @@ const LEAST_COLUMNS: usize = 40;
 
 /// The whole review. `sources` has the lines of the files that findings are in.
 pub(crate) fn review(review: &Review, sources: &BTreeMap<String, Vec<String>>, directory: &Utf8Path) -> String {
-    let width = textwrap::termwidth().clamp(LEAST_COLUMNS, MOST_COLUMNS);
+    let width = width();
     let mut text = String::new();
     let rule = "─".repeat(width);
     let _ = writeln!(text, "{}", rule.dimmed());
@@ -50,6 +50,11 @@ pub(crate) fn review(review: &Review, sources: &BTreeMap<String, Vec<String>>, d
     text
 }
 
+/// How wide text is set.
+pub(super) fn width() -> usize {
+    textwrap::termwidth().clamp(LEAST_COLUMNS, MOST_COLUMNS)
+}
+
 fn verdict_style(verdict: Verdict) -> Style {
     match verdict {
         Verdict::Approved | Verdict::ApprovedWithComments => Style::new().green(),
@@ -67,13 +72,13 @@ fn severity_style(severity: Severity) -> Style {
 }
 
 /// Model text without anything that a terminal acts on.
-fn clean(text: &str) -> String {
+pub(super) fn clean(text: &str) -> String {
     text.chars()
         .filter(|character| !character.is_control() || matches!(character, '\n' | '\t'))
         .collect()
 }
 
-fn wrap(text: &str, width: usize, indent: &str) -> String {
+pub(super) fn wrap(text: &str, width: usize, indent: &str) -> String {
     let options = textwrap::Options::new(width)
         .initial_indent(indent)
         .subsequent_indent(indent);

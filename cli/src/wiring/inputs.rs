@@ -28,6 +28,24 @@ pub(super) async fn write(
     workspace: &Utf8Path,
     environment: &Environment,
 ) -> Result<Inputs, Failure> {
+    let inputs = render(job, diff, plan, environment).await?;
+    let files: Vec<(&FileDiff, &str)> = diff
+        .files
+        .iter()
+        .zip(inputs.patches.iter().map(String::as_str))
+        .collect();
+    patches::write(directory, workspace, &files, &inputs.context)?;
+    directory.write("prompts/coordinator-message.md", inputs.coordinator.as_bytes())?;
+    Ok(inputs)
+}
+
+/// What the sessions would read.
+pub(super) async fn render(
+    job: &Job,
+    diff: &FilteredDiff,
+    plan: &Plan,
+    environment: &Environment,
+) -> Result<Inputs, Failure> {
     let entries: Vec<PatchEntry> = diff
         .files
         .iter()
@@ -62,13 +80,6 @@ pub(super) async fn write(
     };
     let context = render_context(&file, &nonce);
     let coordinator = render_coordinator(&file, &nonce);
-    let files: Vec<(&FileDiff, &str)> = diff
-        .files
-        .iter()
-        .zip(entries.iter().map(|entry| entry.patch.as_str()))
-        .collect();
-    patches::write(directory, workspace, &files, &context)?;
-    directory.write("prompts/coordinator-message.md", coordinator.as_bytes())?;
     Ok(Inputs {
         context,
         coordinator,

@@ -44,7 +44,7 @@ impl SourceTree for RepositoryTree {
     }
 }
 
-type Contents = HashMap<String, (Option<Vec<u8>>, Option<Vec<u8>>)>;
+pub(super) type Contents = HashMap<String, (Option<Vec<u8>>, Option<Vec<u8>>)>;
 
 /// The contents at base and head of the files that could be marked as generated: text that was there before.
 pub(super) async fn heads(repository: &Repository, base: &str, head: &str, diff: &Diff) -> Result<Contents, GitError> {

@@ -130,8 +130,8 @@ pub fn explain_route(reviewer: &str, input: RouteInput<'_>) -> RouteExplanation 
             if !seen.insert(model.clone()) {
                 break;
             }
-            next = successor(input.document, &model)
-                .map(|successor| (successor, ModelReason::StandsInFor(model.clone())));
+            next =
+                successor(input.document, &model).map(|successor| (successor, ModelReason::StandsInFor(model.clone())));
             let skipped = why_not(input, &model).map(|(switched_off, reason)| SkippedModel {
                 model: model.clone(),
                 reason,
@@ -291,13 +291,20 @@ mod tests {
             trivial: false,
         };
         let explained = explain_route("performance", input);
-        assert_eq!((explained.source, explained.tier), (ModelSource::Preset, ModelTier::Standard));
+        assert_eq!(
+            (explained.source, explained.tier),
+            (ModelSource::Preset, ModelTier::Standard)
+        );
         let lines: Vec<(String, bool, Option<String>)> = explained
             .considered
             .into_iter()
             .map(|considered| {
                 let stands_in = matches!(considered.reason, ModelReason::StandsInFor(_));
-                (considered.model.to_string(), stands_in, considered.skipped.map(|skip| skip.reason))
+                (
+                    considered.model.to_string(),
+                    stands_in,
+                    considered.skipped.map(|skip| skip.reason),
+                )
             })
             .collect();
         assert_eq!(
@@ -305,7 +312,11 @@ mod tests {
             [
                 ("anthropic/claude-sonnet-4-6".into(), false, None),
                 ("anthropic/claude-sonnet-4-5".into(), true, None),
-                ("openai/gpt-5.3-codex".into(), false, Some("openai is switched off: incident 7".into())),
+                (
+                    "openai/gpt-5.3-codex".into(),
+                    false,
+                    Some("openai is switched off: incident 7".into())
+                ),
             ]
         );
         let explained = explain_route("security", input);

@@ -1,6 +1,6 @@
 //! Which files are reviewed, and why the others are not.
 
-use conclave_shared::risk::SecurityPaths;
+use conclave_shared::{path_globs::PathGlobs, risk::SecurityPaths};
 use serde::Serialize;
 
 use super::{ChangeKind, Content, Diff, FileDiff, is_marked_generated, noise};
@@ -19,6 +19,8 @@ pub enum FilterReason {
     Binary,
     /// Marked as generated, at base already.
     Generated,
+    /// The project's own rules leave it out.
+    ExcludedByProject,
 }
 
 impl FilterReason {
@@ -30,6 +32,7 @@ impl FilterReason {
             Self::Vendored => "vendored",
             Self::Binary => "binary",
             Self::Generated => "generated",
+            Self::ExcludedByProject => "excluded by the project",
         }
     }
 }
@@ -60,6 +63,7 @@ pub struct FilteredDiff {
 pub fn filter(
     diff: Diff,
     security: &SecurityPaths,
+    ignore: &PathGlobs,
     mut contents: impl FnMut(&FileDiff) -> (Option<Vec<u8>>, Option<Vec<u8>>),
 ) -> FilteredDiff {
     let mut result = FilteredDiff::default();
@@ -67,7 +71,10 @@ pub fn filter(
         let reason = if is_protected(&file, security) {
             None
         } else {
-            reason(&file, &mut contents)
+            reason(&file, &mut contents).or_else(|| {
+                let excluded = ignore.is_match(&file.path) && ignore.is_match(&file.old_path);
+                excluded.then_some(FilterReason::ExcludedByProject)
+            })
         };
         match reason {
             Some(reason) => result.filtered.push(FilteredFile {

@@ -19,7 +19,12 @@ fn file(path: &str, kind: ChangeKind, content: Content) -> FileDiff {
 
 fn reason_of(file: FileDiff, base: &str, head: &str) -> Option<FilterReason> {
     let contents = |_: &FileDiff| (Some(base.as_bytes().to_vec()), Some(head.as_bytes().to_vec()));
-    let result = filter(Diff { files: vec![file] }, &SecurityPaths::default(), contents);
+    let result = filter(
+        Diff { files: vec![file] },
+        &SecurityPaths::default(),
+        &PathGlobs::default(),
+        contents,
+    );
     assert_eq!(result.files.len() + result.filtered.len(), 1);
     result.filtered.first().map(|file| file.reason)
 }
@@ -45,6 +50,27 @@ fn names_decide() {
     }
     let logo = file("logo.png", ChangeKind::Added, Content::Binary);
     assert_eq!(reason_of(logo, "", ""), Some(FilterReason::Binary));
+}
+
+#[test]
+fn a_project_leaves_files_out_but_none_that_are_protected() {
+    let ignore = PathGlobs::new(&["docs/**", "src/**", "db/**"]).expect("patterns");
+    let reason_of = |file: FileDiff| {
+        let diff = Diff { files: vec![file] };
+        let result = filter(diff, &SecurityPaths::default(), &ignore, |_| (None, None));
+        result.filtered.first().map(|file| file.reason)
+    };
+    let modified = |path| file(path, ChangeKind::Modified, Content::Text);
+    assert_eq!(
+        reason_of(modified("docs/a.html")),
+        Some(FilterReason::ExcludedByProject)
+    );
+    assert_eq!(reason_of(modified("lib/a.rs")), None);
+    assert_eq!(reason_of(modified("src/session.rs")), None, "security-sensitive");
+    assert_eq!(reason_of(modified("db/migrations/1.sql")), None, "a migration");
+    let mut moved = modified("docs/a.rs");
+    moved.old_path = "lib/a.rs".into();
+    assert_eq!(reason_of(moved), None, "it was not left out before");
 }
 
 #[test]

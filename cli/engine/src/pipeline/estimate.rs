@@ -5,7 +5,7 @@
 //! how many turns a session takes and how much a model writes can only be assumed, and [`Estimate::assumptions`] says how.
 
 use conclave_shared::{
-    config::ModelRoute,
+    config::{ModelRoute, NoModel},
     model::ModelId,
     pricing::{self, ModelFacts, TokenUsage},
     reviewer::ReviewerName,
@@ -16,14 +16,18 @@ use serde::Serialize;
 use super::Plan;
 use crate::prompt::{PromptLibrary, UnknownPrompt};
 
-/// Tokens that the runtime itself adds to every prompt: its tools and its words about the surroundings. Measured: what
-/// OpenCode 1.18.33 sends in the first turn, less the prompts that are ours.
-const RUNTIME: u64 = 2_900;
-/// Tokens of the coordinator's two own tools.
-const COORDINATOR_TOOLS: u64 = 1_100;
-/// What a turn says that calls tools, and what the calls add to the conversation.
-const CALL: u64 = 120;
-/// A part of a source file that a reviewer opens to check something.
+/// Tokens that the runtime adds to a prompt: its tools, and its words about the surroundings. This and the next four are
+/// what OpenCode 1.18.33 sends, counted; a test holds the first one against what it sends today.
+const RUNTIME: u64 = 1_150;
+/// The coordinator's two own tools.
+const COORDINATOR_TOOLS: u64 = 440;
+/// What the tool that reads files adds to each file, and to each line of it.
+const READ_FILE: u64 = 60;
+const READ_LINE: u64 = 2;
+/// A call of that tool.
+const CALL: u64 = 25;
+
+/// A part of a source file that is opened to check something: about a hundred lines.
 const LOOK: u64 = 1_500;
 /// What a reviewer hands to the coordinator.
 const REPORT: u64 = 350;
@@ -59,9 +63,26 @@ pub struct SessionEstimate {
     pub cost_usd: Option<f64>,
 }
 
+/// What was counted, in tokens of the tokenizer at hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Counted {
+    /// What the runtime adds to every prompt of a reviewer: not counted here, but measured.
+    pub runtime: u64,
+    /// The rules that every reviewer gets.
+    pub rules: u64,
+    /// The context that every reviewer reads.
+    pub context: u64,
+    /// The patches, as they are read.
+    pub patches: u64,
+    /// The coordinator's prompt and first message.
+    pub coordinator: u64,
+}
+
 /// What a review will use.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Estimate {
+    /// What was counted.
+    pub counted: Counted,
     /// The reviewers, in the panel's order, then the coordinator.
     pub sessions: Vec<SessionEstimate>,
     /// Tokens of all sessions.
@@ -124,27 +145,46 @@ fn hundredths(model: &ModelId) -> u64 {
 pub fn estimate(input: &EstimateInput<'_>) -> Result<Estimate, UnknownPrompt> {
     let count = input.count;
     let habits = habits(input.plan.assessment.tier);
-    let patches: u64 = input.patches.iter().map(|patch| count(patch)).sum();
-    let context = count(input.context);
-    let rules = count(input.library.shared()?);
+    let read = |text: &str| count(text) + READ_FILE + READ_LINE * u64::try_from(text.lines().count()).unwrap_or(0);
+    let counted = Counted {
+        runtime: RUNTIME,
+        rules: count(input.library.shared()?),
+        context: read(input.context),
+        patches: input.patches.iter().map(|patch| read(patch)).sum(),
+        coordinator: count(input.library.get(ReviewerName::COORDINATOR)?) + count(input.coordinator_message),
+    };
+    let files = u64::try_from(input.patches.len()).unwrap_or(u64::MAX);
+    // Without any key a plan still tells what the preferred models would cost.
+    let hypothetical = input.plan.nobody_can_run().is_some();
     let mut sessions = Vec::new();
+    let mut warm: Vec<&ModelId> = Vec::new();
     for member in &input.plan.members {
-        let message: u64 = member.parts.iter().map(|part| count(part)).sum();
+        let (role, shared) = member
+            .parts
+            .split_last()
+            .map_or(("", &[][..]), |(role, shared)| (role, shared));
+        let shared = RUNTIME + counted.rules + shared.iter().map(|part| count(part)).sum::<u64>();
         let mut turns = vec![
-            Turn::new(RUNTIME + rules + message, CALL),
-            Turn::new(context, CALL),
-            Turn::new(patches, CALL),
+            Turn::new(shared + count(role), CALL),
+            Turn::new(counted.context, CALL.saturating_mul(files)),
+            Turn::new(counted.patches, CALL),
         ];
         turns.extend((0..habits.looks).map(|_| Turn::new(LOOK, CALL)));
         if let Some(last) = turns.last_mut() {
             last.written = habits.answer;
         }
-        sessions.push(session(&member.name, member.route.as_ref().ok(), &turns));
+        let model = model_of(&member.route, hypothetical);
+        let known = if model.is_some_and(|model| warm.contains(&model)) {
+            shared
+        } else {
+            0
+        };
+        warm.extend(model);
+        sessions.push(session(&member.name, model, &turns, known));
     }
     let reviewers = u64::try_from(input.plan.members.len()).unwrap_or(u64::MAX);
-    let prompt = count(input.library.get(ReviewerName::COORDINATOR)?) + count(input.coordinator_message);
     let mut turns = vec![
-        Turn::new(RUNTIME + COORDINATOR_TOOLS + prompt, CALL),
+        Turn::new(RUNTIME + COORDINATOR_TOOLS + counted.coordinator, CALL),
         Turn::new(reviewers.saturating_mul(REPORT), CALL),
     ];
     turns.extend((0..habits.coordinator_looks).map(|_| Turn::new(LOOK, CALL)));
@@ -154,8 +194,26 @@ pub fn estimate(input: &EstimateInput<'_>) -> Result<Estimate, UnknownPrompt> {
     // One more turn answers to the submission.
     turns.push(Turn::new(CALL, CALL));
     let coordinator = ReviewerName::coordinator();
-    sessions.push(session(&coordinator, input.plan.coordinator.as_ref().ok(), &turns));
-    Ok(total(sessions, &habits))
+    let model = model_of(&input.plan.coordinator, hypothetical);
+    sessions.push(session(&coordinator, model, &turns, 0));
+    let mut estimate = total(counted, sessions, &habits);
+    if hypothetical {
+        let assumption = "no model can be used now: this is what those would cost that only lack a key".to_owned();
+        estimate.assumptions.insert(0, assumption);
+    }
+    Ok(estimate)
+}
+
+/// The model that a session starts with, or would start with if there were a key for it.
+fn model_of(route: &Result<ModelRoute, NoModel>, hypothetical: bool) -> Option<&ModelId> {
+    match route {
+        Ok(route) => Some(route.first()),
+        Err(none) if hypothetical => {
+            let without_key = none.skipped.iter().find(|skip| !skip.switched_off);
+            without_key.map(|skip| &skip.model)
+        }
+        Err(_) => None,
+    }
 }
 
 /// A turn: what is new in its prompt besides the model's own last words, and what the model writes.
@@ -170,9 +228,9 @@ impl Turn {
     }
 }
 
-/// Plays a session through.
-fn session(name: &ReviewerName, route: Option<&ModelRoute>, turns: &[Turn]) -> SessionEstimate {
-    let Some(model) = route.map(ModelRoute::first) else {
+/// Plays a session through, with this much of its beginning in the provider's cache.
+fn session(name: &ReviewerName, model: Option<&ModelId>, turns: &[Turn], known: u64) -> SessionEstimate {
+    let Some(model) = model else {
         return SessionEstimate {
             name: name.clone(),
             model: None,
@@ -185,15 +243,16 @@ fn session(name: &ReviewerName, route: Option<&ModelRoute>, turns: &[Turn]) -> S
     let scale = |tokens: u64| tokens.saturating_mul(hundredths(model)) / 100;
     let mut tokens = TokenUsage::default();
     let mut cost = 0.0;
-    let mut seen = 0;
-    let mut said = 0;
-    for turn in turns {
-        let new = scale(turn.read) + said;
-        let usage = call(facts, seen, new, scale(turn.written));
+    let mut seen = scale(known);
+    let mut new = scale(turns.first().map_or(0, |turn| turn.read)).saturating_sub(seen);
+    for (at, turn) in turns.iter().enumerate() {
+        let written = scale(turn.written);
+        // Priced call by call: a long prompt can have another price.
+        let usage = call(facts, seen, new, written);
         cost += facts.map_or(0.0, |facts| facts.cost_usd(&usage));
         tokens += usage;
         seen += new;
-        said = scale(turn.written);
+        new = scale(turns.get(at + 1).map_or(0, |next| next.read)) + written;
     }
     SessionEstimate {
         name: name.clone(),
@@ -218,7 +277,7 @@ fn call(facts: Option<ModelFacts>, seen: u64, new: u64, written: u64) -> TokenUs
     }
 }
 
-fn total(sessions: Vec<SessionEstimate>, habits: &Habits) -> Estimate {
+fn total(counted: Counted, sessions: Vec<SessionEstimate>, habits: &Habits) -> Estimate {
     let mut tokens = TokenUsage::default();
     let mut cost_usd = 0.0;
     let mut unpriced: Vec<ModelId> = Vec::new();
@@ -240,12 +299,13 @@ fn total(sessions: Vec<SessionEstimate>, habits: &Habits) -> Estimate {
             "the coordinator looks {} times into the source and writes {} tokens",
             habits.coordinator_looks, habits.judgement
         ),
-        "the provider's cache serves each turn what the session's last one sent; nothing is shared between sessions, \
-         nothing is retried"
+        "the provider's cache serves each turn what the session's last one sent, and reviewers of one model share their \
+         common beginning; nothing is retried"
             .to_owned(),
         "tokens are those of o200k_base, plus a quarter for Claude, whose tokenizer is not public".to_owned(),
     ];
     Estimate {
+        counted,
         sessions,
         tokens,
         cost_usd,

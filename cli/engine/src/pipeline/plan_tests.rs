@@ -78,7 +78,11 @@ fn reason<'a>(plan: &'a Plan, name: &str) -> &'a str {
 fn the_tier_decides_the_panel() {
     for (files, tier, panel) in [
         (vec![file("a.rs", 3)], RiskTier::Trivial, "generalist"),
-        (vec![file("a.rs", 50)], RiskTier::Lite, "code_quality documentation security"),
+        (
+            vec![file("a.rs", 50)],
+            RiskTier::Lite,
+            "code_quality documentation security",
+        ),
         (
             vec![file("a.rs", 500)],
             RiskTier::Full,
@@ -107,7 +111,10 @@ fn codex_joins_where_rules_are_configured_and_takes_the_seat_of_security_on_lite
     assert_eq!(names(&with_rules(3)), "generalist");
     let lite = with_rules(50);
     assert_eq!(names(&lite), "code_quality documentation codex");
-    assert_eq!(reason(&lite, "codex"), "on the lite panel in place of security: rules are configured");
+    assert_eq!(
+        reason(&lite, "codex"),
+        "on the lite panel in place of security: rules are configured"
+    );
     assert_eq!(reason(&lite, "security"), "codex takes its place on the lite panel");
     assert!(names(&with_rules(500)).ends_with("agents_md codex"));
     let none = of(vec![file("a.rs", 500)]).plan();
@@ -125,7 +132,12 @@ fn every_standing_reviewer_has_a_seat_with_a_reason() {
     }
     let plan = of(vec![file("a.rs", 500)]).plan();
     assert_eq!(reason(&plan, "release"), "no release-related file changed");
-    let plan = of(vec![file("a.rs", 500), file("Cargo.toml", 1), file("x/openapi.yaml", 1)]).plan();
+    let plan = of(vec![
+        file("a.rs", 500),
+        file("Cargo.toml", 1),
+        file("x/openapi.yaml", 1),
+    ])
+    .plan();
     assert_eq!(reason(&plan, "release"), "release-related: Cargo.toml and 1 more");
 }
 
@@ -141,7 +153,10 @@ fn a_disabled_reviewer_is_named_and_does_not_run() {
     assert_eq!(names(&plan), "code_quality");
     assert_eq!(plan.disabled.len(), 2);
     assert_eq!(reason(&plan, "documentation"), "disabled by the remote configuration");
-    assert_eq!(reason(&plan, "security"), "disabled by .conclave.toml of the target branch");
+    assert_eq!(
+        reason(&plan, "security"),
+        "disabled by .conclave.toml of the target branch"
+    );
     assert_eq!(
         plan.warnings(),
         ["security does not review: disabled by .conclave.toml of the target branch"],
@@ -181,13 +196,27 @@ fn the_remote_document_moves_borders_paths_and_panels() {
         ..of(vec![file("a.rs", 50)])
     }
     .plan();
-    assert_eq!((plan.assessment.tier, names(&plan).as_str()), (RiskTier::Trivial, "tests"));
-    assert_eq!(reason(&plan, "tests"), "on the trivial panel by the remote configuration");
-    assert_eq!(reason(&plan, "generalist"), "not on the trivial panel by the remote configuration");
+    assert_eq!(
+        (plan.assessment.tier, names(&plan).as_str()),
+        (RiskTier::Trivial, "tests")
+    );
+    assert_eq!(
+        reason(&plan, "tests"),
+        "on the trivial panel by the remote configuration"
+    );
+    assert_eq!(
+        reason(&plan, "generalist"),
+        "not on the trivial panel by the remote configuration"
+    );
     let plan = Case {
-        config: document(r#"{"schema_version":1,"risk":{"security_paths":["infra/"],"security_paths_removed":["session"]}}"#),
+        config: document(
+            r#"{"schema_version":1,"risk":{"security_paths":["infra/"],"security_paths_removed":["session"]}}"#,
+        ),
         ..of(vec![file("infra/main.tf", 1), file("src/session.rs", 1)])
     }
     .plan();
-    assert_eq!(plan.assessment.reasons, ["security-sensitive: infra/main.tf (under `infra/`)"]);
+    assert_eq!(
+        plan.assessment.reasons,
+        ["security-sensitive: infra/main.tf (under `infra/`)"]
+    );
 }

@@ -97,7 +97,12 @@ fn wanted(input: PanelInput<'_>) -> Vec<(&str, String)> {
         return panel
             .iter()
             .filter(|name| name.as_str() != CODEX || input.codex_rules)
-            .map(|name| (name.as_str(), format!("on the {tier} panel by the remote configuration")))
+            .map(|name| {
+                (
+                    name.as_str(),
+                    format!("on the {tier} panel by the remote configuration"),
+                )
+            })
             .collect();
     }
     let on_panel = |name: &'static str| (name, format!("on the {tier} panel"));
@@ -106,7 +111,10 @@ fn wanted(input: PanelInput<'_>) -> Vec<(&str, String)> {
         RiskTier::Lite => {
             // Security-sensitive files are never a small change, so the rules' reviewer can take that seat.
             let third = match (input.codex_rules, disabled_by(input, CODEX)) {
-                (true, None) => (CODEX, format!("on the {tier} panel in place of security: rules are configured")),
+                (true, None) => (
+                    CODEX,
+                    format!("on the {tier} panel in place of security: rules are configured"),
+                ),
                 (true, Some(by)) => ("security", format!("on the {tier} panel, as codex is disabled by {by}")),
                 (false, _) => on_panel("security"),
             };

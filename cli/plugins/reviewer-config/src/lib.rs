@@ -73,6 +73,11 @@ impl ReviewerConfigPlugin {
         }
     }
 
+    /// Whether there is a source to ask.
+    pub fn is_configured(&self) -> bool {
+        self.source.is_some()
+    }
+
     /// What the Worker said about stored values that it could not use.
     pub fn remote_warnings(&self) -> Vec<String> {
         self.fetched
