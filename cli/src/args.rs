@@ -25,6 +25,7 @@ const AFTER_HELP: &str = "Examples:
   conclave plan main..my-branch      who would review that, with which models, at what cost; asks no model
   conclave review                    in a GitLab merge-request pipeline: review and post
   conclave review --dry-run          the same, but print instead of posting
+  conclave replay RUN_DIR            show a finished or crashed run again
 
 Exit codes: 0 reviewed; 1 blocked (--gate block); 2 bad usage or configuration; 3 the forge failed;
 4 inconclusive (--strict); 130, 143 stopped by a signal.";
@@ -37,6 +38,8 @@ pub(crate) enum Command {
     Review(ReviewArguments),
     /// Show what a review would be: tier, panel, models, tokens and cost; asks no model and needs no key
     Plan(PlanArguments),
+    /// Show a finished or crashed run again from its records; calls no model
+    Replay(ReplayArguments),
 }
 
 #[derive(Debug, Args)]
@@ -87,6 +90,16 @@ pub(crate) struct PlanningArguments {
     /// Replace built-in prompts by the files of the same name in this directory
     #[arg(long, value_name = "DIR", env = "CONCLAVE_PROMPTS")]
     pub(crate) prompts: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArguments {
+    /// The run directory: what `--output` named, or what the review printed as `records`
+    #[arg(value_name = "RUN_DIR")]
+    pub(crate) directory: Utf8PathBuf,
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value_t, env = "CONCLAVE_FORMAT")]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, Args)]

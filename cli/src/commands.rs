@@ -2,6 +2,7 @@
 
 mod local;
 mod plan;
+mod replay;
 mod review;
 
 use conclave_shared::redact::Redactor;
@@ -18,5 +19,6 @@ pub(crate) async fn run(arguments: Arguments, environment: &Environment, redacto
         Command::Local(arguments) => local::run(arguments, environment, redactor).await,
         Command::Review(arguments) => review::run(arguments, environment, redactor).await,
         Command::Plan(arguments) => plan::run(arguments, environment, redactor).await,
+        Command::Replay(arguments) => replay::run(&arguments, redactor),
     }
 }

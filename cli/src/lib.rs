@@ -11,6 +11,7 @@ mod exit;
 mod logging;
 mod output;
 mod providers;
+mod replay;
 mod repo_config;
 mod rundir;
 mod settings;

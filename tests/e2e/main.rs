@@ -15,5 +15,6 @@ mod hostile_repository;
 mod local_review;
 mod plan;
 mod remote_config;
+mod replay;
 mod signals;
 mod support;

@@ -94,6 +94,8 @@ async fn a_person_reads_tier_panel_models_cost_and_what_is_filtered() {
     let job = Conclave::new(repository.path(), &["plan", "main..feature"]).env("ANTHROPIC_API_KEY", "unused");
     let outcome = job.run().await.expect_code(0);
     assert_eq!(outcome.stderr, "", "a plan has no progress");
+    // Lines end where the terminal does.
+    let text = outcome.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for expected in [
         "Tier full · 6 reviewers · about $",
         "security-sensitive: auth/session.py (under `auth/`)",
@@ -109,7 +111,7 @@ async fn a_person_reads_tier_panel_models_cost_and_what_is_filtered() {
         "no remote configuration; no .conclave.toml on the target branch",
     ] {
         assert!(
-            outcome.stdout.contains(expected),
+            text.contains(expected),
             "{expected:?} is missing in\n{}",
             outcome.stdout
         );

@@ -7,12 +7,12 @@ use conclave_engine::pipeline::{Presence, SessionEstimate};
 use conclave_shared::{model::ModelId, pricing::TokenUsage};
 use owo_colors::OwoColorize;
 
-use super::terminal::{clean, width, wrap};
+use super::terminal::{clean, columns, wrap};
 use crate::wiring::{ChosenBy, ModelChoice, PlanDocument, PlannedModel, PlannedReviewer};
 
 /// The whole plan.
 pub(crate) fn plan(plan: &PlanDocument) -> String {
-    let width = width();
+    let width = columns();
     let mut text = String::new();
     headline(&mut text, plan, width);
     files(&mut text, plan);
