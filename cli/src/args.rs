@@ -77,6 +77,9 @@ pub(crate) struct PlanArguments {
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t, env = "CONCLAVE_FORMAT")]
     pub(crate) format: Format,
+    /// Show `opencode.json` instead, each line with the plugin that it comes from
+    #[arg(long, env = "CONCLAVE_EXPLAIN")]
+    pub(crate) explain: bool,
     #[command(flatten)]
     pub(crate) planning: PlanningArguments,
 }

@@ -4,6 +4,8 @@
 //! the plugins, the gateway and the agent runtime to the engine, prints, and turns the outcome into an exit code.
 
 mod args;
+#[doc(hidden)]
+pub mod bench;
 mod ci_environment;
 mod commands;
 mod env_vars;

@@ -240,6 +240,33 @@ async fn a_repository_that_disables_everybody_gets_no_green_review() {
     );
 }
 
+#[tokio::test]
+async fn each_line_of_the_configuration_names_its_plugin() {
+    let repository = Repository::flawed();
+    repository.write("src/big.py", &"value = 1\n".repeat(200));
+    repository.commit("More");
+    let arguments = ["plan", "main", "--explain"];
+    let job = Conclave::new(repository.path(), &arguments).env("ANTHROPIC_API_KEY", "unused");
+    let printed = job.run().await.expect_code(0).stdout;
+    let plugin_of = |text: &str| {
+        let line = printed.lines().find(|line| line.contains(text));
+        let line = line.unwrap_or_else(|| panic!("no line has {text}:\n{printed}"));
+        line.split_whitespace().next().unwrap()
+    };
+    assert_eq!(plugin_of("\"share\": \"disabled\""), "conclave");
+    assert_eq!(plugin_of("\"anthropic\": {"), "providers");
+    assert_eq!(plugin_of("\"security\": {"), "panel");
+    assert_eq!(plugin_of("\"agents_md\": {"), "agents_md");
+    assert_eq!(plugin_of("\"submit\": {"), "coordinator_tools");
+
+    let arguments = ["plan", "main", "--explain", "--format", "json"];
+    let job = Conclave::new(repository.path(), &arguments).env("ANTHROPIC_API_KEY", "unused");
+    let lines: Value = serde_json::from_str(&job.run().await.expect_code(0).stdout).expect("JSON");
+    let file: Vec<&str> = lines.as_array().unwrap().iter().map(|line| line["line"].as_str().unwrap()).collect();
+    let file: Value = serde_json::from_str(&file.join("\n")).expect("the lines are the file");
+    assert!(file["agent"]["coordinator"].is_object(), "{file:#}");
+}
+
 /// What the runtime adds to the prompts of a reviewer is a constant of the estimate: it must be what OpenCode sends.
 #[tokio::test]
 async fn the_estimate_knows_what_the_runtime_sends() {

@@ -8,7 +8,7 @@ use crate::{
     exit::{Exit, Failure},
     rundir::Scratch,
     settings::Environment,
-    wiring,
+    wiring::{self, PlanRequest},
 };
 
 pub(crate) async fn run(
@@ -17,9 +17,12 @@ pub(crate) async fn run(
     redactor: &Redactor,
 ) -> Result<Exit, Failure> {
     let scratch = Scratch::create()?;
-    let (range, repo) = (arguments.range.as_deref(), arguments.repo.as_deref());
-    match local::job(range, repo, &scratch, redactor).await? {
-        Some(job) => wiring::plan(&job, &arguments.planning, arguments.format, environment, redactor).await,
-        None => Ok(Exit::Reviewed),
-    }
+    let assignment = local::assignment(arguments.range.as_deref(), arguments.repo.as_deref(), &scratch).await?;
+    let request = PlanRequest {
+        planning: &arguments.planning,
+        format: arguments.format,
+        explain: arguments.explain,
+    };
+    let result = wiring::plan(assignment, &request, &scratch, environment, redactor).await;
+    local::or_nothing(result, redactor)
 }

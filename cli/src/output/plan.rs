@@ -47,6 +47,13 @@ pub(crate) fn plan(plan: &PlanDocument) -> String {
     text
 }
 
+/// A file line by line, each with the plugin that it comes from.
+pub(crate) fn explained<'a>(lines: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> String {
+    let widest = lines.clone().map(|(plugin, _)| plugin.len()).max().unwrap_or_default();
+    let lines = lines.map(|(plugin, line)| format!("{} {line}", format!("{plugin:<widest$}").dimmed()));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 fn headline(text: &mut String, plan: &PlanDocument, width: usize) {
     let _ = writeln!(
         text,
@@ -215,6 +222,9 @@ fn source(choice: &ModelChoice, plan: &PlanDocument) -> String {
     let Some(class) = choice.class else {
         return "named by the remote configuration".to_owned();
     };
+    if choice.source == "configured" {
+        return format!("{class} models, named by a plugin or the remote configuration");
+    }
     let by = match plan.preset.chosen_by {
         ChosenBy::Default => "the default",
         ChosenBy::Repo => "chosen by .conclave.toml",

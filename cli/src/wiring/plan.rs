@@ -5,6 +5,7 @@ use conclave_engine::{
     pipeline::{Estimate, EstimateInput, Presence, SessionEstimate, estimate},
     ports::{Progress, ProgressEvent},
 };
+use conclave_opencode::{ConfigFile, Endpoints};
 use conclave_shared::{
     config::{ModelReason, ModelSource, RouteExplanation},
     model::ModelId,
@@ -14,15 +15,19 @@ use conclave_shared::{
     risk::RiskTier,
 };
 use serde::Serialize;
+use uuid::Uuid;
 
 use super::{
-    Job, inputs, nothing_left,
+    Assignment, inputs, nothing_left,
     prepare::{ChosenBy, Prepared, prepare},
+    registry::{self, Purpose},
+    runtime::{COORDINATOR_PROMPT, REVIEWER_PROMPT},
 };
 use crate::{
     args::{Format, PlanningArguments},
     exit::{Exit, Failure},
-    output, providers,
+    output,
+    rundir::Scratch,
     settings::Environment,
     tokenizer::{self, Tokenizer},
 };
@@ -82,7 +87,7 @@ pub(crate) struct PlannedReviewer {
 /// A reviewer's models, and who chose them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct ModelChoice {
-    /// `default`, `repo`, `job` (an argument or a variable) or `remote`.
+    /// `default`, `repo`, `job` (an argument or a variable), `configured` or `remote`.
     pub(crate) source: &'static str,
     /// The class of the preset; none where the remote configuration names the models.
     pub(crate) class: Option<&'static str>,
@@ -111,18 +116,34 @@ pub(crate) struct PlannedEstimate {
     pub(crate) assumptions: Vec<String>,
 }
 
+/// How a plan is made and shown.
+pub(crate) struct PlanRequest<'a> {
+    pub(crate) planning: &'a PlanningArguments,
+    pub(crate) format: Format,
+    /// Whether `opencode.json` is shown instead, with the plugin behind each line.
+    pub(crate) explain: bool,
+}
+
+/// A line of `opencode.json`.
+#[derive(Debug, Serialize)]
+struct Explained {
+    line: String,
+    plugin: &'static str,
+}
+
 /// Plans, and prints the plan. No model is asked and no key is needed.
 pub(crate) async fn plan(
-    job: &Job,
-    arguments: &PlanningArguments,
-    format: Format,
+    assignment: Assignment,
+    request: &PlanRequest<'_>,
+    scratch: &Scratch,
     environment: &Environment,
     redactor: &Redactor,
 ) -> Result<Exit, Failure> {
     // Read while git is at work.
     let tokenizer = tokenizer::load();
-    let providers = providers::available(environment)?;
-    let prepared = prepare(job, arguments, None, &providers, environment, &Silent).await?;
+    let house = registry::build(assignment, environment, Uuid::now_v7(), Purpose::Plan)?;
+    let notes = house.notes.clone();
+    let prepared = prepare(house, request.planning, None, scratch.path(), &Silent).await?;
     let repo = &prepared.repo;
     let mut problems = repo.in_force.problems.iter().chain(&repo.proposed);
     if problems.any(|problem| problem.weight == conclave_engine::repo_config::Weight::Error) {
@@ -132,12 +153,40 @@ pub(crate) async fn plan(
         nothing_left(&prepared.diff, redactor);
         return Ok(Exit::Reviewed);
     }
-    let document = document(job, &prepared, &tokenizer.finish().await?, environment).await?;
-    match format {
+    if request.explain {
+        let lines = explain_file(&prepared);
+        match request.format {
+            Format::Json => output::print(&output::json(&lines, redactor)),
+            Format::Human => {
+                let lines = lines
+                    .iter()
+                    .map(|explained| (explained.plugin, explained.line.as_str()));
+                output::print(&redactor.redact(&output::explained(lines)));
+            }
+        }
+        return Ok(Exit::Reviewed);
+    }
+    let document = document(prepared, notes, &tokenizer.finish().await?).await?;
+    match request.format {
         Format::Json => output::print(&output::json(&document, redactor)),
         Format::Human => output::print(&redactor.redact(&output::plan(&document))),
     }
     Ok(Exit::Reviewed)
+}
+
+/// `opencode.json` as a run would write it, but for the ports, which are known only then.
+fn explain_file(prepared: &Prepared) -> Vec<Explained> {
+    let lines = conclave_opencode::explain(&ConfigFile {
+        config: &prepared.runtime,
+        endpoints: &Endpoints::placeholders(),
+        reviewer_prompt: REVIEWER_PROMPT,
+        coordinator_prompt: COORDINATOR_PROMPT,
+    });
+    let lines = lines.into_iter().map(|explained| Explained {
+        line: explained.line,
+        plugin: explained.plugin,
+    });
+    lines.collect()
 }
 
 /// A plan is printed at once: what would be progress stands in it.
@@ -147,39 +196,36 @@ impl Progress for Silent {
     fn report(&self, _event: ProgressEvent<'_>) {}
 }
 
-async fn document(
-    job: &Job,
-    prepared: &Prepared,
-    tokenizer: &Tokenizer,
-    environment: &Environment,
-) -> Result<PlanDocument, Failure> {
-    let Prepared { diff, plan, .. } = prepared;
-    let inputs = inputs::render(job, diff, plan, environment).await?;
-    let patches: Vec<_> = diff
-        .files
-        .iter()
-        .map(|file| String::from_utf8_lossy(&file.patch))
-        .collect();
+async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokenizer) -> Result<PlanDocument, Failure> {
+    let inputs = inputs::render(&prepared.job, &prepared.diff, &mut prepared.plan, &prepared.runtime).await?;
+    let Prepared { job, diff, plan, .. } = &prepared;
+    let mut patches = Vec::new();
+    let mut patch = Vec::new();
+    for file in &diff.files {
+        prepared.spool.patch(file, &mut patch)?;
+        patches.push(String::from_utf8_lossy(&patch).into_owned());
+    }
     let estimate = estimate(&EstimateInput {
         plan,
         library: &prepared.library,
         context: &inputs.context,
         coordinator_message: &inputs.coordinator,
-        patches: &patches.iter().map(AsRef::as_ref).collect::<Vec<_>>(),
+        patches: &patches.iter().map(String::as_str).collect::<Vec<_>>(),
         count: &|text| tokenizer.count(text),
     })?;
-    let mut warnings = job.notes.clone();
+    let mut warnings = notes;
+    warnings.extend(job.notes.iter().cloned());
     warnings.extend(prepared.warnings.iter().cloned());
     warnings.extend(plan.nobody_can_run().map(|none| format!("nobody can review: {none}")));
     let planned = |name: &ReviewerName, presence, required, reason| PlannedReviewer {
-        models: choice_of(name, prepared),
+        models: choice_of(name, &prepared),
         estimate: session_of(name, &estimate),
         name: name.clone(),
         presence,
         required,
         reason,
     };
-    let trivial = plan.assessment.tier == RiskTier::Trivial;
+    let trivial = plan.is_trivial();
     let judge = if trivial {
         "judges, with a standard model on the trivial tier"
     } else {
@@ -209,7 +255,7 @@ async fn document(
             name: prepared.preset.0.as_str(),
             chosen_by: prepared.preset.1,
         },
-        remote_revision: prepared.remote.then_some(prepared.config.revision),
+        remote_revision: (prepared.config.revision > 0).then_some(prepared.config.revision),
         repo_config: prepared.repo.found,
         reviewers: plan
             .seats
@@ -241,6 +287,7 @@ fn choice_of(name: &ReviewerName, prepared: &Prepared) -> Option<ModelChoice> {
     } = explained;
     let source = match (source, prepared.preset.1) {
         (ModelSource::Remote, _) => "remote",
+        (ModelSource::Class, _) => "configured",
         (ModelSource::Preset, ChosenBy::Default) => "default",
         (ModelSource::Preset, ChosenBy::Repo) => "repo",
         (ModelSource::Preset, ChosenBy::Job) => "job",

@@ -79,7 +79,9 @@ fn describe(skipped: &[SkippedModel]) -> String {
 pub enum ModelSource {
     /// The preset in force.
     Preset,
-    /// The document names them.
+    /// A plugin or the document names the models of the reviewer's class.
+    Class,
+    /// The document names the reviewer's own.
     Remote,
 }
 
@@ -120,7 +122,10 @@ pub fn explain_route(reviewer: &str, input: RouteInput<'_>) -> RouteExplanation 
     let tier = model_tier(reviewer, input.trivial);
     let (source, preferred) = match input.document.reviewers.get(reviewer) {
         Some(settings) if !settings.models.is_empty() => (ModelSource::Remote, settings.models.clone()),
-        _ => (ModelSource::Preset, input.preset.models(tier)),
+        _ => match input.document.models.of(tier) {
+            [] => (ModelSource::Preset, input.preset.models(tier)),
+            models => (ModelSource::Class, models.to_vec()),
+        },
     };
     let mut seen = BTreeSet::new();
     let mut considered = Vec::new();
@@ -323,6 +328,35 @@ mod tests {
         assert_eq!(explained.source, ModelSource::Remote);
         let skipped = explained.considered[0].skipped.as_ref().expect("nobody has its key");
         assert_eq!(skipped.reason, "no credentials for vllm");
+    }
+
+    #[test]
+    fn a_class_can_be_given_other_models_and_a_reviewers_own_still_win() {
+        let document: ConfigDocument = serde_json::from_str(
+            r#"{"schema_version":1,"models":{"standard":["openai/gpt-5.4"]},"reviewers":{"tests":{"models":["openai/x"]}}}"#,
+        )
+        .expect("valid");
+        let credentials = credentials(&["anthropic", "openai"]);
+        let first = |reviewer: &str, trivial: bool| {
+            let input = RouteInput {
+                document: &document,
+                preset: Preset::Current,
+                credentials: &credentials,
+                trivial,
+            };
+            route(reviewer, input).expect("a route").first().to_string()
+        };
+        assert_eq!(first("security", false), "openai/gpt-5.4");
+        assert_eq!(first("tests", false), "openai/x");
+        assert_eq!(first("coordinator", false), "anthropic/claude-opus-5-5");
+        assert_eq!(first("coordinator", true), "openai/gpt-5.4");
+        let input = RouteInput {
+            document: &document,
+            preset: Preset::Current,
+            credentials: &credentials,
+            trivial: false,
+        };
+        assert_eq!(explain_route("security", input).source, ModelSource::Class);
     }
 
     #[test]

@@ -24,16 +24,16 @@ pub struct PlanInput<'a> {
     pub config: &'a ConfigDocument,
     /// Built-in model preferences.
     pub preset: Preset,
-    /// Providers for which there are credentials.
+    /// Providers that can be used.
     pub credentials: &'a BTreeSet<String>,
+    /// Reviewers that can sit on a panel: those that a plugin has registered. `codex` is one where rules are configured.
+    pub registered: &'a BTreeSet<String>,
     /// The prompts.
     pub library: &'a PromptLibrary,
     /// The repository's own settings.
     pub repo: &'a RepoConfig,
     /// Which paths are security-sensitive.
     pub security: &'a SecurityPaths,
-    /// Whether there are engineering rules to check.
-    pub codex_rules: bool,
 }
 
 /// Who reviews and judges.
@@ -81,6 +81,11 @@ impl Plan {
         self.seats.iter().filter(|seat| seat.presence == Presence::Disabled)
     }
 
+    /// Whether the tier is the lowest one.
+    pub fn is_trivial(&self) -> bool {
+        self.assessment.tier == RiskTier::Trivial
+    }
+
     /// The names of the reviewers.
     pub fn reviewers(&self) -> Vec<ReviewerName> {
         self.members.iter().map(|member| member.name.clone()).collect()
@@ -107,7 +112,7 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, UnknownPrompt> {
         files: &input.diff.files,
         config: input.config,
         repo: input.repo,
-        codex_rules: input.codex_rules,
+        registered: input.registered,
     });
     let mut members = Vec::new();
     let mut disabled = Vec::new();

@@ -1,19 +1,14 @@
 //! The panel of each tier, and the reason for each seat.
 
 use super::*;
-use crate::diff::{ChangeKind, Content, FileDiff, LineMap};
+use crate::diff::FileDiff;
 
 fn file(path: &str, added: u64) -> FileDiff {
     FileDiff {
-        kind: ChangeKind::Modified,
-        content: Content::Text,
         old_path: path.to_owned(),
         path: path.to_owned(),
-        modes: ("100644".into(), "100644".into()),
         added,
-        removed: 0,
-        patch: Vec::new(),
-        lines: LineMap::default(),
+        ..FileDiff::default()
     }
 }
 
@@ -42,6 +37,8 @@ impl Case {
             filtered: Vec::new(),
         };
         let credentials = BTreeSet::from(["anthropic".to_owned()]);
+        let registered = ReviewerName::STANDING.iter().map(ToString::to_string);
+        let registered = registered.filter(|name| self.codex_rules || name != "codex").collect();
         let security = SecurityPaths::new(&self.config.risk).expect("valid patterns");
         plan(&PlanInput {
             diff: &diff,
@@ -51,7 +48,7 @@ impl Case {
             library: &PromptLibrary::default(),
             repo: &self.repo,
             security: &security,
-            codex_rules: self.codex_rules,
+            registered: &registered,
         })
         .expect("a plan")
     }

@@ -1,5 +1,7 @@
 //! Who sits on the panel of a merge request, and why; who does not, and why not.
 
+use std::collections::BTreeSet;
+
 use conclave_shared::{config::ConfigDocument, reviewer::ReviewerName, risk::RiskTier};
 use serde::Serialize;
 
@@ -20,8 +22,14 @@ pub(super) struct PanelInput<'a> {
     pub(super) files: &'a [FileDiff],
     pub(super) config: &'a ConfigDocument,
     pub(super) repo: &'a RepoConfig,
-    /// Whether there are engineering rules to check.
-    pub(super) codex_rules: bool,
+    /// Whom a plugin has registered.
+    pub(super) registered: &'a BTreeSet<String>,
+}
+
+impl PanelInput<'_> {
+    fn can_sit(self, name: &str) -> bool {
+        self.registered.contains(name)
+    }
 }
 
 /// Whether a reviewer sits on a panel.
@@ -53,6 +61,7 @@ pub struct Seat {
 pub(super) fn seats(input: PanelInput<'_>) -> Vec<Seat> {
     let mut seats: Vec<Seat> = wanted(input)
         .into_iter()
+        .filter(|(name, _)| input.can_sit(name))
         .filter_map(|(name, reason)| {
             let (presence, reason) = match disabled_by(input, name) {
                 Some(by) => (Presence::Disabled, format!("disabled by {by}")),
@@ -96,7 +105,6 @@ fn wanted(input: PanelInput<'_>) -> Vec<(&str, String)> {
     if let Some(panel) = input.config.panels.get(tier.as_str()) {
         return panel
             .iter()
-            .filter(|name| name.as_str() != CODEX || input.codex_rules)
             .map(|name| {
                 (
                     name.as_str(),
@@ -110,7 +118,7 @@ fn wanted(input: PanelInput<'_>) -> Vec<(&str, String)> {
         RiskTier::Trivial => vec![on_panel("generalist")],
         RiskTier::Lite => {
             // Security-sensitive files are never a small change, so the rules' reviewer can take that seat.
-            let third = match (input.codex_rules, disabled_by(input, CODEX)) {
+            let third = match (input.can_sit(CODEX), disabled_by(input, CODEX)) {
                 (true, None) => (
                     CODEX,
                     format!("on the {tier} panel in place of security: rules are configured"),
@@ -131,7 +139,7 @@ fn wanted(input: PanelInput<'_>) -> Vec<(&str, String)> {
             ]
             .map(on_panel)
             .into();
-            if input.codex_rules {
+            if input.can_sit(CODEX) {
                 panel.push((CODEX, format!("on the {tier} panel: rules are configured")));
             }
             panel.extend(release_reason(input.files).map(|reason| (RELEASE, reason)));
@@ -144,7 +152,8 @@ fn wanted(input: PanelInput<'_>) -> Vec<(&str, String)> {
 fn absence(input: PanelInput<'_>, name: &str) -> String {
     let tier = input.tier;
     match (name, tier) {
-        (CODEX, _) if !input.codex_rules => "no engineering rules are configured".to_owned(),
+        (CODEX, _) if !input.can_sit(CODEX) => "no engineering rules are configured".to_owned(),
+        _ if !input.can_sit(name) => "no plugin brings it".to_owned(),
         _ if input.config.panels.contains_key(tier.as_str()) => {
             format!("not on the {tier} panel by the remote configuration")
         }
