@@ -5,6 +5,7 @@ pub(crate) mod changes;
 mod inputs;
 mod observers;
 pub(crate) mod patches;
+mod plan;
 mod plugin_settings;
 mod plugins;
 mod prepare;
@@ -35,11 +36,15 @@ use conclave_shared::{
 use secrecy::SecretString;
 use uuid::Uuid;
 
-pub(crate) use self::assignment::{Assignment, Origin};
+pub(crate) use self::{
+    assignment::{Assignment, Origin},
+    plan::{ModelChoice, PlanDocument, PlanRequest, PlannedModel, PlannedReviewer, plan},
+    prepare::ChosenBy,
+};
 use self::{
     observers::Observers,
     prepare::{Prepared, prepare},
-    registry::House,
+    registry::{House, Purpose},
     runtime::{Runtime, RuntimeInput},
     signals::Signals,
     source::RepositoryTree,
@@ -79,7 +84,7 @@ pub(crate) async fn review(
     // From here on a signal ends the run in good order, with nothing left behind.
     let signals = Signals::watch().map_err(Failure::io("watch for signals"))?;
     let run_id = Uuid::now_v7();
-    let house = registry::build(assignment, environment, run_id)?;
+    let house = registry::build(assignment, environment, run_id, Purpose::Review)?;
     let observers = house.observers.clone();
     let screen = output::screen(ci_environment::is_gitlab_job(environment), environment.get("TERM"));
     let display = Arc::new(output::Display::new(screen, redactor.clone()));
@@ -130,7 +135,13 @@ impl Run<'_> {
         let preparing = async {
             tokio::join!(
                 find_opencode(configured, &path),
-                prepare(house, arguments, scratch.path(), self.progress.as_ref())
+                prepare(
+                    house,
+                    &arguments.planning,
+                    arguments.agents,
+                    scratch.path(),
+                    self.progress.as_ref()
+                )
             )
         };
         let (binary, prepared) = tokio::select! {
@@ -153,6 +164,7 @@ impl Run<'_> {
             return Err(Failure::Settings(format!("nobody can review: {none}")));
         }
 
+        let gate = Gate::in_force(arguments.gate, prepared.repo.in_force.config.review.gate);
         let directory = RunDirectory::create(arguments.output.as_deref(), &self.run_id.to_string(), environment)?;
         self.display
             .record_in(directory.path())
@@ -191,14 +203,14 @@ impl Run<'_> {
         let posted = post(&job, &review, redactor).await;
         watch.lap("printing and posting");
         posted?;
-        Ok(exit_of(&review, arguments))
+        Ok(exit_of(&review, gate, arguments.strict))
     }
 }
 
-fn exit_of(review: &Review, arguments: &CommonArguments) -> Exit {
+fn exit_of(review: &Review, gate: Gate, strict: bool) -> Exit {
     match review.verdict {
-        Verdict::SignificantConcerns if arguments.gate == Gate::Block => Exit::Blocked,
-        Verdict::Inconclusive if arguments.strict => Exit::Inconclusive,
+        Verdict::SignificantConcerns if gate == Gate::Block => Exit::Blocked,
+        Verdict::Inconclusive if strict => Exit::Inconclusive,
         _ => Exit::Reviewed,
     }
 }
@@ -243,6 +255,7 @@ impl Sessions<'_> {
             runtime: runtime_config,
             library,
             warnings,
+            ..
         } = prepared;
         run.progress
             .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));

@@ -14,6 +14,7 @@ mod broken_things;
 mod gitlab_review;
 mod hostile_repository;
 mod local_review;
+mod plan;
 mod remote_config;
 mod replay;
 mod signals;
