@@ -2,6 +2,7 @@
 
 pub(crate) mod changes;
 mod inputs;
+mod lock_files;
 pub(crate) mod patches;
 mod plugins;
 mod prepare;
@@ -108,7 +109,7 @@ pub(crate) async fn review(
         (binary, prepared) = preparing => (binary?, prepared?),
     };
     watch.lap("diff, configuration, plan");
-    if prepared.diff.files.is_empty() {
+    if prepared.is_settled() {
         nothing_left(&prepared.diff, redactor);
         return Ok(Exit::Reviewed);
     }
@@ -229,6 +230,7 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
     let Prepared {
         diff,
         spool,
+        by_rules,
         plan,
         config,
         library,
@@ -266,6 +268,7 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
         files: Arc::new(diff.files),
         patches: inputs.patches,
         filtered: diff.filtered,
+        by_rules,
         plan,
         coordinator_message: inputs.coordinator,
         limits: config.limits,

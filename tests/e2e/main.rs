@@ -10,9 +10,11 @@
 
 mod bad_input;
 mod broken_things;
+mod checkouts;
 mod gitlab_review;
 mod hostile_repository;
 mod local_review;
+mod noise;
 mod remote_config;
 mod signals;
 mod support;

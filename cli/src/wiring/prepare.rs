@@ -11,6 +11,7 @@ use conclave_engine::{
 use conclave_plugin_reviewer_config::ReviewerConfigPlugin;
 use conclave_shared::{
     config::{ConfigDocument, Preset},
+    finding::Finding,
     risk::SecurityPaths,
 };
 
@@ -19,6 +20,7 @@ use globset::GlobSet;
 use super::{
     Job,
     changes::{self, Spool},
+    lock_files::{self, LockFiles},
     plugins,
 };
 use crate::{
@@ -32,6 +34,8 @@ use crate::{
 pub(super) struct Prepared {
     pub(super) diff: FilteredDiff,
     pub(super) spool: Spool,
+    /// What rules found in lock files; `None` if none changed.
+    pub(super) by_rules: Option<Vec<Finding>>,
     pub(super) plan: Plan,
     pub(super) config: ConfigDocument,
     pub(super) library: PromptLibrary,
@@ -61,7 +65,11 @@ pub(super) async fn prepare(
     if let Some(agents) = arguments.agents {
         config.limits.sessions = agents;
     }
-    let (diff, spool) = diff?;
+    let ReadDiff { diff, spool, locks } = diff?;
+    for fault in &locks.faults {
+        progress.report(ProgressEvent::Warning(fault));
+    }
+    warnings.extend(locks.faults);
     let library = plugins::library(arguments.prompts.as_deref())?;
     let credentials = providers::names(providers);
     let input = PlanInput {
@@ -79,6 +87,7 @@ pub(super) async fn prepare(
     Ok(Prepared {
         diff,
         spool,
+        by_rules: locks.findings,
         plan,
         config,
         library,
@@ -106,12 +115,30 @@ fn switched_off(plan: &Plan) -> Vec<String> {
     lines
 }
 
-async fn read_diff(job: &Job, scratch: &Utf8Path) -> Result<(FilteredDiff, Spool), Failure> {
+struct ReadDiff {
+    diff: FilteredDiff,
+    spool: Spool,
+    locks: LockFiles,
+}
+
+async fn read_diff(job: &Job, scratch: &Utf8Path) -> Result<ReadDiff, Failure> {
     let (base, head) = (&job.subject.base_sha, &job.subject.head_sha);
     let (diff, spool) = changes::read(&job.repository, base, head, scratch).await?;
+    // Before the noise is taken out: lock files are a part of it.
+    let locks = lock_files::check(&job.repository, &diff).await?;
     let rules = FilterRules {
         security: &SecurityPaths::default(),
         ignore: &GlobSet::empty(),
     };
-    Ok((changes::without_noise(&job.repository, diff, rules).await?, spool))
+    let diff = changes::without_noise(&job.repository, diff, rules).await?;
+    Ok(ReadDiff { diff, spool, locks })
+}
+
+impl Prepared {
+    /// Whether there is neither anything to review nor anything to say without a review.
+    pub(super) fn is_settled(&self) -> bool {
+        self.diff.files.is_empty()
+            && self.by_rules.as_ref().is_none_or(Vec::is_empty)
+            && !self.diff.filtered.iter().any(|file| file.reason.is_gap())
+    }
 }
