@@ -23,6 +23,11 @@ pub(crate) struct CiEnvironment {
     pub(crate) ca_file: Option<Utf8PathBuf>,
 }
 
+/// Whether this is a job of GitLab CI, of whatever pipeline.
+pub(crate) fn is_gitlab_job(environment: &Environment) -> bool {
+    environment.get("GITLAB_CI") == Some("true")
+}
+
 /// Reads the pipeline's variables.
 pub(crate) fn read(environment: &Environment) -> Result<CiEnvironment, Failure> {
     let missing = |name: &str, hint: &str| Failure::Settings(format!("{name} is not set: {hint}"));

@@ -13,6 +13,7 @@ mod exit;
 mod logging;
 mod output;
 mod providers;
+mod replay;
 mod rundir;
 mod settings;
 mod wiring;

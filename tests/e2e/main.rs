@@ -8,6 +8,7 @@
     reason = "a broken fixture must stop the test"
 )]
 
+mod ai_gateway;
 mod bad_input;
 mod broken_things;
 mod checkouts;
@@ -16,5 +17,8 @@ mod hostile_repository;
 mod local_review;
 mod noise;
 mod remote_config;
+mod replay;
 mod signals;
 mod support;
+#[cfg(feature = "otlp")]
+mod tracing;

@@ -1,14 +1,13 @@
-//! Before any model is asked: diff, configuration, tier, panel.
+//! Before any model is asked: the phases of the plugins, the diff, and the plan.
 
 use camino::Utf8Path;
 use conclave_engine::{
     diff::{FilterRules, FilteredDiff},
     pipeline::{Plan, PlanInput, plan},
-    plugin::ReviewPlugin,
+    plugin::{self, RuntimeConfig},
     ports::{Progress, ProgressEvent},
     prompt::PromptLibrary,
 };
-use conclave_plugin_reviewer_config::ReviewerConfigPlugin;
 use conclave_shared::{
     config::{ConfigDocument, Preset},
     finding::Finding,
@@ -22,74 +21,86 @@ use super::{
     changes::{self, Spool},
     lock_files::{self, LockFiles},
     plugins,
+    registry::House,
 };
-use crate::{
-    args::CommonArguments,
-    exit::Failure,
-    providers::{self, Provider},
-    settings::Environment,
-};
+use crate::{args::CommonArguments, exit::Failure};
 
 /// What is known once the panel is decided.
 pub(super) struct Prepared {
+    pub(super) job: Job,
     pub(super) diff: FilteredDiff,
     pub(super) spool: Spool,
     /// What rules found in lock files; `None` if none changed.
     pub(super) by_rules: Option<Vec<Finding>>,
     pub(super) plan: Plan,
     pub(super) config: ConfigDocument,
+    /// What the runtime will be started with. Rendering it needs the addresses of running servers, or placeholders.
+    pub(super) runtime: RuntimeConfig,
     pub(super) library: PromptLibrary,
     pub(super) warnings: Vec<String>,
 }
 
-/// Diff, configuration, tier, panel.
+/// Runs the phases. Nothing listens and no child runs before, during or after it: a plan can be shown without.
+///
+/// The order: all plugins start at once, and the diff is read as soon as the one that brings the change has it. Then
+/// they configure, then the models are amended (the last word is an operator's, so it comes after what plugins propose),
+/// and only then is the plan made: it depends on which reviewers were registered, which providers can be used and which
+/// models are in force. What was assembled is narrowed down to the plan at the end, so that no plugin has to know who
+/// sits on the panel to contribute to it.
 pub(super) async fn prepare(
-    job: &Job,
+    house: House,
     arguments: &CommonArguments,
-    providers: &[Provider],
     scratch: &Utf8Path,
-    environment: &Environment,
     progress: &dyn Progress,
 ) -> Result<Prepared, Failure> {
-    let mut remote = ReviewerConfigPlugin::new(plugins::config_source(environment, &job.config_project)?);
-    let (bootstrapped, diff) = tokio::join!(remote.bootstrap(), read_diff(job, scratch));
-    let mut warnings: Vec<String> = bootstrapped.err().into_iter().map(|error| error.to_string()).collect();
+    let House {
+        mut plugins,
+        arrival,
+        secret,
+        notes,
+        ..
+    } = house;
+    let change = async {
+        let job = arrival.wait(secret).await?;
+        let diff = read_diff(&job, scratch).await?;
+        Ok::<_, Failure>((job, diff))
+    };
+    // Without a change there is nothing to wait for: its failure ends the phase for all.
+    let (mut warnings, (job, change)) = tokio::try_join!(async { Ok(plugin::bootstrap(&mut plugins).await) }, change)?;
+    let ReadDiff { diff, spool, locks } = change;
+    warnings.extend(locks.faults);
     let mut config = ConfigDocument::default();
-    if let Err(error) = remote.post_configure(&mut config).await {
-        warnings.push(error.to_string());
-    }
-    warnings.extend(remote.remote_warnings());
-    for warning in &warnings {
+    let mut assembled = plugin::configure(&plugins, &mut config)?;
+    warnings.extend(plugin::post_configure(&plugins, &mut assembled, &mut config).await);
+    warnings.extend(plugins.iter().flat_map(|plugin| plugin.warnings()));
+    for warning in notes.iter().chain(&job.notes).chain(&warnings) {
         progress.report(ProgressEvent::Warning(warning));
     }
     if let Some(agents) = arguments.agents {
         config.limits.sessions = agents;
     }
-    let ReadDiff { diff, spool, locks } = diff?;
-    for fault in &locks.faults {
-        progress.report(ProgressEvent::Warning(fault));
-    }
-    warnings.extend(locks.faults);
     let library = plugins::library(arguments.prompts.as_deref())?;
-    let credentials = providers::names(providers);
-    let input = PlanInput {
+    let plan = plan(&PlanInput {
         diff: &diff,
         config: &config,
         preset: Preset::Current,
-        credentials: &credentials,
+        credentials: &assembled.providers(),
+        registered: &assembled.reviewers(),
         library: &library,
-    };
-    let plan = plan(&input)?;
+    })?;
     for line in switched_off(&plan) {
         progress.report(ProgressEvent::Warning(&line));
         warnings.push(line);
     }
+    let runtime = assembled.for_plan(&plan, &config);
     Ok(Prepared {
+        job,
         diff,
         spool,
         by_rules: locks.findings,
         plan,
         config,
+        runtime,
         library,
         warnings,
     })

@@ -1,6 +1,6 @@
 //! Reading the reviewed source from git.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use async_trait::async_trait;
 use conclave_engine::{
@@ -12,6 +12,7 @@ use conclave_engine::{
 use conclave_git::Repository;
 
 use super::Job;
+use crate::output::Excerpts;
 
 /// A file larger than this is no evidence of anything; reading it whole would cost more than it tells.
 const LARGEST_SOURCE: usize = 32 << 20;
@@ -81,12 +82,12 @@ impl SourceTree for RepositoryTree {
     }
 }
 
-/// The lines around each finding, for the terminal: by file, line number and text.
-pub(super) async fn excerpts(repository: &Repository, review: &Review) -> BTreeMap<String, Vec<String>> {
-    let mut files = BTreeMap::new();
+/// The lines around each finding, for the terminal.
+pub(super) async fn excerpts(repository: &Repository, review: &Review) -> Excerpts {
+    let mut excerpts = Excerpts::default();
     for entry in review.standing() {
         let path = &entry.finding.file;
-        if files.contains_key(path) {
+        if excerpts.has(path) {
             continue;
         }
         let head = repository.file(&review.head_sha, path).await.ok().flatten();
@@ -95,8 +96,8 @@ pub(super) async fn excerpts(repository: &Repository, review: &Review) -> BTreeM
             None => repository.file(&review.base_sha, path).await.ok().flatten(),
         };
         if let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) {
-            files.insert(path.clone(), text.lines().map(str::to_owned).collect());
+            excerpts.add(review, path, &text);
         }
     }
-    files
+    excerpts
 }

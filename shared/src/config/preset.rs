@@ -13,6 +13,20 @@ pub enum ModelTier {
     Top,
 }
 
+impl ModelTier {
+    /// All classes, the strongest first.
+    pub const ALL: [Self; 3] = [Self::Top, Self::Standard, Self::Light];
+
+    /// The name, as in the configuration document.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Top => "top",
+            Self::Standard => "standard",
+            Self::Light => "light",
+        }
+    }
+}
+
 /// A named set of model preferences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Preset {

@@ -81,7 +81,13 @@ fn describe(skipped: &[SkippedModel]) -> String {
 pub fn route(reviewer: &str, input: RouteInput<'_>) -> Result<ModelRoute, NoModel> {
     let preferred = match input.document.reviewers.get(reviewer) {
         Some(settings) if !settings.models.is_empty() => settings.models.clone(),
-        _ => input.preset.models(model_tier(reviewer, input.trivial)),
+        _ => {
+            let tier = model_tier(reviewer, input.trivial);
+            match input.document.models.of(tier) {
+                [] => input.preset.models(tier),
+                models => models.to_vec(),
+            }
+        }
     };
     let mut seen = BTreeSet::new();
     let mut models = Vec::new();
@@ -211,6 +217,28 @@ mod tests {
                 assert!(route(reviewer, input).is_ok(), "{reviewer} with only {provider}");
             }
         }
+    }
+
+    #[test]
+    fn a_class_can_be_given_other_models_and_a_reviewers_own_still_win() {
+        let document: ConfigDocument = serde_json::from_str(
+            r#"{"schema_version":1,"models":{"standard":["openai/gpt-5.4"]},"reviewers":{"tests":{"models":["openai/x"]}}}"#,
+        )
+        .expect("valid");
+        let credentials = credentials(&["anthropic", "openai"]);
+        let first = |reviewer: &str, trivial: bool| {
+            let input = RouteInput {
+                document: &document,
+                preset: Preset::Current,
+                credentials: &credentials,
+                trivial,
+            };
+            route(reviewer, input).expect("a route").first().to_string()
+        };
+        assert_eq!(first("security", false), "openai/gpt-5.4");
+        assert_eq!(first("tests", false), "openai/x");
+        assert_eq!(first("coordinator", false), "anthropic/claude-opus-5-5");
+        assert_eq!(first("coordinator", true), "openai/gpt-5.4");
     }
 
     #[test]

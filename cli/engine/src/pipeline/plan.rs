@@ -21,8 +21,10 @@ pub struct PlanInput<'a> {
     pub config: &'a ConfigDocument,
     /// Built-in model preferences.
     pub preset: Preset,
-    /// Providers for which there are credentials.
+    /// Providers that can be used.
     pub credentials: &'a BTreeSet<String>,
+    /// Reviewers that can sit on a panel: those that a plugin has registered.
+    pub registered: &'a BTreeSet<String>,
     /// The prompts.
     pub library: &'a PromptLibrary,
 }
@@ -47,6 +49,11 @@ impl Plan {
             return None;
         }
         self.members.iter().find_map(|member| member.route.as_ref().err())
+    }
+
+    /// Whether the tier is the lowest one.
+    pub fn is_trivial(&self) -> bool {
+        self.assessment.tier == RiskTier::Trivial
     }
 
     /// The names of the reviewers.
@@ -82,7 +89,7 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, UnknownPrompt> {
     };
     let mut members = Vec::new();
     let mut disabled = Vec::new();
-    for name in panel(assessment.tier, input.diff) {
+    for name in panel(assessment.tier, input) {
         let Ok(name) = ReviewerName::new(name) else { continue };
         let settings = input.config.reviewers.get(name.as_str());
         if settings.and_then(|settings| settings.enabled) == Some(false) {
@@ -111,10 +118,15 @@ fn attempt(config: &ConfigDocument, name: &ReviewerName) -> Duration {
         .reviewer(name.as_str(), config.reviewers.get(name.as_str()))
 }
 
-fn panel(tier: RiskTier, diff: &FilteredDiff) -> Vec<&'static str> {
-    match tier {
+fn panel(tier: RiskTier, input: &PlanInput<'_>) -> Vec<&'static str> {
+    let registered = |name: &str| input.registered.contains(name);
+    let mut panel = match tier {
         RiskTier::Trivial => vec!["generalist"],
-        RiskTier::Lite => vec!["code_quality", "documentation", "security"],
+        RiskTier::Lite => vec![
+            "code_quality",
+            "documentation",
+            if registered("codex") { "codex" } else { "security" },
+        ],
         RiskTier::Full => {
             let mut panel = vec![
                 "security",
@@ -123,13 +135,16 @@ fn panel(tier: RiskTier, diff: &FilteredDiff) -> Vec<&'static str> {
                 "code_quality",
                 "documentation",
                 "agents_md",
+                "codex",
             ];
-            if diff.files.iter().any(|file| touches_release(&file.path)) {
+            if input.diff.files.iter().any(|file| touches_release(&file.path)) {
                 panel.push("release");
             }
             panel
         }
-    }
+    };
+    panel.retain(|name| registered(name));
+    panel
 }
 
 /// The light reviewers look after texts: a review without one of them is thinner, not wrong.
@@ -178,17 +193,24 @@ mod tests {
     }
 
     fn panel_of(files: Vec<FileDiff>, config: &ConfigDocument) -> (RiskTier, Vec<String>, Vec<String>) {
+        panel_with(files, config, false)
+    }
+
+    fn panel_with(files: Vec<FileDiff>, config: &ConfigDocument, codex: bool) -> (RiskTier, Vec<String>, Vec<String>) {
         let diff = FilteredDiff {
             files,
             filtered: Vec::new(),
         };
         let credentials = BTreeSet::from(["anthropic".to_owned()]);
         let library = PromptLibrary::default();
+        let registered = ReviewerName::STANDING.iter().map(ToString::to_string);
+        let registered = registered.filter(|name| codex || name != "codex").collect();
         let input = PlanInput {
             diff: &diff,
             config,
             preset: Preset::Current,
             credentials: &credentials,
+            registered: &registered,
             library: &library,
         };
         let plan = plan(&input).expect("a plan");
@@ -220,6 +242,15 @@ mod tests {
         );
         let (_, panel, _) = panel_of(vec![file("a.rs", 500), file("db/migrations/1.sql", 1)], &config);
         assert_eq!(panel.last().map(String::as_str), Some("release"));
+    }
+
+    #[test]
+    fn the_rules_reviewer_sits_where_somebody_registered_it() {
+        let config = ConfigDocument::default();
+        let (_, panel, _) = panel_with(vec![file("a.rs", 50)], &config, true);
+        assert_eq!(panel, ["code_quality", "documentation", "codex"]);
+        let (_, panel, _) = panel_with(vec![file("a.rs", 500)], &config, true);
+        assert!(panel.contains(&"codex".to_owned()), "{panel:?}");
     }
 
     #[test]
