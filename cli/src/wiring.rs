@@ -2,7 +2,9 @@
 
 mod assignment;
 pub(crate) mod changes;
+mod checkout;
 mod inputs;
+mod lock_files;
 mod observers;
 pub(crate) mod patches;
 mod plan;
@@ -38,6 +40,7 @@ use uuid::Uuid;
 
 pub(crate) use self::{
     assignment::{Assignment, Origin},
+    checkout::Checkout,
     plan::{ModelChoice, PlanDocument, PlanRequest, PlannedModel, PlannedReviewer, plan},
     prepare::ChosenBy,
 };
@@ -156,7 +159,7 @@ impl Run<'_> {
             }
         };
         watch.lap("diff, configuration, plan");
-        if prepared.diff.files.is_empty() {
+        if prepared.is_settled() {
             nothing_left(&prepared.diff, redactor);
             return Ok(Exit::Reviewed);
         }
@@ -250,6 +253,7 @@ impl Sessions<'_> {
             job,
             diff,
             spool,
+            by_rules,
             mut plan,
             config,
             runtime: runtime_config,
@@ -289,6 +293,7 @@ impl Sessions<'_> {
             files: Arc::new(diff.files),
             patches: inputs.patches,
             filtered: diff.filtered,
+            by_rules,
             plan,
             coordinator_message: inputs.coordinator,
             limits: config.limits,

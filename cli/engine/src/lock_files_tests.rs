@@ -328,7 +328,7 @@ checksum = "aaaa"
                 "source = \"git+https://github.com/x/serde?branch=main#abc\"",
                 &[("source", 11)],
             ),
-            ("checksum = \"aaaa\"\n", "", &[("integrity", 11)]),
+            ("checksum = \"aaaa\"\n", "", &[("integrity", 9)]),
         ],
     );
     let first = "[[package]]\nname = \"a\"\nversion = \"1.0.0\"\nsource = \"registry+https://github.com/rust-lang/crates.io-index\"\n\n\
@@ -475,7 +475,7 @@ wheels = [
                 "\"file\": \"https://x.example/requests.whl\"",
                 &[("source", 7)],
             ),
-            ("\"hashes\": [\"sha256:aaaa\"],\n", "", &[("integrity", 6)]),
+            ("\"hashes\": [\"sha256:aaaa\"],\n", "", &[("integrity", 7)]),
         ],
     );
 }
@@ -554,7 +554,7 @@ CHECKSUMS
         seen(&head("https://github.com/x/known", "https://github.com/y/known")),
         [("source".to_owned(), 2)]
     );
-    assert_eq!(seen(&head(" sha256=aaaa", "")), [("integrity".to_owned(), 17)]);
+    assert_eq!(seen(&head(" sha256=aaaa", "")), [("integrity".to_owned(), 10)]);
     let without = gems.split("\nCHECKSUMS").next().expect("the rest");
     assert_eq!(
         seen(&format!("{without}\n")),

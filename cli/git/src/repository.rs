@@ -140,11 +140,18 @@ impl Repository {
         }
     }
 
-    /// The subjects of the commits in a range, newest first, at most 50.
+    /// The subjects of the commits in a range, newest first, at most 50. Where the history between the two is not here,
+    /// only the last one: others could be of another branch.
     pub async fn subjects(&self, base: &str, head: &str) -> Result<Vec<String>, GitError> {
-        let range = format!("{base}..{head}");
+        let connected = self.text(&["merge-base", "--is-ancestor", base, head]).await.is_ok();
+        let range = if connected {
+            format!("{base}..{head}")
+        } else {
+            head.to_owned()
+        };
+        let count = if connected { "--max-count=50" } else { "--max-count=1" };
         let log = self
-            .text(&["log", "--max-count=50", "--format=%s", "--end-of-options", &range])
+            .text(&["log", count, "--format=%s", "--end-of-options", &range])
             .await?;
         Ok(log.lines().map(str::to_owned).collect())
     }

@@ -10,6 +10,7 @@ use conclave_engine::{
 };
 use conclave_shared::{
     config::{ConfigDocument, Preset, RouteExplanation},
+    finding::Finding,
     path_globs::PathGlobs,
     reviewer::ReviewerName,
     risk::SecurityPaths,
@@ -19,7 +20,7 @@ use serde::Serialize;
 use super::{
     Job,
     changes::{self, Spool},
-    plugins,
+    lock_files, plugins,
     registry::House,
 };
 use crate::{
@@ -33,6 +34,8 @@ pub(super) struct Prepared {
     pub(super) job: Job,
     pub(super) diff: FilteredDiff,
     pub(super) spool: Spool,
+    /// What rules found in lock files; `None` if none changed.
+    pub(super) by_rules: Option<Vec<Finding>>,
     pub(super) plan: Plan,
     pub(super) config: ConfigDocument,
     /// What the runtime will be started with. Rendering it needs the addresses of running servers, or placeholders.
@@ -86,11 +89,14 @@ pub(super) async fn prepare(
         let diff = changes::read(&job.repository, base, head, scratch);
         let repo = async { Ok(repo_config::load(&job.repository, &job.subject).await?) };
         let (diff, repo) = tokio::try_join!(diff, repo)?;
-        Ok::<_, Failure>((job, diff, repo))
+        // Before the noise is taken out: lock files are a part of it.
+        let locks = lock_files::check(&job.repository, &diff.0).await?;
+        Ok::<_, Failure>((job, diff, locks, repo))
     };
     // Without a change there is nothing to wait for: its failure ends the phase for all.
-    let (mut warnings, (job, (diff, spool), repo)) =
+    let (mut warnings, (job, (diff, spool), locks, repo)) =
         tokio::try_join!(async { Ok(plugin::bootstrap(&mut plugins).await) }, change)?;
+    warnings.extend(locks.faults);
     let mut config = ConfigDocument::default();
     let mut assembled = plugin::configure(&plugins, &mut config)?;
     warnings.extend(plugin::post_configure(&plugins, &mut assembled, &mut config).await);
@@ -133,6 +139,7 @@ pub(super) async fn prepare(
         job,
         diff,
         spool,
+        by_rules: locks.findings,
         plan,
         config,
         runtime,
@@ -198,4 +205,13 @@ async fn filter(job: &Job, diff: Diff, security: &SecurityPaths, ignore: &[Strin
         ignore: ignore.as_set(),
     };
     changes::without_noise(&job.repository, diff, rules).await
+}
+
+impl Prepared {
+    /// Whether there is neither anything to review nor anything to say without a review.
+    pub(super) fn is_settled(&self) -> bool {
+        self.diff.files.is_empty()
+            && self.by_rules.as_ref().is_none_or(Vec::is_empty)
+            && !self.diff.filtered.iter().any(|file| file.reason.is_gap())
+    }
 }

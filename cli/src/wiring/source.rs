@@ -74,7 +74,7 @@ impl SourceTree for RepositoryTree {
             }
         };
         let blob = self.repository.blobs().read(&object, LARGEST_SOURCE).await.ok()??;
-        if blob.is_cut() || !peek(&blob.content).text {
+        if blob.is_cut() || !(blob.content.is_empty() || peek(&blob.content).text) {
             return None;
         }
         // A reviewer reads other encodings in the same way, so its quotes stand there.

@@ -59,6 +59,21 @@ pub struct ReviewerReport {
 }
 
 impl ReviewerReport {
+    /// The report of somebody who has not run.
+    pub fn skipped(name: ReviewerName) -> Self {
+        Self {
+            name,
+            outcome: ReviewerOutcome::Skipped,
+            reason: None,
+            required: false,
+            models: Vec::new(),
+            usage: Vec::new(),
+            seconds: 0.0,
+            findings: 0,
+            hallucinated: 0,
+        }
+    }
+
     /// The end of this session, for the tracker. Told when it happens, so that the tracker knows when that was.
     pub fn event(&self) -> EventBody {
         EventBody::ReviewerCompleted(ReviewerCompleted {
