@@ -70,7 +70,7 @@ fn settings(urls: &[&str]) -> FetchSettings {
         remotes: urls.iter().filter_map(|url| Remote::parse(url)).collect(),
         ca_file: None,
         proxies: Vec::new(),
-        patience: Duration::from_secs(60),
+        patience: Duration::from_mins(1),
     }
 }
 
