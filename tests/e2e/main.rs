@@ -8,6 +8,7 @@
     reason = "a broken fixture must stop the test"
 )]
 
+mod ai_gateway;
 mod bad_input;
 mod broken_things;
 mod gitlab_review;
@@ -18,3 +19,5 @@ mod remote_config;
 mod replay;
 mod signals;
 mod support;
+#[cfg(feature = "otlp")]
+mod tracing;
