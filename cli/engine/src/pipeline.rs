@@ -3,5 +3,5 @@
 mod plan;
 mod run;
 
-pub use plan::{Plan, PlanInput, plan};
+pub use plan::{CODEX, Plan, PlanInput, plan};
 pub use run::{ReviewJob, ReviewPorts, review};

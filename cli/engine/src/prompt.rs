@@ -4,10 +4,12 @@ mod context;
 mod coordinator;
 mod library;
 mod reviewer;
+mod sections;
 mod untrusted;
 
 pub use context::{ContextFile, PatchEntry, patch_file_name, render_context};
 pub use coordinator::render_coordinator;
 pub use library::{PromptLibrary, UnknownPrompt};
 pub use reviewer::{CONTEXT_FILE, REVIEW_DIRECTORY, reviewer_parts};
+pub use sections::{add_to_reviewer, for_agent, for_everyone};
 pub use untrusted::{Nonce, SECTIONS, Untrusted};

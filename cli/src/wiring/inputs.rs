@@ -4,6 +4,7 @@ use camino::Utf8Path;
 use conclave_engine::{
     diff::{FileDiff, FilteredDiff},
     pipeline::Plan,
+    plugin::RuntimeConfig,
     prompt::{ContextFile, Nonce, PatchEntry, Untrusted, render_context, render_coordinator},
 };
 use secrecy::{ExposeSecret, SecretString};
@@ -59,6 +60,7 @@ pub(super) async fn write(
         filtered: &filtered,
         panel: &panel,
         project_instructions: instructions.as_ref(),
+        contributed: &RuntimeConfig::default(),
     };
     let context = render_context(&file, &nonce);
     let coordinator = render_coordinator(&file, &nonce);

@@ -6,6 +6,7 @@ use conclave_engine::{
     plugin::ReviewPlugin,
     ports::{Progress, ProgressEvent},
     prompt::PromptLibrary,
+    rules::AppliedRules,
 };
 use conclave_plugin_reviewer_config::ReviewerConfigPlugin;
 use conclave_shared::{
@@ -61,6 +62,7 @@ pub(super) async fn prepare(
         preset: Preset::Current,
         credentials: &credentials,
         library: &library,
+        rules: &AppliedRules::default(),
     };
     let plan = plan(&input)?;
     for line in switched_off(&plan) {

@@ -1,6 +1,6 @@
 //! The panel of a merge request: who reviews, with which models, and why.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use conclave_shared::{
     config::{ConfigDocument, ModelRoute, NoModel, Preset, RouteInput, route},
@@ -9,7 +9,8 @@ use conclave_shared::{
 };
 
 use crate::{
-    diff::FilteredDiff, prompt::PromptLibrary, prompt::UnknownPrompt, prompt::reviewer_parts, scheduler::PanelMember,
+    diff::FilteredDiff, prompt::PromptLibrary, prompt::UnknownPrompt, prompt::reviewer_parts, rules::AppliedRules,
+    scheduler::PanelMember,
 };
 
 /// What a plan depends on.
@@ -25,7 +26,12 @@ pub struct PlanInput<'a> {
     pub credentials: &'a BTreeSet<String>,
     /// The prompts.
     pub library: &'a PromptLibrary,
+    /// The organisation's rules for these files.
+    pub rules: &'a AppliedRules,
 }
+
+/// The reviewer of the organisation's rules.
+pub const CODEX: &str = "codex";
 
 /// Who reviews and judges.
 #[derive(Debug, Clone)]
@@ -38,6 +44,8 @@ pub struct Plan {
     pub coordinator: Result<ModelRoute, NoModel>,
     /// Standing reviewers whom the configuration has taken off this panel.
     pub disabled: Vec<ReviewerName>,
+    /// The organisation's rules for these files.
+    pub rules: AppliedRules,
 }
 
 impl Plan {
@@ -82,10 +90,17 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, UnknownPrompt> {
     };
     let mut members = Vec::new();
     let mut disabled = Vec::new();
-    for name in panel(assessment.tier, input.diff) {
+    let is_disabled = |name: &str| {
+        let settings = input.config.reviewers.get(name);
+        settings.and_then(|settings| settings.enabled) == Some(false)
+    };
+    let has_rules = !input.rules.book.is_empty();
+    if has_rules && assessment.tier != RiskTier::Trivial && is_disabled(CODEX) {
+        disabled.extend(ReviewerName::new(CODEX));
+    }
+    for name in panel(assessment.tier, input.diff, has_rules && !is_disabled(CODEX)) {
         let Ok(name) = ReviewerName::new(name) else { continue };
-        let settings = input.config.reviewers.get(name.as_str());
-        if settings.and_then(|settings| settings.enabled) == Some(false) {
+        if is_disabled(name.as_str()) {
             disabled.push(name);
             continue;
         }
@@ -94,6 +109,7 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, UnknownPrompt> {
             required: is_required(name.as_str()),
             attempt: attempt(input.config, &name),
             parts: reviewer_parts(input.library, name.as_str())?,
+            rules: (name.as_str() == CODEX).then(|| Arc::clone(&input.rules.book)),
             name,
         });
     }
@@ -102,6 +118,7 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, UnknownPrompt> {
         members,
         coordinator: route_of(ReviewerName::COORDINATOR),
         disabled,
+        rules: input.rules.clone(),
     })
 }
 
@@ -111,10 +128,12 @@ fn attempt(config: &ConfigDocument, name: &ReviewerName) -> Duration {
         .reviewer(name.as_str(), config.reviewers.get(name.as_str()))
 }
 
-fn panel(tier: RiskTier, diff: &FilteredDiff) -> Vec<&'static str> {
+/// Who sits on the panel of a tier. Where rules of the organisation are for a changed file, `codex` checks them; a small
+/// change then has no security reviewer, because security-sensitive files are never small changes.
+fn panel(tier: RiskTier, diff: &FilteredDiff, codex: bool) -> Vec<&'static str> {
     match tier {
         RiskTier::Trivial => vec!["generalist"],
-        RiskTier::Lite => vec!["code_quality", "documentation", "security"],
+        RiskTier::Lite => vec!["code_quality", "documentation", if codex { CODEX } else { "security" }],
         RiskTier::Full => {
             let mut panel = vec![
                 "security",
@@ -124,6 +143,9 @@ fn panel(tier: RiskTier, diff: &FilteredDiff) -> Vec<&'static str> {
                 "documentation",
                 "agents_md",
             ];
+            if codex {
+                panel.push(CODEX);
+            }
             if diff.files.iter().any(|file| touches_release(&file.path)) {
                 panel.push("release");
             }
@@ -166,7 +188,10 @@ fn touches_release(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diff::{ChangeKind, Content, FileDiff, LineMap};
+    use crate::{
+        diff::{ChangeKind, Content, FileDiff, LineMap},
+        rules::{RuleBook, RuleInForce},
+    };
 
     fn file(path: &str, added: u64) -> FileDiff {
         FileDiff {
@@ -183,6 +208,28 @@ mod tests {
     }
 
     fn panel_of(files: Vec<FileDiff>, config: &ConfigDocument) -> (RiskTier, Vec<String>, Vec<String>) {
+        panel_with(files, config, &AppliedRules::default())
+    }
+
+    /// A rule for `a.rs`.
+    fn one_rule() -> AppliedRules {
+        let rule = RuleInForce {
+            id: "NET-012".into(),
+            link: "https://rules.example.com/net-012".into(),
+            most: None,
+            files: BTreeSet::from(["a.rs".to_owned()]),
+        };
+        AppliedRules {
+            book: Arc::new(RuleBook::new(vec![rule])),
+            ..AppliedRules::default()
+        }
+    }
+
+    fn panel_with(
+        files: Vec<FileDiff>,
+        config: &ConfigDocument,
+        rules: &AppliedRules,
+    ) -> (RiskTier, Vec<String>, Vec<String>) {
         let diff = FilteredDiff {
             files,
             filtered: Vec::new(),
@@ -195,6 +242,7 @@ mod tests {
             preset: Preset::Current,
             credentials: &credentials,
             library: &library,
+            rules,
         };
         let plan = plan(&input).expect("a plan");
         let names = |names: Vec<ReviewerName>| names.iter().map(ToString::to_string).collect();
@@ -225,6 +273,54 @@ mod tests {
         );
         let (_, panel, _) = panel_of(vec![file("a.rs", 500), file("db/migrations/1.sql", 1)], &config);
         assert_eq!(panel.last().map(String::as_str), Some("release"));
+    }
+
+    #[test]
+    fn codex_sits_where_a_rule_applies_and_takes_the_place_of_security_on_small_changes() {
+        let config = ConfigDocument::default();
+        let panel_of = |lines| panel_with(vec![file("a.rs", lines)], &config, &one_rule()).1;
+        assert_eq!(panel_of(3), ["generalist"]);
+        assert_eq!(panel_of(50), ["code_quality", "documentation", "codex"]);
+        let full = panel_of(500);
+        assert!(full.contains(&"security".to_owned()), "{full:?}");
+        assert_eq!(full.last().map(String::as_str), Some("codex"));
+    }
+
+    #[test]
+    fn only_codex_has_to_cite_rules() {
+        let (config, library) = (ConfigDocument::default(), PromptLibrary::default());
+        let diff = FilteredDiff {
+            files: vec![file("a.rs", 500)],
+            filtered: Vec::new(),
+        };
+        let plan = plan(&PlanInput {
+            diff: &diff,
+            config: &config,
+            preset: Preset::Current,
+            credentials: &BTreeSet::from(["anthropic".to_owned()]),
+            library: &library,
+            rules: &one_rule(),
+        })
+        .expect("a plan");
+        for member in &plan.members {
+            assert_eq!(
+                member.rules.is_some(),
+                member.name.as_str() == "codex",
+                "{}",
+                member.name
+            );
+        }
+    }
+
+    #[test]
+    fn where_codex_is_disabled_security_keeps_its_place() {
+        let config: ConfigDocument =
+            serde_json::from_str(r#"{"schema_version":1,"reviewers":{"codex":{"enabled":false}}}"#).expect("valid");
+        let (_, panel, disabled) = panel_with(vec![file("a.rs", 50)], &config, &one_rule());
+        assert_eq!(panel, ["code_quality", "documentation", "security"]);
+        assert_eq!(disabled, ["codex"]);
+        let (_, _, disabled) = panel_of(vec![file("a.rs", 50)], &config);
+        assert!(disabled.is_empty(), "it would not have sat there: {disabled:?}");
     }
 
     #[test]
