@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::ModelId;
+use crate::{model::ModelId, risk::RiskSettings};
 
 /// The version of the document's shape that this program writes and understands. A document with a higher one is
 /// refused by a client, which then goes on with its defaults.
@@ -32,6 +32,12 @@ pub struct ConfigDocument {
     /// Time and size limits of a run.
     #[serde(default)]
     pub limits: Limits,
+    /// Overrides of the risk rules.
+    #[serde(default, skip_serializing_if = "RiskSettings::is_default")]
+    pub risk: RiskSettings,
+    /// Who sits on the panel of a tier, by the tier's name. A tier that is not listed keeps the built-in panel.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub panels: BTreeMap<String, Vec<String>>,
 }
 
 impl Default for ConfigDocument {
@@ -43,6 +49,8 @@ impl Default for ConfigDocument {
             providers: BTreeMap::new(),
             failback: BTreeMap::new(),
             limits: Limits::default(),
+            risk: RiskSettings::default(),
+            panels: BTreeMap::new(),
         }
     }
 }
@@ -147,6 +155,16 @@ mod tests {
         assert_eq!(document, ConfigDocument::default());
         assert_eq!(document.limits.reviewer("security", None), Duration::from_mins(5));
         assert_eq!(document.limits.reviewer("code_quality", None), Duration::from_mins(10));
+    }
+
+    #[test]
+    fn risk_rules_and_panels_are_read_and_not_written_where_they_are_not_set() {
+        let text = r#"{"schema_version":1,"risk":{"lite_lines":200},"panels":{"lite":["security"]}}"#;
+        let document: ConfigDocument = serde_json::from_str(text).expect("valid");
+        assert_eq!(document.risk.lite_lines, Some(200));
+        assert_eq!(document.panels["lite"], ["security"]);
+        let written = serde_json::to_string(&ConfigDocument::default()).expect("JSON");
+        assert!(!written.contains("risk") && !written.contains("panels"), "{written}");
     }
 
     #[test]
