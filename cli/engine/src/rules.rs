@@ -71,6 +71,8 @@ pub struct AppliedRules {
     pub manual_reviews: Vec<ManualReview>,
     /// What the reader should know: which rules apply, or why there are none.
     pub notes: Vec<String>,
+    /// What is wrong with the rules, in words; they are used as far as they are good.
+    pub warnings: Vec<String>,
     /// Rules that are configured and could not be had at all, in words: what they ask for was not reviewed.
     pub gaps: Vec<String>,
 }

@@ -15,6 +15,13 @@ pub struct TextUrl(Url);
 #[error("`{0}` is no https:// address (http:// is for this machine only)")]
 pub struct AddressError(String);
 
+impl AddressError {
+    /// The address, as far as it can be printed.
+    pub fn place(&self) -> &str {
+        &self.0
+    }
+}
+
 impl TextUrl {
     /// Whether a text looks like an address rather than a path.
     pub fn looks_like_one(text: &str) -> bool {

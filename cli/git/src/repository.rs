@@ -129,6 +129,20 @@ impl Repository {
         }
     }
 
+    /// The files of a directory at a commit, each with its whole path; none if there is no such directory. The root is the
+    /// empty path.
+    pub async fn directory(&self, commit: &str, path: &str) -> Result<Vec<String>, GitError> {
+        let path = path.trim_end_matches('/');
+        let below = format!("{path}/");
+        let mut arguments = vec!["ls-tree", "-z", "--name-only", "--full-tree", commit, "--"];
+        if !path.is_empty() {
+            arguments.push(&below);
+        }
+        let names = self.text(&arguments).await?;
+        let names = names.split('\0').filter(|name| !name.is_empty());
+        Ok(names.map(str::to_owned).collect())
+    }
+
     /// The subjects of the commits in a range, newest first, at most 50.
     pub async fn subjects(&self, base: &str, head: &str) -> Result<Vec<String>, GitError> {
         let range = format!("{base}..{head}");
