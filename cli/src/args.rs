@@ -75,6 +75,10 @@ pub(crate) struct CommonArguments {
     /// Fail if the review is inconclusive
     #[arg(long, env = "CONCLAVE_STRICT")]
     pub(crate) strict: bool,
+    /// The organisation's engineering rules: a file, a directory, or an https address. A path in the repository is read from
+    /// the target branch
+    #[arg(long, value_name = "PLACE", env = "CONCLAVE_CODEX_RULES")]
+    pub(crate) codex_rules: Option<String>,
     /// Replace built-in prompts by the files of the same name in this directory
     #[arg(long, value_name = "DIR", env = "CONCLAVE_PROMPTS")]
     pub(crate) prompts: Option<Utf8PathBuf>,

@@ -1,6 +1,7 @@
 //! One review, wired: plugins, gateway, agent runtime, engine, output.
 
 mod inputs;
+mod organisation;
 mod patches;
 mod plugins;
 mod prepare;
@@ -220,17 +221,17 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
     } = sessions;
     let Prepared {
         diff,
-        plan,
+        mut plan,
         config,
         library,
         warnings,
+        organisation,
     } = prepared;
     sessions
         .progress
         .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
     let workspace = scratch.join("workspace");
     check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
-    let inputs = inputs::write(job, &diff, &plan, directory, &workspace, sessions.environment).await?;
     directory.write("prompts/REVIEWER_SHARED.md", library.shared()?.as_bytes())?;
     directory.write("prompts/coordinator.md", library.get("coordinator")?.as_bytes())?;
     watch.lap("workspace");
@@ -246,9 +247,26 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
         max_cost_usd: sessions.arguments.max_cost_usd,
         plan: &plan,
         desk: &sessions.desk,
+        organisation,
     })
     .await?;
     watch.lap("OpenCode start");
+    let written = inputs::write(inputs::InputsOf {
+        job,
+        diff: &diff,
+        plan: &mut plan,
+        contributed: &runtime.contributed,
+        directory,
+        workspace: &workspace,
+        environment: sessions.environment,
+    });
+    let inputs = match written.await {
+        Ok(inputs) => inputs,
+        Err(failure) => {
+            runtime.stop().await;
+            return Err(failure);
+        }
+    };
 
     let source = RepositoryTree::new(job, inputs.context);
     let review_job = ReviewJob {

@@ -43,6 +43,11 @@ pub trait ReviewPlugin: Send + Sync {
     async fn post_configure(&self, _config: &mut ConfigDocument) -> Result<(), PluginError> {
         Ok(())
     }
+
+    /// What the person should know of what was fetched, once the phases are over.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Runs the first phase of all plugins at once. Returns the failures as warnings, each with its plugin's name.

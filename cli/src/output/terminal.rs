@@ -133,7 +133,11 @@ fn finding(entry: &JudgedFinding, sources: &BTreeMap<String, Vec<String>>, width
         let _ = write!(text, "\n  {}\n{}", "possible fix".dimmed(), fix.green());
     }
     if let Some(rule) = &finding.rule {
-        let _ = write!(text, "\n  {}", clean(&format!("rule {}: {}", rule.id, rule.link)).dimmed());
+        let _ = write!(
+            text,
+            "\n  {}",
+            clean(&format!("rule {}: {}", rule.id, rule.link)).dimmed()
+        );
     }
     let found_by: Vec<String> = finding.found_by.iter().map(ReviewerName::display_name).collect();
     let _ = write!(

@@ -5,7 +5,7 @@ use conclave_engine::{
     diff::{FileDiff, FilteredDiff},
     pipeline::Plan,
     plugin::RuntimeConfig,
-    prompt::{ContextFile, Nonce, PatchEntry, Untrusted, render_context, render_coordinator},
+    prompt::{ContextFile, Nonce, PatchEntry, Untrusted, add_to_reviewer, render_context, render_coordinator},
 };
 use secrecy::{ExposeSecret, SecretString};
 
@@ -20,15 +20,30 @@ pub(super) struct Inputs {
     pub(super) patches: Vec<String>,
 }
 
-/// Writes patches and context into the run directory, and where the agent reads them.
-pub(super) async fn write(
-    job: &Job,
-    diff: &FilteredDiff,
-    plan: &Plan,
-    directory: &RunDirectory,
-    workspace: &Utf8Path,
-    environment: &Environment,
-) -> Result<Inputs, Failure> {
+/// What the texts are made of.
+pub(super) struct InputsOf<'a> {
+    pub(super) job: &'a Job,
+    pub(super) diff: &'a FilteredDiff,
+    pub(super) plan: &'a mut Plan,
+    /// Sections of plugins.
+    pub(super) contributed: &'a RuntimeConfig,
+    pub(super) directory: &'a RunDirectory,
+    pub(super) workspace: &'a Utf8Path,
+    pub(super) environment: &'a Environment,
+}
+
+/// Writes patches and context into the run directory, and where the agent reads them; each reviewer's own sections go into
+/// its message.
+pub(super) async fn write(of: InputsOf<'_>) -> Result<Inputs, Failure> {
+    let InputsOf {
+        job,
+        diff,
+        plan,
+        contributed,
+        directory,
+        workspace,
+        environment,
+    } = of;
     let entries: Vec<PatchEntry> = diff
         .files
         .iter()
@@ -60,9 +75,12 @@ pub(super) async fn write(
         filtered: &filtered,
         panel: &panel,
         project_instructions: instructions.as_ref(),
-        contributed: &RuntimeConfig::default(),
+        contributed,
     };
     let context = render_context(&file, &nonce);
+    for member in &mut plan.members {
+        add_to_reviewer(&mut member.parts, contributed, member.name.as_str(), &nonce);
+    }
     let coordinator = render_coordinator(&file, &nonce);
     let files: Vec<(&FileDiff, &str)> = diff
         .files

@@ -6,7 +6,6 @@ use conclave_engine::{
     plugin::ReviewPlugin,
     ports::{Progress, ProgressEvent},
     prompt::PromptLibrary,
-    rules::AppliedRules,
 };
 use conclave_plugin_reviewer_config::ReviewerConfigPlugin;
 use conclave_shared::{
@@ -14,7 +13,7 @@ use conclave_shared::{
     risk::SecurityPaths,
 };
 
-use super::{Job, plugins, source};
+use super::{Job, organisation::Organisation, plugins, source};
 use crate::{
     args::CommonArguments,
     exit::Failure,
@@ -29,6 +28,7 @@ pub(super) struct Prepared {
     pub(super) config: ConfigDocument,
     pub(super) library: PromptLibrary,
     pub(super) warnings: Vec<String>,
+    pub(super) organisation: Organisation,
 }
 
 /// Diff, configuration, tier, panel.
@@ -47,13 +47,16 @@ pub(super) async fn prepare(
         warnings.push(error.to_string());
     }
     warnings.extend(remote.remote_warnings());
+    let diff = diff?;
+    let mut organisation = Organisation::new(job, arguments, environment, &diff).await?;
+    let (fetched, rules) = organisation.bootstrap().await;
+    warnings.extend(fetched);
     for warning in &warnings {
         progress.report(ProgressEvent::Warning(warning));
     }
     if let Some(agents) = arguments.agents {
         config.limits.sessions = agents;
     }
-    let diff = diff?;
     let library = plugins::library(arguments.prompts.as_deref())?;
     let credentials = providers::names(providers);
     let input = PlanInput {
@@ -62,7 +65,7 @@ pub(super) async fn prepare(
         preset: Preset::Current,
         credentials: &credentials,
         library: &library,
-        rules: &AppliedRules::default(),
+        rules: &rules,
     };
     let plan = plan(&input)?;
     for line in switched_off(&plan) {
@@ -75,6 +78,7 @@ pub(super) async fn prepare(
         config,
         library,
         warnings,
+        organisation,
     })
 }
 

@@ -4,17 +4,20 @@ use std::sync::Arc;
 
 use camino::Utf8Path;
 use conclave_engine::{
-    pipeline::Plan,
-    plugin::{self, ReviewPlugin, StandingPanel},
+    pipeline::{CODEX, Plan},
+    plugin::{self, ReviewPlugin, RuntimeConfig, StandingPanel},
     scheduler::Desk,
 };
 use conclave_gateway::{Gateway, GatewayConfig};
 use conclave_opencode::{ConfigFile, McpHandle, OpenCode, OpenCodeSettings, render_config};
-use conclave_plugin_agents_md::{AgentsMdPlugin, REVIEWER as AGENTS_MD};
+use conclave_plugin_agents_md::REVIEWER as AGENTS_MD;
 use conclave_shared::{redact::Redactor, reviewer::ReviewerName};
 use secrecy::ExposeSecret;
 
-use super::plugins::{CoordinatorToolsPlugin, ModelProviders};
+use super::{
+    organisation::Organisation,
+    plugins::{CoordinatorToolsPlugin, ModelProviders},
+};
 use crate::{env_vars, exit::Failure, providers::Provider, rundir::RunDirectory, settings::Environment};
 
 /// What the runtime is made of.
@@ -31,12 +34,15 @@ pub(super) struct RuntimeInput<'a> {
     pub(super) max_cost_usd: Option<f64>,
     pub(super) plan: &'a Plan,
     pub(super) desk: &'a Arc<Desk>,
+    pub(super) organisation: Organisation,
 }
 
 /// The running servers and OpenCode.
 pub(super) struct Runtime {
     pub(super) gateway: Arc<Gateway>,
     pub(super) opencode: Arc<OpenCode>,
+    /// What the plugins have contributed.
+    pub(super) contributed: RuntimeConfig,
     _mcp: McpHandle,
 }
 
@@ -55,14 +61,14 @@ impl Runtime {
             .map_err(Failure::io("start the tool server"))?;
 
         let reviewers = input.plan.reviewers();
-        let (agents_md, standing): (Vec<_>, Vec<_>) =
-            reviewers.iter().cloned().partition(|name| name.as_str() == AGENTS_MD);
-        let plugins: Vec<Box<dyn ReviewPlugin>> = vec![
-            Box::new(StandingPanel::new(standing)),
-            Box::new(AgentsMdPlugin::new(!agents_md.is_empty())),
+        let elsewhere = [AGENTS_MD, CODEX];
+        let standing = reviewers.iter().filter(|name| !elsewhere.contains(&name.as_str()));
+        let mut plugins: Vec<Box<dyn ReviewPlugin>> = vec![
+            Box::new(StandingPanel::new(standing.cloned().collect())),
             Box::new(ModelProviders::new(input.providers, input.plan, &gateway)),
             Box::new(CoordinatorToolsPlugin::new(mcp.endpoints.clone())),
         ];
+        plugins.extend(input.organisation.plugins);
         let assembled = plugin::configure(&plugins)?;
         let rendered = render_config(&ConfigFile {
             config: &assembled,
@@ -108,6 +114,7 @@ impl Runtime {
         Ok(Self {
             gateway,
             opencode: Arc::new(opencode),
+            contributed: assembled,
             _mcp: mcp,
         })
     }

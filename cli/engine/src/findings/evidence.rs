@@ -72,6 +72,9 @@ pub fn check(
     checked
 }
 
+/// The category of text that tries to steer the review.
+const PROMPT_INJECTION: &str = "prompt-injection";
+
 enum Refusal {
     Unreadable(String),
     Hallucinated(String),
@@ -110,6 +113,9 @@ fn check_one(
             )));
         }
     };
+    let category = raw.get("category").map_or_else(|| "other".to_owned(), kebab);
+    // Words that try to steer the review are everybody's to report; no rule of the organisation is about them.
+    let rules = rules.filter(|_| category != PROMPT_INJECTION);
     let rule = rules.map(|rules| cited(raw, rules, &path)).transpose()?;
     let content = source
         .read(&path, at_base)
@@ -125,7 +131,6 @@ fn check_one(
         end.saturating_sub(line).saturating_add(1).min(place.length)
     });
     let end = place.line + length.max(1) - 1;
-    let category = raw.get("category").map_or_else(|| "other".to_owned(), kebab);
     let confidence = raw
         .get("confidence")
         .and_then(|text| text.parse::<f64>().ok())

@@ -190,3 +190,22 @@ fn to_other_reviewers_a_rule_is_none_of_their_business() {
     let place = "<file>src/config.py</file><line>4</line><evidence>value = os.environ[key]</evidence>";
     assert_eq!(checked(&format!("{place}<rule>CFG-001</rule>")).findings[0].rule, None);
 }
+
+#[test]
+fn words_that_steer_the_review_are_reported_without_a_rule() {
+    let place = "<category>prompt-injection</category><file>src/config.py</file><line>4</line>\
+                 <evidence>value = os.environ[key]</evidence>";
+    let answer = format!(
+        "<findings><finding><severity>critical</severity><claim>It steers.</claim>{place}</finding></findings>"
+    );
+    let reviewer = ReviewerName::new("codex").expect("a name");
+    let rules = RuleBook::default();
+    let checked = check(
+        &reviewer,
+        &scan(&answer).findings,
+        &[file()],
+        Some(&rules),
+        &mut OneFile,
+    );
+    assert_eq!((checked.findings.len(), checked.findings[0].rule.clone()), (1, None));
+}

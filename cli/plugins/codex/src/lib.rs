@@ -37,8 +37,8 @@ const MOST_PROBLEMS: usize = 50;
 /// What the plugin needs.
 #[derive(Debug)]
 pub struct CodexSettings {
-    /// Where the rules are; none are configured without it.
-    pub source: Option<RuleSource>,
+    /// Where the rules are, or what is wrong with the setting that says so; none are configured without it.
+    pub source: Option<Result<RuleSource, SourceError>>,
     /// The reviewed repository.
     pub repository: Repository,
     /// The commit of the target branch that paths of the repository are read at.
@@ -152,12 +152,16 @@ impl ReviewPlugin for CodexPlugin {
         let Some(source) = &self.settings.source else {
             return Ok(());
         };
-        let (outcome, failure) = match self.outcome(source).await {
+        let (place, outcome) = match source {
+            Ok(source) => (source.to_string(), self.outcome(source).await),
+            Err(error) => (error.place().to_owned(), Err(error.to_string())),
+        };
+        let (outcome, failure) = match outcome {
             Ok(outcome) => (outcome, Ok(())),
             Err(reason) => {
                 // Whoever configured rules counts on them: without them the review is not whole, and approves nothing.
                 let applied = AppliedRules {
-                    gaps: vec![format!("codex did not run: its rules ({source}) cannot be read")],
+                    gaps: vec![format!("codex did not run: its rules ({place}) cannot be read")],
                     ..AppliedRules::default()
                 };
                 let outcome = Outcome {
@@ -171,6 +175,13 @@ impl ReviewPlugin for CodexPlugin {
         // A second bootstrap changes nothing.
         let _ = self.outcome.set(outcome);
         failure
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let outcome = self.outcome.get();
+        outcome
+            .map(|outcome| outcome.applied.warnings.clone())
+            .unwrap_or_default()
     }
 
     fn configure(&self, context: &mut ConfigureContext<'_>) -> Result<(), PluginError> {

@@ -310,7 +310,7 @@ impl Reader<'_> {
 
     fn line(&self, offset: usize) -> usize {
         let before = &self.text.as_bytes()[..offset.min(self.text.len())];
-        before.iter().filter(|byte| **byte == b'\n').count() + 1
+        before.split(|byte| *byte == b'\n').count()
     }
 }
 

@@ -28,6 +28,13 @@ pub struct SourceError {
     reason: String,
 }
 
+impl SourceError {
+    /// What was named, as far as it can be printed.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+}
+
 impl RuleSource {
     /// What an argument or a variable of the job names. A relative path counts from `directory`; one that is inside of the
     /// repository at `root` means that path of the target branch.
@@ -121,13 +128,13 @@ pub(crate) async fn load(
                     .map_or_else(|| "it has no rule".to_owned(), ToString::to_string)),
                 _ => Ok(()),
             };
-            let fetched = fetcher
+            let answer = fetcher
                 .text(url, now, check)
                 .await
                 .map_err(|error| format!("{url} {error}"))?;
             Ok(Texts {
-                files: vec![(url.to_string(), fetched.text)],
-                warning: fetched.warning,
+                files: vec![(url.to_string(), answer.text)],
+                warning: answer.warning,
             })
         }
         RuleSource::Path(path) => on_disk(path).await,
@@ -181,7 +188,7 @@ async fn on_target_branch(path: &Utf8Path, repository: &Repository, commit: &str
     if names.is_empty() {
         return Err(format!("{path}: the target branch has no such file or directory"));
     }
-    names.retain(|name| name.ends_with(".toml"));
+    names.retain(|name| Utf8Path::new(name).extension() == Some("toml"));
     names.sort();
     for name in names {
         if let Some(bytes) = repository.file(commit, &name).await.map_err(failed)? {

@@ -46,7 +46,7 @@ impl Stage {
         let mut fetch = FetchSettings::new(cache.then(|| self.path("cache")), None);
         fetch.fresh = chrono::Duration::zero();
         CodexPlugin::new(CodexSettings {
-            source,
+            source: source.map(Ok),
             repository: self.repository.clone(),
             commit: "HEAD".into(),
             changed: vec![ChangedPath {
@@ -181,4 +181,21 @@ async fn rules_at_an_address_outlive_its_failures() {
     let (applied, _, failure) = run(stage.plugin(source, false)).await;
     assert_eq!(applied.gaps.len(), 1);
     assert!(failure.expect("a failure").contains("answered something else"));
+}
+
+#[tokio::test]
+async fn a_setting_that_names_no_place_is_a_gap_too() {
+    let stage = Stage::new().await;
+    let mut plugin = stage.plugin(None, false);
+    plugin.settings.source = Some(RuleSource::of_repository("../outside"));
+    let (applied, _, failure) = run(plugin).await;
+    assert_eq!(
+        applied.gaps,
+        ["codex did not run: its rules (../outside) cannot be read"]
+    );
+    assert!(
+        failure
+            .expect("a failure")
+            .contains("name a file or directory of the repository")
+    );
 }

@@ -9,6 +9,7 @@ mod length;
 mod marker;
 mod merge_request;
 mod publisher;
+mod reviewers;
 
 pub use client::Patience;
 pub use error::GitLabError;
