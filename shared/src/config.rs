@@ -6,7 +6,8 @@ mod routing;
 mod validate;
 
 pub use document::{
-    ConfigDocument, EffectiveConfig, Limits, ProviderSwitch, ReviewerSettings, SCHEMA_VERSION, seconds,
+    ConfigDocument, EffectiveConfig, Limits, ModelPreferences, ProviderSwitch, ReviewerSettings, SCHEMA_VERSION,
+    seconds,
 };
 pub use preset::{ModelTier, Preset, default_failback, model_tier};
 pub use routing::{

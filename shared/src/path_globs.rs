@@ -63,7 +63,10 @@ impl PathGlobs {
             Err(error) => {
                 bad.push(BadGlob {
                     index: 0,
-                    pattern: patterns.first().map(|first| first.as_ref().to_owned()).unwrap_or_default(),
+                    pattern: patterns
+                        .first()
+                        .map(|first| first.as_ref().to_owned())
+                        .unwrap_or_default(),
                     reason: error.to_string(),
                 });
                 Err(bad)
@@ -75,6 +78,11 @@ impl PathGlobs {
     pub fn matched(&self, path: &str) -> Option<&str> {
         let first = self.set.matches(path).into_iter().min()?;
         self.patterns.get(first).map(String::as_str)
+    }
+
+    /// The set of globs behind the patterns.
+    pub fn as_set(&self) -> &GlobSet {
+        &self.set
     }
 
     /// Whether any pattern matches.
@@ -123,9 +131,17 @@ mod tests {
     fn patterns_mean_what_they_mean_in_gitignore() {
         for (pattern, yes, no) in [
             ("*.pem", vec!["a.pem", "x/y/a.pem"], vec!["a.pem.md", "pem"]),
-            ("infra/*.tf", vec!["infra/main.tf"], vec!["x/infra/main.tf", "infra/a/main.tf"]),
+            (
+                "infra/*.tf",
+                vec!["infra/main.tf"],
+                vec!["x/infra/main.tf", "infra/a/main.tf"],
+            ),
             ("infra/**/*.tf", vec!["infra/main.tf", "infra/a/b.tf"], vec!["infra.tf"]),
-            ("generated/", vec!["generated/a", "x/generated/y/z"], vec!["generated", "regenerated/a"]),
+            (
+                "generated/",
+                vec!["generated/a", "x/generated/y/z"],
+                vec!["generated", "regenerated/a"],
+            ),
             ("vendor", vec!["vendor", "vendor/a/b", "x/vendor/a"], vec!["vendored/a"]),
             ("/docs", vec!["docs/a.md", "docs"], vec!["x/docs/a.md"]),
             ("src/gen/", vec!["src/gen/a.rs"], vec!["x/src/gen/a.rs"]),
@@ -152,6 +168,10 @@ mod tests {
     fn every_bad_pattern_is_named() {
         let bad = PathGlobs::new(&["a[", "ok", "", "!x", "/"]).expect_err("bad ones");
         assert_eq!(bad.iter().map(|bad| bad.index).collect::<Vec<_>>(), [0, 2, 3, 4]);
-        assert!(bad[0].to_string().starts_with("`a[` is not a pattern of paths: "), "{}", bad[0]);
+        assert!(
+            bad[0].to_string().starts_with("`a[` is not a pattern of paths: "),
+            "{}",
+            bad[0]
+        );
     }
 }

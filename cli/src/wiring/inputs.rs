@@ -7,10 +7,10 @@ use conclave_engine::{
     plugin::RuntimeConfig,
     prompt::{ContextFile, Nonce, PatchEntry, Untrusted, add_to_reviewer, render_context, render_coordinator},
 };
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret;
 
-use super::{Job, patches};
-use crate::{env_vars, exit::Failure, rundir::RunDirectory, settings::Environment};
+use super::{Job, changes::Spool, patches};
+use crate::{exit::Failure, rundir::RunDirectory};
 
 /// The texts, and where each file's patch is.
 pub(super) struct Inputs {
@@ -20,41 +20,45 @@ pub(super) struct Inputs {
     pub(super) patches: Vec<String>,
 }
 
-/// What the texts are made of.
-pub(super) struct InputsOf<'a> {
-    pub(super) job: &'a Job,
-    pub(super) diff: &'a FilteredDiff,
-    pub(super) plan: &'a mut Plan,
-    /// Sections of plugins.
-    pub(super) contributed: &'a RuntimeConfig,
-    pub(super) directory: &'a RunDirectory,
-    pub(super) workspace: &'a Utf8Path,
-    pub(super) environment: &'a Environment,
+/// Writes patches and context into the run directory, and where the agent reads them; adds to the reviewers' messages
+/// what plugins have for them.
+pub(super) async fn write(
+    job: &Job,
+    diff: &FilteredDiff,
+    spool: &Spool,
+    plan: &mut Plan,
+    runtime: &RuntimeConfig,
+    directory: &RunDirectory,
+    workspace: &Utf8Path,
+) -> Result<Inputs, Failure> {
+    let inputs = render(job, diff, plan, runtime).await?;
+    let files: Vec<(&FileDiff, &str)> = diff
+        .files
+        .iter()
+        .zip(inputs.patches.iter().map(String::as_str))
+        .collect();
+    patches::write(directory, workspace, &files, spool, &inputs.context)?;
+    directory.write("prompts/coordinator-message.md", inputs.coordinator.as_bytes())?;
+    Ok(inputs)
 }
 
-/// Writes patches and context into the run directory, and where the agent reads them; each reviewer's own sections go into
-/// its message.
-pub(super) async fn write(of: InputsOf<'_>) -> Result<Inputs, Failure> {
-    let InputsOf {
-        job,
-        diff,
-        plan,
-        contributed,
-        directory,
-        workspace,
-        environment,
-    } = of;
+/// What the sessions would read, with the additions of plugins to the reviewers' messages.
+pub(super) async fn render(
+    job: &Job,
+    diff: &FilteredDiff,
+    plan: &mut Plan,
+    runtime: &RuntimeConfig,
+) -> Result<Inputs, Failure> {
     let entries: Vec<PatchEntry> = diff
         .files
         .iter()
         .enumerate()
         .map(|(at, file)| PatchEntry::new(at, file))
         .collect();
-    let secret = match (environment.get(env_vars::SECRET), &job.secret) {
-        (Some(secret), _) => SecretString::from(secret),
-        (None, Some(secret)) => secret.clone(),
+    let secret = match &job.secret {
+        Some(secret) => secret.clone(),
         // Without an installation's secret the boundary is new in every run: safe, only the caches do not last.
-        (None, None) => conclave_gateway::random_run_key()?,
+        None => conclave_gateway::random_run_key()?,
     };
     let subject_name = format!("{}!{}", job.subject.project, job.subject.merge_request.unwrap_or(0));
     let nonce = Nonce::new(secret.expose_secret().as_bytes(), &subject_name);
@@ -75,20 +79,13 @@ pub(super) async fn write(of: InputsOf<'_>) -> Result<Inputs, Failure> {
         filtered: &filtered,
         panel: &panel,
         project_instructions: instructions.as_ref(),
-        contributed,
+        contributed: runtime,
     };
     let context = render_context(&file, &nonce);
-    for member in &mut plan.members {
-        add_to_reviewer(&mut member.parts, contributed, member.name.as_str(), &nonce);
-    }
     let coordinator = render_coordinator(&file, &nonce);
-    let files: Vec<(&FileDiff, &str)> = diff
-        .files
-        .iter()
-        .zip(entries.iter().map(|entry| entry.patch.as_str()))
-        .collect();
-    patches::write(directory, workspace, &files, &context)?;
-    directory.write("prompts/coordinator-message.md", coordinator.as_bytes())?;
+    for member in &mut plan.members {
+        add_to_reviewer(&mut member.parts, runtime, member.name.as_str(), &nonce);
+    }
     Ok(Inputs {
         context,
         coordinator,

@@ -16,6 +16,20 @@ pub enum ModelTier {
     Top,
 }
 
+impl ModelTier {
+    /// All classes, the strongest first.
+    pub const ALL: [Self; 3] = [Self::Top, Self::Standard, Self::Light];
+
+    /// The name, as in the configuration document.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Top => "top",
+            Self::Standard => "standard",
+            Self::Light => "light",
+        }
+    }
+}
+
 /// A named set of model preferences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -67,17 +81,6 @@ pub fn model_tier(reviewer: &str, trivial: bool) -> ModelTier {
         "coordinator" => ModelTier::Top,
         "documentation" | "release" | "agents_md" => ModelTier::Light,
         _ => ModelTier::Standard,
-    }
-}
-
-impl ModelTier {
-    /// The name, as people write it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Light => "light",
-            Self::Standard => "standard",
-            Self::Top => "top",
-        }
     }
 }
 

@@ -79,7 +79,9 @@ fn describe(skipped: &[SkippedModel]) -> String {
 pub enum ModelSource {
     /// The preset in force.
     Preset,
-    /// The document names them.
+    /// A plugin or the document names the models of the reviewer's class.
+    Class,
+    /// The document names the reviewer's own.
     Remote,
 }
 
@@ -120,7 +122,10 @@ pub fn explain_route(reviewer: &str, input: RouteInput<'_>) -> RouteExplanation 
     let tier = model_tier(reviewer, input.trivial);
     let (source, preferred) = match input.document.reviewers.get(reviewer) {
         Some(settings) if !settings.models.is_empty() => (ModelSource::Remote, settings.models.clone()),
-        _ => (ModelSource::Preset, input.preset.models(tier)),
+        _ => match input.document.models.of(tier) {
+            [] => (ModelSource::Preset, input.preset.models(tier)),
+            models => (ModelSource::Class, models.to_vec()),
+        },
     };
     let mut seen = BTreeSet::new();
     let mut considered = Vec::new();
@@ -130,8 +135,8 @@ pub fn explain_route(reviewer: &str, input: RouteInput<'_>) -> RouteExplanation 
             if !seen.insert(model.clone()) {
                 break;
             }
-            next = successor(input.document, &model)
-                .map(|successor| (successor, ModelReason::StandsInFor(model.clone())));
+            next =
+                successor(input.document, &model).map(|successor| (successor, ModelReason::StandsInFor(model.clone())));
             let skipped = why_not(input, &model).map(|(switched_off, reason)| SkippedModel {
                 model: model.clone(),
                 reason,
@@ -291,13 +296,20 @@ mod tests {
             trivial: false,
         };
         let explained = explain_route("performance", input);
-        assert_eq!((explained.source, explained.tier), (ModelSource::Preset, ModelTier::Standard));
+        assert_eq!(
+            (explained.source, explained.tier),
+            (ModelSource::Preset, ModelTier::Standard)
+        );
         let lines: Vec<(String, bool, Option<String>)> = explained
             .considered
             .into_iter()
             .map(|considered| {
                 let stands_in = matches!(considered.reason, ModelReason::StandsInFor(_));
-                (considered.model.to_string(), stands_in, considered.skipped.map(|skip| skip.reason))
+                (
+                    considered.model.to_string(),
+                    stands_in,
+                    considered.skipped.map(|skip| skip.reason),
+                )
             })
             .collect();
         assert_eq!(
@@ -305,13 +317,46 @@ mod tests {
             [
                 ("anthropic/claude-sonnet-4-6".into(), false, None),
                 ("anthropic/claude-sonnet-4-5".into(), true, None),
-                ("openai/gpt-5.3-codex".into(), false, Some("openai is switched off: incident 7".into())),
+                (
+                    "openai/gpt-5.3-codex".into(),
+                    false,
+                    Some("openai is switched off: incident 7".into())
+                ),
             ]
         );
         let explained = explain_route("security", input);
         assert_eq!(explained.source, ModelSource::Remote);
         let skipped = explained.considered[0].skipped.as_ref().expect("nobody has its key");
         assert_eq!(skipped.reason, "no credentials for vllm");
+    }
+
+    #[test]
+    fn a_class_can_be_given_other_models_and_a_reviewers_own_still_win() {
+        let document: ConfigDocument = serde_json::from_str(
+            r#"{"schema_version":1,"models":{"standard":["openai/gpt-5.4"]},"reviewers":{"tests":{"models":["openai/x"]}}}"#,
+        )
+        .expect("valid");
+        let credentials = credentials(&["anthropic", "openai"]);
+        let first = |reviewer: &str, trivial: bool| {
+            let input = RouteInput {
+                document: &document,
+                preset: Preset::Current,
+                credentials: &credentials,
+                trivial,
+            };
+            route(reviewer, input).expect("a route").first().to_string()
+        };
+        assert_eq!(first("security", false), "openai/gpt-5.4");
+        assert_eq!(first("tests", false), "openai/x");
+        assert_eq!(first("coordinator", false), "anthropic/claude-opus-5-5");
+        assert_eq!(first("coordinator", true), "openai/gpt-5.4");
+        let input = RouteInput {
+            document: &document,
+            preset: Preset::Current,
+            credentials: &credentials,
+            trivial: false,
+        };
+        assert_eq!(explain_route("security", input).source, ModelSource::Class);
     }
 
     #[test]

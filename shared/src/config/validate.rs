@@ -112,7 +112,10 @@ fn panel_faults(document: &ConfigDocument) -> Vec<ConfigFault> {
     for (tier, panel) in &document.panels {
         let pointer = format!("/panels/{}", escape(tier));
         if !RiskTier::ALL.iter().any(|known| known.as_str() == tier) {
-            fault(pointer.clone(), format!("`{tier}` is not a tier: those are trivial, lite and full"));
+            fault(
+                pointer.clone(),
+                format!("`{tier}` is not a tier: those are trivial, lite and full"),
+            );
         }
         if panel.is_empty() {
             fault(pointer.clone(), "needs at least one reviewer".into());
@@ -121,7 +124,10 @@ fn panel_faults(document: &ConfigDocument) -> Vec<ConfigFault> {
             if !ReviewerName::STANDING.contains(&name.as_str()) {
                 let hint = nearest(name, ReviewerName::STANDING)
                     .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-                fault(format!("{pointer}/{index}"), format!("`{name}` is not a reviewer{hint}"));
+                fault(
+                    format!("{pointer}/{index}"),
+                    format!("`{name}` is not a reviewer{hint}"),
+                );
             } else if panel[..index].contains(name) {
                 fault(format!("{pointer}/{index}"), format!("`{name}` is there twice"));
             }

@@ -75,10 +75,18 @@ pub fn classify(files: &[FileChange<'_>], rules: RiskRules, security: &SecurityP
     }
     let few = files.len() <= rules.few_files;
     let (tier, border) = if few && lines <= rules.trivial_lines {
-        let border = format!("up to {} in up to {}", count(rules.trivial_lines, "line"), files_in_words(rules.few_files));
+        let border = format!(
+            "up to {} in up to {}",
+            count(rules.trivial_lines, "line"),
+            files_in_words(rules.few_files)
+        );
         (RiskTier::Trivial, border)
     } else if few && lines <= rules.lite_lines {
-        let border = format!("up to {} in up to {}", count(rules.lite_lines, "line"), files_in_words(rules.few_files));
+        let border = format!(
+            "up to {} in up to {}",
+            count(rules.lite_lines, "line"),
+            files_in_words(rules.few_files)
+        );
         (RiskTier::Lite, border)
     } else if few {
         (RiskTier::Full, format!("more than {}", count(rules.lite_lines, "line")))

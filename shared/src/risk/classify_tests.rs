@@ -66,7 +66,11 @@ fn the_reason_names_the_border() {
     for (files, lines, reason) in [
         (1, 1, "1 changed line in 1 file: up to 10 lines in up to 20 files"),
         (2, 10, "10 changed lines in 2 files: up to 10 lines in up to 20 files"),
-        (20, 11, "11 changed lines in 20 files: up to 100 lines in up to 20 files"),
+        (
+            20,
+            11,
+            "11 changed lines in 20 files: up to 100 lines in up to 20 files",
+        ),
         (3, 101, "101 changed lines in 3 files: more than 100 lines"),
         (21, 4, "4 changed lines in 21 files: more than 20 files"),
         (50, 4, "4 changed lines in 50 files: more than 20 files"),
@@ -79,13 +83,22 @@ fn the_reason_names_the_border() {
 #[test]
 fn a_security_sensitive_file_comes_before_every_count() {
     let assessment = classify(
-        &[change("src/a.rs", "src/a.rs"), change("src/session.rs", "src/session.rs")],
+        &[
+            change("src/a.rs", "src/a.rs"),
+            change("src/session.rs", "src/session.rs"),
+        ],
         RiskRules::default(),
         &SecurityPaths::default(),
     );
     assert_eq!(assessment.tier, RiskTier::Full);
-    assert_eq!(assessment.reasons, ["security-sensitive: src/session.rs (`session` in the path)"]);
-    let look_alikes = [change("author.md", "author.md"), change("src/tokenizer.rs", "src/tokenizer.rs")];
+    assert_eq!(
+        assessment.reasons,
+        ["security-sensitive: src/session.rs (`session` in the path)"]
+    );
+    let look_alikes = [
+        change("author.md", "author.md"),
+        change("src/tokenizer.rs", "src/tokenizer.rs"),
+    ];
     let assessment = classify(&look_alikes, RiskRules::default(), &SecurityPaths::default());
     assert_eq!(assessment.tier, RiskTier::Trivial);
 }
@@ -125,14 +138,12 @@ fn an_operator_moves_the_borders() {
         lite_lines: Some(2),
         ..RiskSettings::default()
     });
-    for (files, lines, expected) in [
-        (3, 1, Trivial),
-        (3, 2, Lite),
-        (3, 3, Full),
-        (4, 1, Full),
-        (6, 0, Full),
-    ] {
-        assert_eq!(assess(files, lines, rules).tier, expected, "{files} files, {lines} lines");
+    for (files, lines, expected) in [(3, 1, Trivial), (3, 2, Lite), (3, 3, Full), (4, 1, Full), (6, 0, Full)] {
+        assert_eq!(
+            assess(files, lines, rules).tier,
+            expected,
+            "{files} files, {lines} lines"
+        );
     }
     assert_eq!(assess(6, 0, rules).reasons, ["6 files are more than 5"]);
     assert_eq!(RiskRules::with(&RiskSettings::default()), RiskRules::default());

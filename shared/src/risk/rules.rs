@@ -70,6 +70,26 @@ pub struct RiskSettings {
 }
 
 impl RiskSettings {
+    /// Lays other settings over these: what they say wins, what they leave out stays.
+    pub fn amend(&mut self, over: Self) {
+        let Self {
+            full_files,
+            few_files,
+            trivial_lines,
+            lite_lines,
+            security_paths,
+            security_paths_removed,
+            not_security_paths,
+        } = over;
+        self.full_files = full_files.or(self.full_files);
+        self.few_files = few_files.or(self.few_files);
+        self.trivial_lines = trivial_lines.or(self.trivial_lines);
+        self.lite_lines = lite_lines.or(self.lite_lines);
+        self.security_paths.extend(security_paths);
+        self.security_paths_removed.extend(security_paths_removed);
+        self.not_security_paths.extend(not_security_paths);
+    }
+
     /// Whether nothing is overridden.
     pub fn is_default(&self) -> bool {
         *self == Self::default()

@@ -146,7 +146,8 @@ impl SecurityPaths {
         let mut faults = Vec::new();
         for (index, removed) in settings.security_paths_removed.iter().enumerate() {
             if !SECURITY_PATHS.contains(&removed.as_str()) {
-                let hint = nearest(removed, SECURITY_PATHS).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+                let hint = nearest(removed, SECURITY_PATHS)
+                    .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
                 faults.push(PatternFault {
                     list: "security_paths_removed",
                     index,
@@ -266,7 +267,9 @@ impl Word {
 
 fn is_prose(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+    let extension = name
+        .rsplit_once('.')
+        .map(|(_, extension)| extension.to_ascii_lowercase());
     extension.is_some_and(|extension| ["md", "mdx", "markdown", "rst", "adoc"].contains(&extension.as_str()))
 }
 

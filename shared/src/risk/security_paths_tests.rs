@@ -111,7 +111,13 @@ fn an_operator_adds_removes_and_exempts() {
         ..RiskSettings::default()
     };
     let paths = SecurityPaths::new(&settings).expect("valid");
-    for path in ["infra/prod/main.tf", "Infra/main.TF", "src/LedgerBook.java", "src/supervip.c", "src/token.rs"] {
+    for path in [
+        "infra/prod/main.tf",
+        "Infra/main.TF",
+        "src/LedgerBook.java",
+        "src/supervip.c",
+        "src/token.rs",
+    ] {
         assert!(paths.reason(path).is_some(), "{path}");
     }
     for path in ["infra/prod/readme.md", "src/session.rs", "tools/token-gen/token.rs"] {
@@ -142,7 +148,23 @@ fn every_pattern_that_cannot_be_used_is_named() {
             ("security_paths_removed", 1),
         ]
     );
-    assert!(named.iter().any(|fault| fault.detail.contains("did you mean `session`?")), "{named:?}");
+    assert!(
+        named
+            .iter()
+            .any(|fault| fault.detail.contains("did you mean `session`?")),
+        "{named:?}"
+    );
+}
+
+#[test]
+fn the_documentation_lists_every_pattern() {
+    let documentation = include_str!("../../../docs/security-paths.md");
+    for pattern in SECURITY_PATHS {
+        assert!(
+            documentation.contains(&format!("`{pattern}`")),
+            "docs/security-paths.md lacks {pattern}"
+        );
+    }
 }
 
 #[test]

@@ -85,7 +85,7 @@ pub struct ContextFile<'a> {
     pub panel: &'a [ReviewerName],
     /// The target branch's own instructions for agents, if it has any.
     pub project_instructions: Option<&'a Untrusted>,
-    /// Sections that plugins have added.
+    /// Sections that plugins have added, and what they found out, for whomever.
     pub contributed: &'a RuntimeConfig,
 }
 

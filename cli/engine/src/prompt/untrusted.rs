@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
 /// The names of all sections that prompts are made of.
-pub const SECTIONS: [&str; 14] = [
+pub const SECTIONS: [&str; 15] = [
     "mr_input",
     "mr_details",
     "mr_body",
@@ -28,6 +28,7 @@ pub const SECTIONS: [&str; 14] = [
     "codex_rules",
     "materiality_hints",
     "review_panel",
+    "established_facts",
 ];
 
 /// Text from outside. Only [`Untrusted::sealed`] takes it out.

@@ -37,7 +37,10 @@ impl ParsedRepoConfig {
 /// Every key that there is, below its table.
 const KEYS: [(&str, &[&str]); 5] = [
     ("", &["review", "paths", "path_instructions", "codex"]),
-    ("review", &["language", "strictness", "disabled_reviewers", "gate", "preset"]),
+    (
+        "review",
+        &["language", "strictness", "disabled_reviewers", "gate", "preset"],
+    ),
     ("paths", &["ignore"]),
     ("path_instructions", &["paths", "instructions"]),
     ("codex", &["rules"]),
@@ -121,7 +124,8 @@ impl Reader<'_> {
                 let hint = did_you_mean(nearest(&name, ReviewerName::STANDING), || {
                     format!("the reviewers are {}", ReviewerName::STANDING.join(", "))
                 });
-                self.problems.error(&span, format!("`{name}` is not a reviewer: {hint}"));
+                self.problems
+                    .error(&span, format!("`{name}` is not a reviewer: {hint}"));
             } else if let Ok(name) = ReviewerName::new(name) {
                 reviewers.push(name);
             }
@@ -148,7 +152,7 @@ impl Reader<'_> {
             return Vec::new();
         };
         let mut instructions = Vec::new();
-        for item in items.iter() {
+        for item in items {
             let Some(table) = item.get_ref().as_table() else {
                 let found = kind(item.get_ref());
                 let message = format!("an entry of `{key}` must be a table, under `[[{key}]]`; it is {found}");
@@ -160,13 +164,15 @@ impl Reader<'_> {
             let text = self.text(table, key, "instructions");
             for missing in ["paths", "instructions"] {
                 if !table.contains_key(missing) {
-                    self.problems.error(&item.span(), format!("`{missing}` is missing in this `[[{key}]]`"));
+                    self.problems
+                        .error(&item.span(), format!("`{missing}` is missing in this `[[{key}]]`"));
                 }
             }
             if let Some(list) = table.get("paths")
                 && list.get_ref().as_array().is_some_and(|items| items.is_empty())
             {
-                let message = "`paths` is empty, so nobody would ever get these instructions: name at least one pattern";
+                let message =
+                    "`paths` is empty, so nobody would ever get these instructions: name at least one pattern";
                 self.problems.error(&list.span(), message.to_owned());
             }
             // A rule with one bad pattern still holds for the others.
@@ -202,8 +208,10 @@ impl Reader<'_> {
             return Some(table);
         }
         let found = kind(value.get_ref());
-        self.problems
-            .error(&value.span(), format!("`{name}` must be a table, under `[{name}]`; it is {found}"));
+        self.problems.error(
+            &value.span(),
+            format!("`{name}` must be a table, under `[{name}]`; it is {found}"),
+        );
         None
     }
 
@@ -217,7 +225,11 @@ impl Reader<'_> {
             if known.contains(&text) {
                 continue;
             }
-            let message = format!("`{}` is not known and is ignored{}", full(name, text), meant(name, known, text));
+            let message = format!(
+                "`{}` is not known and is ignored{}",
+                full(name, text),
+                meant(name, known, text)
+            );
             self.problems.warning(&key.span(), message);
         }
     }
@@ -264,7 +276,10 @@ impl Reader<'_> {
 
     fn choice<T: Copy>(&mut self, table: &DeTable<'_>, key: &str, choices: &[(T, &str)]) -> Option<T> {
         let names = || choices.iter().map(|(_, name)| *name);
-        let one_of = names().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(" or ");
+        let one_of = names()
+            .map(|name| format!("\"{name}\""))
+            .collect::<Vec<_>>()
+            .join(" or ");
         let value = table.get(key)?;
         let Some(text) = value.get_ref().as_str() else {
             let message = format!("`review.{key}` must be {one_of}; it is {}", kind(value.get_ref()));

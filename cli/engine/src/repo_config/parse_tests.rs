@@ -31,7 +31,11 @@ rules = "docs/rules"
 "#;
 
 fn problems(text: &str) -> Vec<String> {
-    parse(text.as_bytes()).problems.iter().map(ToString::to_string).collect()
+    parse(text.as_bytes())
+        .problems
+        .iter()
+        .map(ToString::to_string)
+        .collect()
 }
 
 #[test]
@@ -130,11 +134,26 @@ fn broken_toml_keeps_the_rest_and_names_every_broken_line() {
 #[test]
 fn unknown_keys_are_warnings_with_the_nearest_known_one() {
     for (text, expected) in [
-        ("[review]\nlangauge = \"x\"", ".conclave.toml:2:1: `review.langauge` is not known and is ignored: did you mean `review.language`?"),
-        ("language = \"x\"", ".conclave.toml:1:1: `language` is not known and is ignored: did you mean `review.language`?"),
-        ("[review]\nignore = []", ".conclave.toml:2:1: `review.ignore` is not known and is ignored: did you mean `paths.ignore`?"),
-        ("[rview]\n", ".conclave.toml:1:2: `rview` is not known and is ignored: did you mean `review`?"),
-        ("[paths]\nxyzzy = 1", ".conclave.toml:2:1: `paths.xyzzy` is not known and is ignored: the keys here are ignore"),
+        (
+            "[review]\nlangauge = \"x\"",
+            ".conclave.toml:2:1: `review.langauge` is not known and is ignored: did you mean `review.language`?",
+        ),
+        (
+            "language = \"x\"",
+            ".conclave.toml:1:1: `language` is not known and is ignored: did you mean `review.language`?",
+        ),
+        (
+            "[review]\nignore = []",
+            ".conclave.toml:2:1: `review.ignore` is not known and is ignored: did you mean `paths.ignore`?",
+        ),
+        (
+            "[rview]\n",
+            ".conclave.toml:1:2: `rview` is not known and is ignored: did you mean `review`?",
+        ),
+        (
+            "[paths]\nxyzzy = 1",
+            ".conclave.toml:2:1: `paths.xyzzy` is not known and is ignored: the keys here are ignore",
+        ),
     ] {
         let parsed = parse(text.as_bytes());
         assert!(!parsed.has_errors(), "{text}");
@@ -147,7 +166,11 @@ fn columns_count_characters_and_bytes_that_are_no_text_have_a_line() {
     assert_eq!(parse("[review]\n\"ä\" = 1\n".as_bytes()).problems[0].column, 1);
     let parsed = parse(b"[review]\nlanguage = \"\xff\"\n");
     assert_eq!((parsed.problems[0].line, parsed.problems[0].column), (2, 13));
-    assert!(parsed.problems[0].message.contains("not UTF-8"), "{:?}", parsed.problems);
+    assert!(
+        parsed.problems[0].message.contains("not UTF-8"),
+        "{:?}",
+        parsed.problems
+    );
 }
 
 /// The file as the schema sees it.
@@ -158,7 +181,13 @@ fn json(text: &str) -> Value {
 #[test]
 fn schema_and_parser_agree() {
     let validator = jsonschema::validator_for(&schema()).expect("a schema");
-    let good = [FULL, "", "[review]\n", "[review]\nlanguage = \"Português (Brasil)\"", "[paths]\nignore = []"];
+    let good = [
+        FULL,
+        "",
+        "[review]\n",
+        "[review]\nlanguage = \"Português (Brasil)\"",
+        "[paths]\nignore = []",
+    ];
     for text in good {
         assert_eq!(problems(text), Vec::<String>::new(), "{text}");
         assert!(validator.is_valid(&json(text)), "{text}");

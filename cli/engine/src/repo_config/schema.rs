@@ -2,7 +2,9 @@
 
 use conclave_shared::{config::Preset, reviewer::ReviewerName};
 use schemars::{
-    Schema, SchemaGenerator, generate::SchemaSettings, json_schema,
+    Schema, SchemaGenerator,
+    generate::SchemaSettings,
+    json_schema,
     transform::{Transform, transform_subschemas},
 };
 use serde_json::Value;

@@ -3,7 +3,7 @@
 use conclave_shared::{
     pricing::TokenUsage, risk::RiskTier, severity::Severity, telemetry::TokensByModel, verdict::Verdict,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{diff::FilteredFile, judge::JudgedFinding, rules::ManualReview, scheduler::ReviewerReport};
 
@@ -11,7 +11,7 @@ use crate::{diff::FilteredFile, judge::JudgedFinding, rules::ManualReview, sched
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// A finished review.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Review {
     /// See [`SCHEMA_VERSION`].
     pub schema_version: u32,
@@ -50,6 +50,7 @@ pub struct Review {
     /// Why the review was judged without the coordinator, if it was.
     pub degraded: Option<String>,
     /// What a person has to look at, because a rule of the organisation says so. The bot does not approve then.
+    #[serde(default)]
     pub manual_reviews: Vec<ManualReview>,
     /// What was looked at.
     pub coverage: Coverage,
@@ -64,7 +65,7 @@ pub struct Review {
 }
 
 /// What was looked at, and what was not.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Coverage {
     /// Files that were given to the panel.
     pub reviewed: Vec<String>,
@@ -79,11 +80,12 @@ pub struct Coverage {
     /// What had to be reviewed and was not, in words.
     pub gaps: Vec<String>,
     /// What else there is to say about it, in words.
+    #[serde(default)]
     pub notes: Vec<String>,
 }
 
 /// Seconds that a stage took.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StageTime {
     /// The stage.
     pub stage: String,

@@ -30,7 +30,7 @@ fn is_given(name: &str) -> bool {
 /// Whether a file is a test, or something that stands in one.
 pub(crate) fn is_test_path(path: &str) -> bool {
     pattern!(
-        r"(?i)(^|/)(tests?|specs?|__tests__|__mocks__|fixtures?|testdata|e2e|benches|examples?)/|(^|/)test_|(^|/)conftest\.py$|_test\.|\.test\.|\.spec\.|_spec\.|Tests?\.(java|kt|cs|swift)$"
+        r"(?i)(^|/)(vendor|node_modules|third_party|dist|tests?|specs?|__tests__|__mocks__|fixtures?|testdata|e2e|benches|examples?)/|(^|/)test_|(^|/)conftest\.py$|_test\.|\.test\.|\.spec\.|_spec\.|Tests?\.(java|kt|cs|swift)$"
     )
     .is_match(path)
 }

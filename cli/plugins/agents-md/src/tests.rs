@@ -3,8 +3,9 @@
 use std::convert::Infallible;
 
 use axum::{Router, body::Body, http::StatusCode, response::IntoResponse, routing::get};
-use conclave_engine::plugin::{RuntimeConfig, configure};
+use conclave_engine::plugin::{Assembled, configure};
 use conclave_fetch::FetchSettings;
+use conclave_shared::config::ConfigDocument;
 
 use super::*;
 
@@ -16,7 +17,7 @@ async fn serve<R: IntoResponse>(answer: impl Fn() -> R + Clone + Send + Sync + '
     TextUrl::parse(&url).unwrap()
 }
 
-async fn run(template: Option<TextUrl>, hints: Vec<Hint>) -> (RuntimeConfig, Option<String>) {
+async fn run(template: Option<TextUrl>, hints: Vec<Hint>) -> (Assembled, Option<String>) {
     let mut plugin = AgentsMdPlugin::new(AgentsMdSettings {
         template,
         fetcher: Fetcher::new(FetchSettings::new(None, None)),
@@ -24,7 +25,10 @@ async fn run(template: Option<TextUrl>, hints: Vec<Hint>) -> (RuntimeConfig, Opt
     });
     let failure = plugin.bootstrap().await.err().map(|error| error.to_string());
     let plugins: Vec<Box<dyn ReviewPlugin>> = vec![Box::new(plugin)];
-    (configure(&plugins).expect("no conflict"), failure)
+    (
+        configure(&plugins, &mut ConfigDocument::default()).expect("no conflict"),
+        failure,
+    )
 }
 
 #[tokio::test]
@@ -33,9 +37,9 @@ async fn the_template_is_for_everybody_and_the_hints_for_the_reviewer() {
     let hint = Hint::new(Materiality::High, Kind::BuildTool, "Makefile", Some(3), "gone".into());
     let (assembled, failure) = run(Some(url), vec![hint]).await;
     assert_eq!(failure, None);
-    assert_eq!(assembled.agents[0].value.name, "agents_md");
-    let [hints, template] = &assembled.sections[..] else {
-        panic!("{:?}", assembled.sections)
+    assert!(assembled.reviewers().contains("agents_md"));
+    let [hints, template] = assembled.sections() else {
+        panic!("{:?}", assembled.sections())
     };
     assert_eq!(
         (hints.value.name, &hints.value.audience),
@@ -80,12 +84,12 @@ async fn whatever_is_wrong_with_the_template_the_review_goes_on_and_says_so() {
             "{failure}"
         );
         assert!(failure.ends_with("the review goes on without it"), "{failure}");
-        assert_eq!(assembled.sections.len(), 1, "only the hints");
+        assert_eq!(assembled.sections().len(), 1, "only the hints");
     }
 }
 
 #[tokio::test]
 async fn without_a_template_nothing_is_asked() {
     let (assembled, failure) = run(None, Vec::new()).await;
-    assert_eq!((assembled.sections.len(), failure), (1, None));
+    assert_eq!((assembled.sections().len(), failure), (1, None));
 }

@@ -58,6 +58,9 @@ pub struct CodexPlugin {
 
 #[derive(Debug)]
 struct Outcome {
+    rules: Vec<Rule>,
+    place: String,
+    /// For the files that the plugin was made with.
     applied: AppliedRules,
     text: Untrusted,
 }
@@ -70,6 +73,21 @@ impl RulesHandle {
     /// What the rules mean for the merge request; nothing, if none are configured.
     pub fn applied(&self) -> AppliedRules {
         self.0.get().map(|outcome| outcome.applied.clone()).unwrap_or_default()
+    }
+
+    /// The same once it is known which of the files are reviewed.
+    pub fn applied_to(&self, changed: &[ChangedPath]) -> AppliedRules {
+        let Some(outcome) = self.0.get() else {
+            return AppliedRules::default();
+        };
+        if outcome.rules.is_empty() {
+            return outcome.applied.clone();
+        }
+        let (applied, _) = apply::apply(&outcome.rules, &outcome.place, changed);
+        AppliedRules {
+            warnings: outcome.applied.warnings.clone(),
+            ..applied
+        }
     }
 }
 
@@ -111,7 +129,12 @@ impl CodexPlugin {
             .into_iter()
             .map(|line| format!("codex rules: {line}"))
             .collect();
-        Ok(Outcome { applied, text })
+        Ok(Outcome {
+            rules,
+            place: source.to_string(),
+            applied,
+            text,
+        })
     }
 }
 
@@ -165,6 +188,8 @@ impl ReviewPlugin for CodexPlugin {
                     ..AppliedRules::default()
                 };
                 let outcome = Outcome {
+                    rules: Vec::new(),
+                    place,
                     applied,
                     text: Untrusted::default(),
                 };

@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::{Router, http::StatusCode, routing::get};
 use camino::{Utf8Path, Utf8PathBuf};
-use conclave_engine::plugin::{RuntimeConfig, configure};
+use conclave_engine::plugin::{Assembled, configure};
 use conclave_fetch::{FetchSettings, TextUrl};
+use conclave_shared::config::ConfigDocument;
 
 use super::*;
 
@@ -60,11 +61,11 @@ impl Stage {
 }
 
 /// Runs the phases; returns what the rules mean, what is assembled, and the failure of the first phase.
-async fn run(mut plugin: CodexPlugin) -> (AppliedRules, RuntimeConfig, Option<String>) {
+async fn run(mut plugin: CodexPlugin) -> (AppliedRules, Assembled, Option<String>) {
     let handle = plugin.handle();
     let failure = plugin.bootstrap().await.err().map(|error| error.to_string());
     let plugins: Vec<Box<dyn ReviewPlugin>> = vec![Box::new(plugin)];
-    let assembled = configure(&plugins).expect("no conflict");
+    let assembled = configure(&plugins, &mut ConfigDocument::default()).expect("no conflict");
     (handle.applied(), assembled, failure)
 }
 
@@ -80,8 +81,8 @@ async fn rules_that_apply_bring_the_reviewer_and_its_section() {
         "https://rules.example.com/net-012"
     );
     assert_eq!((applied.gaps, applied.warnings), (vec![], vec![]));
-    assert_eq!(assembled.agents[0].value.name, "codex");
-    let section = &assembled.sections[0].value;
+    assert!(assembled.reviewers().contains("codex"));
+    let section = &assembled.sections()[0].value;
     assert_eq!(
         (section.name, &section.audience),
         ("codex_rules", &Audience::Agent("codex".into()))
@@ -94,7 +95,7 @@ async fn without_rules_nothing_is_there() {
     let stage = Stage::new().await;
     let (applied, assembled, failure) = run(stage.plugin(None, false)).await;
     assert_eq!((applied, failure), (AppliedRules::default(), None));
-    assert_eq!(assembled, RuntimeConfig::default());
+    assert!(assembled.reviewers().is_empty() && assembled.sections().is_empty());
 }
 
 #[tokio::test]
@@ -107,7 +108,7 @@ async fn bad_rules_are_named_and_the_good_ones_run() {
     let (applied, assembled, failure) = run(stage.plugin(Some(RuleSource::Path(stage.path("rules"))), false)).await;
     assert_eq!(failure, None);
     assert_eq!(applied.gaps, [] as [&str; 0]);
-    assert_eq!(assembled.agents.len(), 1);
+    assert_eq!(assembled.reviewers().len(), 1);
     let warnings = applied.warnings.join("\n");
     for part in [
         "rules/b.toml line 9: the rule has no `when`".to_owned(),
@@ -136,7 +137,7 @@ async fn rules_that_cannot_be_had_are_a_gap_and_never_silent() {
     ] {
         let source = RuleSource::Path(stage.path(name));
         let (applied, assembled, failure) = run(stage.plugin(Some(source.clone()), false)).await;
-        assert!(assembled.agents.is_empty() && applied.book.is_empty());
+        assert!(assembled.reviewers().is_empty() && applied.book.is_empty());
         assert_eq!(
             applied.gaps,
             [format!("codex did not run: its rules ({source}) cannot be read")]
@@ -197,5 +198,27 @@ async fn a_setting_that_names_no_place_is_a_gap_too() {
         failure
             .expect("a failure")
             .contains("name a file or directory of the repository")
+    );
+}
+
+#[tokio::test]
+async fn what_is_not_reviewed_after_all_brings_no_reviewer() {
+    let stage = Stage::new().await;
+    std::fs::write(stage.path("rules.toml"), RULES).unwrap();
+    let mut plugin = stage.plugin(Some(RuleSource::Path(stage.path("rules.toml"))), false);
+    let handle = plugin.handle();
+    plugin.bootstrap().await.unwrap();
+    let changed = |reviewed| ChangedPath {
+        path: "src/a.py".into(),
+        old_path: None,
+        reviewed,
+    };
+    assert!(!handle.applied_to(&[changed(true)]).book.is_empty());
+    let none = handle.applied_to(&[changed(false)]);
+    assert!(none.book.is_empty());
+    assert!(
+        none.notes[0].starts_with("codex does not sit on the panel"),
+        "{:?}",
+        none.notes
     );
 }
