@@ -90,6 +90,10 @@ pub(crate) struct PlanningArguments {
     /// The models that are preferred where nobody names others; by default what `.conclave.toml` says, else `current`
     #[arg(long, value_enum, env = "CONCLAVE_PRESET")]
     pub(crate) preset: Option<PresetName>,
+    /// The organisation's engineering rules: a file, a directory, or an https address. A path in the repository is read from
+    /// the target branch
+    #[arg(long, value_name = "PLACE", env = "CONCLAVE_CODEX_RULES")]
+    pub(crate) codex_rules: Option<String>,
     /// Replace built-in prompts by the files of the same name in this directory
     #[arg(long, value_name = "DIR", env = "CONCLAVE_PROMPTS")]
     pub(crate) prompts: Option<Utf8PathBuf>,

@@ -6,6 +6,7 @@ mod checkout;
 mod inputs;
 mod lock_files;
 mod observers;
+mod organisation;
 pub(crate) mod patches;
 mod plan;
 mod plugin_settings;

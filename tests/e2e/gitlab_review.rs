@@ -185,3 +185,41 @@ async fn outside_of_a_pipeline_the_command_says_what_to_do_instead() {
         outcome.stderr
     );
 }
+
+#[tokio::test]
+async fn a_rule_that_wants_a_person_makes_that_person_a_reviewer_and_nobody_approves() {
+    let (provider, repository) = (provider().await, Repository::new());
+    repository.write(".conclave.toml", "[codex]\nrules = \"rules.toml\"\n");
+    repository.write(
+        "rules.toml",
+        "[[rule]]\nid = \"DATA-003\"\nwhen = \"a schema changes\"\nlink = \"https://rules.example.com/data-003\"\n\
+         paths = [\"db/\"]\nmanual_review = { who = [\"@carol\"], add_as_reviewers = true }\n",
+    );
+    repository.commit("Rules");
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    repository.write("db/schema.txt", "one\n");
+    repository.commit("A schema");
+    let pipeline = pipeline(&repository).await;
+    pipeline.gitlab.create_user("carol");
+    let outcome = pipeline
+        .job(&repository, &[])
+        .anthropic(&provider)
+        .run()
+        .await
+        .expect_code(0);
+    assert!(outcome.stderr.contains("not approved by the bot"), "{}", outcome.stderr);
+    let state = pipeline.gitlab.snapshot(pipeline.merge_request);
+    assert!(state.approved_by.is_empty());
+    assert_eq!(state.reviewers[0].user, "carol");
+    let note = &state
+        .notes
+        .iter()
+        .find(|note| note.author == "conclave-bot")
+        .expect("a note")
+        .body;
+    assert!(
+        note.contains("[DATA-003](https://rules.example.com/data-003)"),
+        "{note}"
+    );
+    assert_eq!(pipeline.gitlab.violations(), []);
+}

@@ -12,6 +12,7 @@ mod ai_gateway;
 mod bad_input;
 mod broken_things;
 mod checkouts;
+mod codex;
 mod gitlab_review;
 mod hostile_repository;
 mod local_review;

@@ -20,7 +20,9 @@ use serde::Serialize;
 use super::{
     Job,
     changes::{self, Spool},
-    lock_files, plugins,
+    lock_files,
+    organisation::{self, Change, Organisation},
+    plugins,
     registry::House,
 };
 use crate::{
@@ -81,6 +83,7 @@ pub(super) async fn prepare(
         arrival,
         secret,
         notes,
+        organisation,
         ..
     } = house;
     let change = async {
@@ -88,15 +91,26 @@ pub(super) async fn prepare(
         let (base, head) = (&job.subject.base_sha, &job.subject.head_sha);
         let diff = changes::read(&job.repository, base, head, scratch);
         let repo = async { Ok(repo_config::load(&job.repository, &job.subject).await?) };
-        let (diff, repo) = tokio::try_join!(diff, repo)?;
+        let ((diff, spool), repo): (_, LoadedRepoConfig) = tokio::try_join!(diff, repo)?;
         // Before the noise is taken out: lock files are a part of it.
-        let locks = lock_files::check(&job.repository, &diff.0).await?;
-        Ok::<_, Failure>((job, diff, locks, repo))
+        let locks = lock_files::check(&job.repository, &diff).await?;
+        let change = Change {
+            hints: organisation::survey(&job, &diff, &spool).await?,
+            job: &job,
+            diff: &diff,
+        };
+        let rules = repo.in_force.config.codex.rules.as_deref();
+        let mut organisation = Organisation::new(organisation, arguments.codex_rules.as_deref(), rules, change)?;
+        let failures = organisation.bootstrap().await;
+        Ok::<_, Failure>((job, (diff, spool), locks, repo, organisation, failures))
     };
     // Without a change there is nothing to wait for: its failure ends the phase for all.
-    let (mut warnings, (job, (diff, spool), locks, repo)) =
+    let (mut warnings, (job, (diff, spool), locks, repo, organisation, failures)) =
         tokio::try_join!(async { Ok(plugin::bootstrap(&mut plugins).await) }, change)?;
     warnings.extend(locks.faults);
+    warnings.extend(failures);
+    let rules = organisation.rules();
+    plugins.extend(organisation.plugins);
     let mut config = ConfigDocument::default();
     let mut assembled = plugin::configure(&plugins, &mut config)?;
     warnings.extend(plugin::post_configure(&plugins, &mut assembled, &mut config).await);
@@ -118,12 +132,19 @@ pub(super) async fn prepare(
         (None, Some(preset)) => (preset, ChosenBy::Repo),
         (None, None) => (Preset::default(), ChosenBy::Default),
     };
+    let rules = organisation::applied(&rules, &diff);
+    let mut registered = assembled.reviewers();
+    if rules.book.is_empty() {
+        // What its rules are for turned out to be noise.
+        registered.remove(conclave_plugin_codex::REVIEWER);
+    }
     let input = PlanInput {
         diff: &diff,
         config: &config,
         preset: preset.0,
         credentials: &assembled.providers(),
-        registered: &assembled.reviewers(),
+        registered: &registered,
+        rules: &rules,
         library: &library,
         repo: settings,
         security: &security,

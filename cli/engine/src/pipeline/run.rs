@@ -127,11 +127,14 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         not_read: not_read(&job.files, &job.patches, &panel.files_read),
         hallucinated: panel.hallucinated.len(),
         gaps: Vec::new(),
+        notes: job.plan.rules.notes,
     };
     coverage.gaps = gaps(&panel, &coverage, *ports.stop.borrow());
+    coverage.gaps.extend(job.plan.rules.gaps);
     let result = verdict(RubricInput {
         findings: &judgement.findings,
         gaps: &coverage.gaps,
+        manual_reviews: &job.plan.rules.manual_reviews,
         settings: RubricSettings::default(),
     });
     let mut review = Review {
@@ -153,6 +156,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         reviewers: panel.reports,
         coordinator,
         degraded: judgement.degraded,
+        manual_reviews: job.plan.rules.manual_reviews,
         coverage,
         warnings: job.warnings,
         stages,

@@ -18,6 +18,7 @@ use crate::{
     diff::FileDiff,
     findings::{Hallucinated, SourceReader, check, scan},
     ports::ProgressEvent,
+    rules::RuleBook,
 };
 
 /// A member of the panel.
@@ -33,6 +34,8 @@ pub struct PanelMember {
     pub attempt: Duration,
     /// Its message.
     pub parts: Vec<String>,
+    /// The rules that its findings have to cite, for the one that checks rules.
+    pub rules: Option<Arc<RuleBook>>,
 }
 
 /// How a reviewer, or the coordinator, did.
@@ -240,7 +243,13 @@ async fn run_member(
                 }
             }
         }
-        let checked = check(&member.name, &scanned.findings, files, &mut fetched);
+        let checked = check(
+            &member.name,
+            &scanned.findings,
+            files,
+            member.rules.as_deref(),
+            &mut fetched,
+        );
         let faults: Vec<String> = scanned.faults.into_iter().chain(checked.faults).collect();
         if !faults.is_empty() {
             report.outcome = ReviewerOutcome::Failed;
