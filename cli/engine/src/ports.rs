@@ -2,10 +2,14 @@
 
 mod forge;
 mod runtime;
+mod stop;
 mod tools;
 
 pub use forge::{Comment, Forge, ForgeError, PublishOutcome, ReviewSubject};
-pub use runtime::{AgentRuntime, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt};
+pub use runtime::{
+    AgentRuntime, FileRead, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt,
+};
+pub use stop::{StopCause, StopSignal, stop_channel};
 pub use tools::{CoordinatorTools, ToolError};
 
 use conclave_shared::{model::ModelId, telemetry::EventBody, telemetry::TokensByModel};
