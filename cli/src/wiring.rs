@@ -1,5 +1,6 @@
 //! One review, wired: plugins, gateway, agent runtime, engine, output.
 
+mod ending;
 mod inputs;
 mod patches;
 mod plugins;
@@ -10,14 +11,14 @@ mod source;
 mod stopwatch;
 mod telemetry;
 
-use std::{fmt::Write, sync::Arc};
+use std::{fmt::Write, sync::Arc, time::Duration};
 
 use camino::Utf8Path;
 use conclave_engine::{
     diff::FilteredDiff,
     pipeline::{ReviewJob, ReviewPorts, review as run_review},
     ports::{Forge, Progress, ProgressEvent, ReviewSubject, TelemetrySink},
-    report::{Review, render_markdown},
+    report::Review,
     scheduler::Desk,
 };
 use conclave_git::{Repository, check_out_workspace};
@@ -32,6 +33,7 @@ use secrecy::SecretString;
 use uuid::Uuid;
 
 use self::{
+    ending::Ending,
     prepare::{Prepared, prepare},
     runtime::{Runtime, RuntimeInput},
     signals::Signals,
@@ -39,7 +41,7 @@ use self::{
     stopwatch::Stopwatch,
 };
 use crate::{
-    args::{CommonArguments, Format, Gate},
+    args::{CommonArguments, Gate},
     env_vars,
     exit::{Exit, Failure},
     output,
@@ -56,6 +58,8 @@ pub(crate) struct Job {
     pub(crate) repository: Repository,
     /// Where the review is posted; nowhere means that it is only printed.
     pub(crate) forge: Option<Box<dyn Forge>>,
+    /// How much time there is for the run, if something outside of it ends it then.
+    pub(crate) time_left: Option<Duration>,
     /// The project's name for the configuration service.
     pub(crate) config_project: String,
     /// The installation's secret, if there is one.
@@ -72,8 +76,28 @@ pub(crate) async fn review(
     environment: &Environment,
     redactor: &Redactor,
 ) -> Result<Exit, Failure> {
-    // From here on a signal ends the run in good order, with nothing left behind.
+    // From here on a signal ends the run in good order, with nothing left behind; a second one at once.
     let signals = Signals::watch().map_err(Failure::io("watch for signals"))?;
+    if let Some(time) = job.time_left {
+        signals.end_in(time);
+    }
+    tokio::select! {
+        exit = signals.insisted() => {
+            output::note("Stopped at once.", redactor);
+            Ok(exit)
+        }
+        done = review_in_order(job, arguments, scratch, environment, redactor, &signals) => done,
+    }
+}
+
+async fn review_in_order(
+    job: Job,
+    arguments: &CommonArguments,
+    scratch: Scratch,
+    environment: &Environment,
+    redactor: &Redactor,
+    signals: &Signals,
+) -> Result<Exit, Failure> {
     let mut watch = Stopwatch::start();
     let path = environment
         .get("PATH")
@@ -94,8 +118,7 @@ pub(crate) async fn review(
     };
     let (binary, prepared) = tokio::select! {
         exit = signals.arrived() => {
-            output::note("Stopped before anything was reviewed.", redactor);
-            return Ok(exit);
+            return Ok(nothing_reviewed(exit, redactor));
         }
         (binary, prepared) = preparing => (binary?, prepared?),
     };
@@ -125,6 +148,7 @@ pub(crate) async fn review(
     progress.report(ProgressEvent::Stage(&output::plan_line(&prepared.plan, &prepared.diff)));
 
     let desk = Arc::new(Desk::default());
+    signals.end_in(Duration::from_secs(prepared.config.limits.run_seconds));
     let ran = run_sessions(Sessions {
         job: &job,
         prepared,
@@ -140,32 +164,67 @@ pub(crate) async fn review(
         desk,
         progress: progress.clone(),
         telemetry: Arc::clone(&sink),
-        signals: &signals,
+        signals,
         watch: &mut watch,
     })
     .await;
-    // The runtime is gone by now, so nothing uses the scratch space any more.
-    drop(scratch);
-    let mut review = match ran {
-        Ok(review) => review,
+    let (mut review, runtime) = match ran {
+        Ok(Some(ran)) => ran,
+        Ok(None) => {
+            drop(scratch);
+            flush(telemetry.as_deref(), progress.as_ref()).await;
+            return Ok(nothing_reviewed(signals.exit().unwrap_or(Exit::Terminated), redactor));
+        }
         Err(failure) => {
+            drop(scratch);
             flush(telemetry.as_deref(), progress.as_ref()).await;
             return Err(failure);
         }
     };
-    if let Some(exit) = signals.exit() {
-        telemetry::record_review(sink.as_ref(), &review);
-        flush(telemetry.as_deref(), progress.as_ref()).await;
-        output::note("Stopped. Nothing was posted, and nothing is left running.", redactor);
-        return Ok(exit);
-    }
-    review.seconds = watch.total();
-    finish(&job, arguments, &directory, &review, redactor).await?;
+    let early = signals.exit();
+    let ending = Ending {
+        job: &job,
+        arguments,
+        directory: &directory,
+        redactor,
+    };
+    let posted = ending.conclude(&mut review, runtime, early.is_some(), &mut watch).await;
+    // The runtime is gone by now, so nothing uses the scratch space any more.
+    drop(scratch);
     telemetry::record_review(sink.as_ref(), &review);
-    let posted = post(&job, &review, redactor).await;
     flush(telemetry.as_deref(), progress.as_ref()).await;
-    posted?;
-    Ok(exit_of(&review, arguments))
+    match early {
+        None => posted.map(|()| exit_of(&review, arguments)),
+        Some(exit) => Ok(ended_early(exit, posted, redactor)),
+    }
+}
+
+/// Says how a run ended that was ended early. Its exit code tells that, even if posting failed as well.
+fn ended_early(exit: Exit, posted: Result<(), Failure>, redactor: &Redactor) -> Exit {
+    if let Err(failure) = posted {
+        output::note(&format!("What is known could not be posted: {failure}"), redactor);
+    }
+    let how = if exit == Exit::OutOfTime {
+        "Out of time"
+    } else {
+        "Stopped"
+    };
+    output::note(
+        &format!("{how}: this is what is known so far. Nothing is left running."),
+        redactor,
+    );
+    exit
+}
+
+/// What is said when there is nothing to show yet.
+fn nothing_reviewed(exit: Exit, redactor: &Redactor) -> Exit {
+    let how = if exit == Exit::OutOfTime {
+        "Out of time"
+    } else {
+        "Stopped"
+    };
+    output::note(&format!("{how} before anything was reviewed."), redactor);
+    exit
 }
 
 fn exit_of(review: &Review, arguments: &CommonArguments) -> Exit {
@@ -208,8 +267,8 @@ struct Sessions<'a> {
     watch: &'a mut Stopwatch,
 }
 
-/// Everything that needs the agent runtime. It is stopped on every way out of here.
-async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
+/// Everything that needs the agent runtime, which the caller stops. Nothing if the run has to end before it has begun.
+async fn run_sessions(sessions: Sessions<'_>) -> Result<Option<(Review, Runtime)>, Failure> {
     let Sessions {
         job,
         prepared,
@@ -229,26 +288,33 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
         .progress
         .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
     let workspace = scratch.join("workspace");
-    check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
-    let inputs = inputs::write(job, &diff, &plan, directory, &workspace, sessions.environment).await?;
-    directory.write("prompts/REVIEWER_SHARED.md", library.shared()?.as_bytes())?;
-    directory.write("prompts/coordinator.md", library.get("coordinator")?.as_bytes())?;
-    watch.lap("workspace");
-    let runtime = Runtime::start(RuntimeInput {
-        binary: sessions.binary,
-        path: sessions.path,
-        workspace: &workspace,
-        home: &scratch.join("home"),
-        directory,
-        environment: sessions.environment,
-        redactor: sessions.redactor,
-        providers: sessions.providers,
-        max_cost_usd: sessions.arguments.max_cost_usd,
-        plan: &plan,
-        desk: &sessions.desk,
-    })
-    .await?;
-    watch.lap("OpenCode start");
+    let starting = async {
+        check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
+        let inputs = inputs::write(job, &diff, &plan, directory, &workspace, sessions.environment).await?;
+        directory.write("prompts/REVIEWER_SHARED.md", library.shared()?.as_bytes())?;
+        directory.write("prompts/coordinator.md", library.get("coordinator")?.as_bytes())?;
+        watch.lap("workspace");
+        let runtime = Runtime::start(RuntimeInput {
+            binary: sessions.binary,
+            path: sessions.path,
+            workspace: &workspace,
+            home: &scratch.join("home"),
+            directory,
+            environment: sessions.environment,
+            redactor: sessions.redactor,
+            providers: sessions.providers,
+            max_cost_usd: sessions.arguments.max_cost_usd,
+            plan: &plan,
+            desk: &sessions.desk,
+        })
+        .await?;
+        watch.lap("OpenCode start");
+        Ok::<_, Failure>((runtime, inputs))
+    };
+    let (runtime, inputs) = tokio::select! {
+        _ = sessions.signals.arrived() => return Ok(None),
+        started = starting => started?,
+    };
 
     let source = RepositoryTree::new(job, inputs.context);
     let review_job = ReviewJob {
@@ -275,50 +341,7 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
     let mut review = run_review(review_job, ports).await;
     watch.lap("sessions");
     review.warnings.extend(output::gateway_lines(&runtime.gateway.events()));
-    runtime.stop().await;
-    watch.lap("shutdown");
-    review.stages.extend(watch.last());
-    Ok(review)
-}
-
-/// The records and what is printed.
-async fn finish(
-    job: &Job,
-    arguments: &CommonArguments,
-    directory: &RunDirectory,
-    review: &Review,
-    redactor: &Redactor,
-) -> Result<(), Failure> {
-    let json = output::json(review, redactor);
-    directory.write("review.json", json.as_bytes())?;
-    directory.write("review.md", redactor.redact(&render_markdown(review)).as_bytes())?;
-    match arguments.format {
-        Format::Json => output::print(&json),
-        Format::Human => {
-            let source = source::excerpts(&job.repository, review).await;
-            output::print(&redactor.redact(&output::review(review, &source, directory.path())));
-        }
-    }
-    Ok(())
-}
-
-async fn post(job: &Job, review: &Review, redactor: &Redactor) -> Result<(), Failure> {
-    let Some(forge) = &job.forge else { return Ok(()) };
-    let text = redactor.redact(&render_markdown(review));
-    let outcome = forge.publish(review, &text).await?;
-    let state = if outcome.approved {
-        "approved by the bot"
-    } else {
-        "not approved by the bot"
-    };
-    match outcome.url {
-        Some(url) => output::note(&format!("Posted: {url} ({state})"), redactor),
-        None => output::note(&format!("Posted ({state})"), redactor),
-    }
-    for warning in &outcome.warnings {
-        output::note(&format!("Warning: {warning}"), redactor);
-    }
-    Ok(())
+    Ok(Some((review, runtime)))
 }
 
 async fn flush(telemetry: Option<&Telemetry>, progress: &dyn Progress) {

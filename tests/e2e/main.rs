@@ -10,6 +10,7 @@
 
 mod bad_input;
 mod broken_things;
+mod failure_table;
 mod gitlab_review;
 mod hostile_repository;
 mod local_review;

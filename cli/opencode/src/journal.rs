@@ -209,7 +209,8 @@ impl Record {
         if dropped >= (self.said * 2).max(1) && dropped > self.said {
             self.said = dropped;
             let note = json!({"type": "conclave.record.incomplete", "properties": {"events": dropped}});
-            buffer.push_str(&format!("{note}\n"));
+            buffer.push_str(&note.to_string());
+            buffer.push('\n');
         }
     }
 

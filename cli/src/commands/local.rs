@@ -34,6 +34,7 @@ pub(crate) async fn run(
         subject: local.subject,
         repository: local.repository,
         forge: None,
+        time_left: None,
         config_project: project,
         secret: None,
         notes: local.notes,

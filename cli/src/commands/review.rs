@@ -32,6 +32,7 @@ pub(crate) async fn run(
         subject,
         repository,
         forge: (!arguments.dry_run).then_some(Box::new(gitlab)),
+        time_left: pipeline.time_left,
         config_project: pipeline.project_path,
         secret: Some(secret),
         notes: Vec::new(),

@@ -25,7 +25,7 @@ impl StopCause {
 #[derive(Debug, Clone)]
 pub struct StopSignal(watch::Receiver<Option<StopCause>>);
 
-/// A signal and the place to give it. The first cause counts for as long as nobody sends another one.
+/// A signal and the place to give it.
 pub fn stop_channel() -> (watch::Sender<Option<StopCause>>, StopSignal) {
     let (sender, receiver) = watch::channel(None);
     (sender, StopSignal(receiver))

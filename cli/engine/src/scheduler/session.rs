@@ -19,7 +19,7 @@ use crate::ports::{
 };
 
 /// How long the runtime may take to end what a session does. Longer, and it has to be ended with the runtime.
-const ABORT: Duration = Duration::from_secs(2);
+const ABORT: Duration = Duration::from_secs(1);
 
 /// The prompt after an answer that was cut off at the token limit.
 const SHORTER: &str = "Your answer was cut off at the token limit. Give it again, complete, in fewer words.";

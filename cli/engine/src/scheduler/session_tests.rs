@@ -38,12 +38,12 @@ async fn an_end_that_nobody_reported_is_found_by_the_poll() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cut_off_answer_is_asked_for_once_more_in_fewer_words() {
-    let stage = Stage::new(|prompt, number| match number {
-        1 => ends(5, "half an ans", "length"),
-        _ => {
-            assert!(prompt.parts[0].contains("fewer words"), "{:?}", prompt.parts);
-            says(5, "whole")
+    let stage = Stage::new(|prompt, number| {
+        if number == 1 {
+            return ends(5, "half an ans", "length");
         }
+        assert!(prompt.parts[0].contains("fewer words"), "{:?}", prompt.parts);
+        says(5, "whole")
     });
     let result = run(&stage, &task()).await;
     assert_eq!(
