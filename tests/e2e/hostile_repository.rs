@@ -1,6 +1,6 @@
 //! A merge request whose author attacks the reviewer: nothing of the branch is executed, nothing of the job leaks.
 
-use std::{collections::BTreeSet, os::unix::fs::symlink, path::Path};
+use std::{collections::BTreeSet, fmt::Write, os::unix::fs::symlink, path::Path};
 
 use conclave_scripted_provider::{Answer, COORDINATOR};
 use serde_json::{Value, json};
@@ -151,8 +151,8 @@ fn agent_configuration(repository: &Repository, canary: &Canary) {
     repository.write("src/deep/code.py", "def code():\n    return 1\n");
 }
 
-/// Everything that git can be made to run, in the branch and in the clone that the job works in.
-fn git_configuration(repository: &Repository, canary: &Canary) {
+/// What a branch can bring that git would run.
+fn git_files(repository: &Repository, canary: &Canary) {
     repository.write(".gitattributes", "*.py filter=evil diff=evil merge=evil\n* text=auto\n");
     repository.write(
         ".gitmodules",
@@ -162,7 +162,15 @@ fn git_configuration(repository: &Repository, canary: &Canary) {
             canary.file("submodule-update")
         ),
     );
-    let hooks = repository.path().join("hooks");
+    repository.commit("Look what I found");
+    let head = repository.git(&["rev-parse", "HEAD"]);
+    repository.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{head},evil")]);
+    repository.git(&["commit", "--quiet", "-m", "A submodule"]);
+}
+
+/// What a runner, or an attacker with its cache, could leave in the clone that the job works in. From here on, every
+/// git command in the clone that is not careful runs something.
+fn git_configuration(repository: &Repository, canary: &Canary) {
     for name in [
         "post-checkout",
         "post-index-change",
@@ -170,37 +178,42 @@ fn git_configuration(repository: &Repository, canary: &Canary) {
         "pre-auto-gc",
     ] {
         let script = format!("#!/bin/sh\ntouch {}\n", canary.file(&format!("hook-{name}")));
-        for directory in ["hooks", ".git/hooks"] {
+        for directory in [".git/evil-hooks", ".git/hooks"] {
             repository.write(&format!("{directory}/{name}"), &script);
             executable(&repository.path().join(directory).join(name));
         }
     }
-    repository.commit("Look what I found");
-    let head = repository.git(&["rev-parse", "HEAD"]);
-    repository.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{head},evil")]);
-    repository.git(&["commit", "--quiet", "-m", "A submodule"]);
-    repository.git(&["checkout", "--quiet", "main"]);
-    for name in [
-        "filter.evil.smudge",
-        "filter.evil.clean",
-        "filter.evil.process",
-        "diff.evil.textconv",
-        "diff.evil.command",
-        "diff.external",
-        "merge.evil.driver",
-        "core.fsmonitor",
-        "core.pager",
-        "core.sshCommand",
-        "core.editor",
-        "uploadpack.packObjectsHook",
+    let mut lines = String::new();
+    let mut set = |section: &str, name: &str, value: &str| {
+        writeln!(lines, "[{section}]\n\t{name} = {value}").unwrap();
+    };
+    for (section, name) in [
+        ("filter \"evil\"", "smudge"),
+        ("filter \"evil\"", "clean"),
+        ("filter \"evil\"", "process"),
+        ("diff \"evil\"", "textconv"),
+        ("diff \"evil\"", "command"),
+        ("diff", "external"),
+        ("merge \"evil\"", "driver"),
+        ("core", "fsmonitor"),
+        ("core", "pager"),
+        ("core", "sshCommand"),
+        ("core", "editor"),
+        ("uploadpack", "packObjectsHook"),
     ] {
-        let script = canary.script(&name.replace('.', "-"));
-        repository.git(&["config", name, &script]);
+        set(section, name, &canary.script(name));
     }
-    repository.git(&["config", "core.hooksPath", hooks.to_str().unwrap()]);
-    repository.git(&["config", "protocol.ext.allow", "always"]);
+    set(
+        "core",
+        "hooksPath",
+        repository.path().join(".git/evil-hooks").to_str().unwrap(),
+    );
+    set("protocol \"ext\"", "allow", "always");
     let remote = format!("https://gitlab-ci-token:{REMOTE_TOKEN}@gitlab.example/group/service.git");
-    repository.git(&["config", "remote.origin.url", &remote]);
+    set("remote \"origin\"", "url", &remote);
+    let path = repository.path().join(".git/config");
+    let before = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(path, before + &lines).unwrap();
 }
 
 fn links(repository: &Repository, home: &Path) {
@@ -268,15 +281,15 @@ async fn nothing_of_the_branch_is_executed_and_nothing_leaks() {
     .unwrap();
     agent_configuration(&repository, &canary);
     links(&repository, home.path());
-    git_configuration(&repository, &canary);
+    git_files(&repository, &canary);
     // The panel of a large change is large; every reviewer of it tries.
     for reviewer in ["security", "correctness"] {
         provider.set(reviewer, 1, attempts(home.path(), &repository));
     }
     let pipeline = Pipeline::new(&repository).await;
     let ripgreprc = repository.path().join(".ripgreprc");
-    repository.git(&["show", "feature:.ripgreprc"]);
     std::fs::write(&ripgreprc, repository.git(&["show", "feature:.ripgreprc"])).unwrap();
+    git_configuration(&repository, &canary);
     let external = canary.script("external-diff");
     let outcome = pipeline
         .job(&repository, &[])
@@ -297,7 +310,7 @@ async fn nothing_of_the_branch_is_executed_and_nothing_leaks() {
         .env("GIT_EXTERNAL_DIFF", &external)
         .env("GIT_CONFIG_COUNT", "1")
         .env("GIT_CONFIG_KEY_0", "core.hooksPath")
-        .env("GIT_CONFIG_VALUE_0", repository.path().join("hooks"))
+        .env("GIT_CONFIG_VALUE_0", repository.path().join(".git/evil-hooks"))
         .run()
         .await
         .expect_code(0);

@@ -12,6 +12,7 @@ mod limit;
 mod mcp;
 mod output;
 mod process;
+mod relatives;
 mod runtime;
 mod watchdog;
 

@@ -1,8 +1,8 @@
 //! The child: what it may see, how it starts, and that it always ends.
 //!
-//! It ends with the run on every way out. In good order its group gets SIGTERM and, five seconds later, SIGKILL; a panic
-//! drops [`Process`], which kills the group. When conclave itself is killed and can do nothing any more, the kernel kills
-//! the child (`PR_SET_PDEATHSIG`), and a watchdog kills what the child had started.
+//! It ends with the run on every way out, with all that it has started. In good order its group gets SIGTERM and, five
+//! seconds later, SIGKILL; a panic drops [`Process`], which kills everything. When conclave itself is killed and can do
+//! nothing any more, the kernel kills the child (`PR_SET_PDEATHSIG`), and a watchdog kills what the child had started.
 
 use std::{process::Stdio, time::Duration};
 
@@ -20,6 +20,7 @@ use crate::{
     OPENCODE_VERSION,
     lasting::{Anchor, spawn_from_lasting_thread},
     output::Output,
+    relatives,
     watchdog::Watchdog,
 };
 
@@ -192,6 +193,7 @@ pub struct ProcessSettings<'a> {
 pub struct Process {
     child: Child,
     group: Pid,
+    home: Utf8PathBuf,
     output: Output,
     watchdog: Watchdog,
     _anchor: Anchor,
@@ -228,7 +230,7 @@ impl Process {
         let (mut child, anchor) = spawn_from_lasting_thread(command).map_err(start)?;
         let id = child.id().and_then(|id| i32::try_from(id).ok());
         let group = Pid::from_raw(id.ok_or_else(|| start(std::io::Error::other("it ended at once")))?);
-        let watchdog = match Watchdog::over(group, &settings.home.root) {
+        let watchdog = match Watchdog::over(group, &settings.home.root, settings.path) {
             Ok(watchdog) => watchdog,
             Err(error) => {
                 let _ = killpg(group, Signal::SIGKILL);
@@ -242,6 +244,7 @@ impl Process {
         Ok(Self {
             child,
             group,
+            home: settings.home.root.clone(),
             output,
             watchdog,
             _anchor: anchor,
@@ -259,23 +262,29 @@ impl Process {
         self.child.try_wait().ok().flatten().map(|status| status.to_string())
     }
 
-    /// Ends the whole group: SIGTERM, five seconds, SIGKILL.
+    /// Ends all of it: SIGTERM to the group, five seconds, SIGKILL.
     pub async fn stop(mut self) {
         let _ = killpg(self.group, Signal::SIGTERM);
         if timeout(GRACE, self.child.wait()).await.is_err() {
             tracing::warn!("OpenCode did not end on SIGTERM within 5 s; it is killed");
         }
-        let _ = killpg(self.group, Signal::SIGKILL);
+        self.kill();
         let _ = self.child.wait().await;
         self.ended = true;
         self.watchdog.dismiss().await;
+    }
+
+    /// Kills the group, and what has left it.
+    fn kill(&self) {
+        let _ = killpg(self.group, Signal::SIGKILL);
+        relatives::kill_all_in(&self.home);
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
         if !self.ended {
-            let _ = killpg(self.group, Signal::SIGKILL);
+            self.kill();
         }
     }
 }

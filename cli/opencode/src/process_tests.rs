@@ -91,7 +91,7 @@ async fn appears(path: &Utf8Path) -> String {
 async fn a_child_that_ignores_sigterm_is_killed_with_its_children() {
     let bin = bin(&[(
         "opencode",
-        "trap '' TERM\nsleep 600 &\necho $! > $TMPDIR/pid.new\nmv $TMPDIR/pid.new $TMPDIR/pid\nwhile :; do sleep 1; done",
+        "trap '' TERM\nsetsid sleep 600 &\necho $! > $TMPDIR/pid.new\nmv $TMPDIR/pid.new $TMPDIR/pid\nwhile :; do sleep 1; done",
     )]);
     let root = bin.path.join("home");
     let home = Home::create(&root).expect("a home");

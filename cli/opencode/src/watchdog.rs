@@ -1,8 +1,8 @@
-//! A process that kills the child's group when conclave is gone.
+//! A process that kills the child, and all that it has started, when conclave is gone.
 //!
 //! A killed conclave cannot tidy up. The kernel then kills its child, but not what the child has started (`rg`, `git`).
 //! The watchdog waits for the end of a pipe whose other end only conclave holds, so that every way of dying is noticed,
-//! and kills the whole group.
+//! and kills the whole group, and what has left it (see [`crate::relatives`]).
 
 use std::{io, process::Stdio};
 
@@ -10,19 +10,30 @@ use camino::Utf8Path;
 use nix::unistd::Pid;
 use tokio::process::{Child, Command};
 
+/// `read` ends with the pipe: nobody ever writes into it. The second look finds what was being started at the first one.
+const SCRIPT: &str = r#"
+read -r nothing
+kill -s KILL -- "-$1"
+for look in 1 2; do
+  for process in $(grep -lsazxF "HOME=$2" /proc/[0-9]*/environ); do
+    process=${process#/proc/}
+    kill -s KILL "${process%/environ}"
+  done
+done
+"#;
+
 /// The running watchdog. Dropping it kills it.
 #[derive(Debug)]
 pub(crate) struct Watchdog(Child);
 
 impl Watchdog {
-    /// Starts one for this group. `home` is only there for people who look at the list of processes.
-    pub(crate) fn over(group: Pid, home: &Utf8Path) -> io::Result<Self> {
-        // `read` ends with the pipe; nobody ever writes into it.
-        let script = r#"read -r nothing; kill -s KILL -- "-$1""#;
+    /// Starts one for this group and everything that lives in this home; `path` is for `grep`.
+    pub(crate) fn over(group: Pid, home: &Utf8Path, path: &str) -> io::Result<Self> {
         let mut command = Command::new("/bin/sh");
         command
-            .args(["-c", script, "conclave-watchdog", &group.to_string(), home.as_str()])
+            .args(["-c", SCRIPT, "conclave-watchdog", &group.to_string(), home.as_str()])
             .env_clear()
+            .env("PATH", path)
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
