@@ -18,12 +18,15 @@ pub(crate) struct CiEnvironment {
     pub(crate) directory: Utf8PathBuf,
     /// The target project's path, for the configuration service; the number where there is no path.
     pub(crate) project_path: String,
-    /// How much of the job's time is left for the run.
-    pub(crate) time_left: Option<Duration>,
 }
 
 /// What is kept of the job's time for ending in good order: stopping, posting, telemetry, and the artifacts.
 const ENDING: Duration = Duration::from_secs(30);
+
+/// Whether this is a job of GitLab CI, of whatever pipeline.
+pub(crate) fn is_gitlab_job(environment: &Environment) -> bool {
+    environment.get("GITLAB_CI") == Some("true")
+}
 
 /// Reads the pipeline's variables.
 pub(crate) fn read(environment: &Environment) -> Result<CiEnvironment, Failure> {
@@ -54,7 +57,6 @@ pub(crate) fn read(environment: &Environment) -> Result<CiEnvironment, Failure> 
             .get("CI_MERGE_REQUEST_PROJECT_PATH")
             .unwrap_or(&project)
             .to_owned(),
-        time_left: time_left(environment, Utc::now()),
         gitlab: GitLabSettings {
             api_url,
             token: SecretString::from(token),
@@ -65,8 +67,13 @@ pub(crate) fn read(environment: &Environment) -> Result<CiEnvironment, Failure> 
     })
 }
 
-/// What is left of the job's time: GitLab kills the job when it is over, and then nothing could be posted any more.
-fn time_left(environment: &Environment, now: DateTime<Utc>) -> Option<Duration> {
+/// How much of the job's time is left for the run, in a job of GitLab CI. It kills the job when its time is over, and then
+/// nothing could be posted any more.
+pub(crate) fn time_left(environment: &Environment) -> Option<Duration> {
+    left_at(environment, Utc::now())
+}
+
+fn left_at(environment: &Environment, now: DateTime<Utc>) -> Option<Duration> {
     let timeout: u64 = environment.get("CI_JOB_TIMEOUT")?.parse().ok()?;
     let started = environment
         .get("CI_JOB_STARTED_AT")
@@ -85,7 +92,7 @@ mod tests {
         let now: DateTime<Utc> = "2026-03-01T12:10:00Z".parse().expect("a time");
         let left = |variables: &[(&str, &str)]| {
             let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-            time_left(&Environment::new(variables), now).map(|time| time.as_secs())
+            left_at(&Environment::new(variables), now).map(|time| time.as_secs())
         };
         assert_eq!(left(&[]), None);
         assert_eq!(left(&[("CI_JOB_TIMEOUT", "soon")]), None);

@@ -1,10 +1,16 @@
 //! One review, wired: plugins, gateway, agent runtime, engine, output.
 
+mod assignment;
+pub(crate) mod changes;
 mod ending;
 mod inputs;
-mod patches;
+mod observers;
+pub(crate) mod patches;
+mod plan;
+mod plugin_settings;
 mod plugins;
 mod prepare;
+mod registry;
 mod runtime;
 mod signals;
 mod source;
@@ -17,13 +23,12 @@ use camino::Utf8Path;
 use conclave_engine::{
     diff::FilteredDiff,
     pipeline::{ReviewJob, ReviewPorts, review as run_review},
-    ports::{Forge, Progress, ProgressEvent, ReviewSubject, TelemetrySink},
+    ports::{Forge, Progress, ProgressEvent, ReviewSubject},
     report::Review,
     scheduler::Desk,
 };
 use conclave_git::{Repository, check_out_workspace};
 use conclave_opencode::find_opencode;
-use conclave_plugin_telemetry::Telemetry;
 use conclave_shared::{
     redact::Redactor,
     telemetry::{EventBody, RunStarted},
@@ -32,9 +37,16 @@ use conclave_shared::{
 use secrecy::SecretString;
 use uuid::Uuid;
 
+pub(crate) use self::{
+    assignment::{Assignment, Origin},
+    plan::{ModelChoice, PlanDocument, PlanRequest, PlannedModel, PlannedReviewer, plan},
+    prepare::ChosenBy,
+};
 use self::{
     ending::Ending,
+    observers::Observers,
     prepare::{Prepared, prepare},
+    registry::{House, Purpose},
     runtime::{Runtime, RuntimeInput},
     signals::Signals,
     source::RepositoryTree,
@@ -42,10 +54,9 @@ use self::{
 };
 use crate::{
     args::{CommonArguments, Gate},
-    env_vars,
+    ci_environment, env_vars,
     exit::{Exit, Failure},
     output,
-    providers::{self, Provider},
     rundir::{RunDirectory, Scratch},
     settings::Environment,
 };
@@ -57,20 +68,16 @@ pub(crate) struct Job {
     /// Where its commits are.
     pub(crate) repository: Repository,
     /// Where the review is posted; nowhere means that it is only printed.
-    pub(crate) forge: Option<Box<dyn Forge>>,
-    /// How much time there is for the run, if something outside of it ends it then.
-    pub(crate) time_left: Option<Duration>,
-    /// The project's name for the configuration service.
-    pub(crate) config_project: String,
+    pub(crate) forge: Option<Arc<dyn Forge>>,
     /// The installation's secret, if there is one.
     pub(crate) secret: Option<SecretString>,
     /// What the person should know.
     pub(crate) notes: Vec<String>,
 }
 
-/// Reviews, prints, posts.
+/// Reviews, prints, posts; and whatever happened, tells everybody who listens.
 pub(crate) async fn review(
-    job: Job,
+    assignment: Assignment,
     arguments: &CommonArguments,
     scratch: Scratch,
     environment: &Environment,
@@ -78,124 +85,142 @@ pub(crate) async fn review(
 ) -> Result<Exit, Failure> {
     // From here on a signal ends the run in good order, with nothing left behind; a second one at once.
     let signals = Signals::watch().map_err(Failure::io("watch for signals"))?;
-    if let Some(time) = job.time_left {
+    if let Some(time) = ci_environment::time_left(environment) {
         signals.end_in(time);
     }
+    let run_id = Uuid::now_v7();
+    let house = registry::build(assignment, environment, run_id, Purpose::Review)?;
+    let observers = house.observers.clone();
+    let screen = output::screen(ci_environment::is_gitlab_job(environment), environment.get("TERM"));
+    let display = Arc::new(output::Display::new(screen, redactor.clone()));
+    let run = Run {
+        run_id,
+        arguments,
+        environment,
+        redactor,
+        signals: &signals,
+        progress: observers.progress(Arc::clone(&display) as _),
+        display: &display,
+        observers: &observers,
+    };
     tokio::select! {
         exit = signals.insisted() => {
             output::note("Stopped at once.", redactor);
             Ok(exit)
         }
-        done = review_in_order(job, arguments, scratch, environment, redactor, &signals) => done,
+        result = async {
+            let result = run.review(house, scratch).await;
+            observers.flush(display.as_ref()).await;
+            result
+        } => result,
     }
 }
 
-async fn review_in_order(
-    job: Job,
-    arguments: &CommonArguments,
-    scratch: Scratch,
-    environment: &Environment,
-    redactor: &Redactor,
-    signals: &Signals,
-) -> Result<Exit, Failure> {
-    let mut watch = Stopwatch::start();
-    let path = environment
-        .get("PATH")
-        .unwrap_or("/usr/local/bin:/usr/bin:/bin")
-        .to_owned();
-    let providers = providers::read(environment)?;
-    let progress = Arc::new(output::Lines::new(redactor.clone()));
-    for note in &job.notes {
-        progress.report(ProgressEvent::Warning(note));
-    }
-    progress.report(ProgressEvent::Stage("Reading the diff and the configuration"));
-    let configured = environment.get(env_vars::OPENCODE).map(Utf8Path::new);
-    let preparing = async {
-        tokio::join!(
-            find_opencode(configured, &path),
-            prepare(&job, arguments, &providers, environment, progress.as_ref())
-        )
-    };
-    let (binary, prepared) = tokio::select! {
-        exit = signals.arrived() => {
-            return Ok(nothing_reviewed(exit, redactor));
+/// What all parts of a run share.
+struct Run<'a> {
+    run_id: Uuid,
+    arguments: &'a CommonArguments,
+    environment: &'a Environment,
+    redactor: &'a Redactor,
+    signals: &'a Signals,
+    progress: Arc<dyn Progress>,
+    display: &'a output::Display,
+    observers: &'a Observers,
+}
+
+impl Run<'_> {
+    async fn review(&self, house: House, scratch: Scratch) -> Result<Exit, Failure> {
+        let Self {
+            arguments,
+            environment,
+            redactor,
+            signals,
+            ..
+        } = *self;
+        let mut watch = Stopwatch::start(self.observers.trace());
+        let path = environment
+            .get("PATH")
+            .unwrap_or("/usr/local/bin:/usr/bin:/bin")
+            .to_owned();
+        self.progress
+            .report(ProgressEvent::Stage("Reading the diff and the configuration"));
+        let configured = environment.get(env_vars::OPENCODE).map(Utf8Path::new);
+        let preparing = async {
+            tokio::join!(
+                find_opencode(configured, &path),
+                prepare(
+                    house,
+                    &arguments.planning,
+                    arguments.agents,
+                    scratch.path(),
+                    self.progress.as_ref()
+                )
+            )
+        };
+        let (binary, prepared) = tokio::select! {
+            exit = signals.arrived() => return Ok(nothing_reviewed(exit, redactor)),
+            (binary, prepared) = preparing => {
+                // That there is nothing to review counts more than what would be missing for it.
+                let prepared = prepared?;
+                (binary?, prepared)
+            }
+        };
+        watch.lap("diff, configuration, plan");
+        if prepared.diff.files.is_empty() {
+            nothing_left(&prepared.diff, redactor);
+            return Ok(Exit::Reviewed);
         }
-        (binary, prepared) = preparing => (binary?, prepared?),
-    };
-    watch.lap("diff, configuration, plan");
-    if prepared.diff.files.is_empty() {
-        nothing_left(&prepared.diff, redactor);
-        return Ok(Exit::Reviewed);
-    }
-    if let Some(none) = prepared.plan.nobody_can_run() {
-        return Err(Failure::Settings(format!("nobody can review: {none}")));
-    }
+        if let Some(none) = prepared.plan.nobody_can_run() {
+            return Err(Failure::Settings(format!("nobody can review: {none}")));
+        }
 
-    let run_id = Uuid::now_v7();
-    let directory = RunDirectory::create(arguments.output.as_deref(), &run_id.to_string(), environment)?;
-    let telemetry = telemetry::start(environment, run_id, &job.subject.project)?;
-    let sink: Arc<dyn TelemetrySink> = match &telemetry {
-        Some(telemetry) => Arc::clone(telemetry) as _,
-        None => Arc::new(telemetry::Off),
-    };
-    sink.record(EventBody::RunStarted(RunStarted {
-        tier: prepared.plan.assessment.tier,
-        forge: job.subject.forge.to_owned(),
-        merge_request: job.subject.merge_request,
-        client_version: env!("CARGO_PKG_VERSION").to_owned(),
-        reviewers: prepared.plan.reviewers().iter().map(ToString::to_string).collect(),
-    }));
-    progress.report(ProgressEvent::Stage(&output::plan_line(&prepared.plan, &prepared.diff)));
+        let gate = Gate::in_force(arguments.gate, prepared.repo.in_force.config.review.gate);
+        let directory = RunDirectory::create(arguments.output.as_deref(), &self.run_id.to_string(), environment)?;
+        self.display
+            .record_in(directory.path())
+            .map_err(Failure::io(format!("write {}", output::PROGRESS_FILE)))?;
+        let sink = self.observers.sink();
+        sink.record(EventBody::RunStarted(RunStarted {
+            tier: prepared.plan.assessment.tier,
+            forge: prepared.job.subject.forge.to_owned(),
+            merge_request: prepared.job.subject.merge_request,
+            client_version: env!("CARGO_PKG_VERSION").to_owned(),
+            reviewers: prepared.plan.reviewers().iter().map(ToString::to_string).collect(),
+        }));
+        self.progress
+            .report(ProgressEvent::Stage(&output::plan_line(&prepared.plan, &prepared.diff)));
 
-    let desk = Arc::new(Desk::default());
-    signals.end_in(Duration::from_secs(prepared.config.limits.run_seconds));
-    let ran = run_sessions(Sessions {
-        job: &job,
-        prepared,
-        providers: &providers,
-        arguments,
-        environment,
-        redactor,
-        binary: &binary,
-        path: &path,
-        scratch: scratch.path(),
-        directory: &directory,
-        run_id,
-        desk,
-        progress: progress.clone(),
-        telemetry: Arc::clone(&sink),
-        signals,
-        watch: &mut watch,
-    })
-    .await;
-    let (mut review, runtime) = match ran {
-        Ok(Some(ran)) => ran,
-        Ok(None) => {
-            drop(scratch);
-            flush(telemetry.as_deref(), progress.as_ref()).await;
+        signals.end_in(Duration::from_secs(prepared.config.limits.run_seconds));
+        let sessions = Sessions {
+            run: self,
+            binary: &binary,
+            path: &path,
+            scratch: scratch.path(),
+            directory: &directory,
+        };
+        let ran = sessions.run(prepared, &mut watch).await;
+        self.display.close();
+        let Some((job, mut review, runtime)) = ran? else {
             return Ok(nothing_reviewed(signals.exit().unwrap_or(Exit::Terminated), redactor));
+        };
+        let early = signals.exit();
+        let ending = Ending {
+            job: &job,
+            format: arguments.format,
+            directory: &directory,
+            redactor,
+        };
+        let posted = ending
+            .conclude(&mut review, runtime, early.is_some(), &mut watch)
+            .await;
+        // The runtime is gone by now, so nothing uses the scratch space any more.
+        drop(scratch);
+        telemetry::record_review(sink.as_ref(), &review);
+        watch.lap("printing and posting");
+        match early {
+            None => posted.map(|()| exit_of(&review, gate, arguments.strict)),
+            Some(exit) => Ok(ended_early(exit, posted, redactor)),
         }
-        Err(failure) => {
-            drop(scratch);
-            flush(telemetry.as_deref(), progress.as_ref()).await;
-            return Err(failure);
-        }
-    };
-    let early = signals.exit();
-    let ending = Ending {
-        job: &job,
-        arguments,
-        directory: &directory,
-        redactor,
-    };
-    let posted = ending.conclude(&mut review, runtime, early.is_some(), &mut watch).await;
-    // The runtime is gone by now, so nothing uses the scratch space any more.
-    drop(scratch);
-    telemetry::record_review(sink.as_ref(), &review);
-    flush(telemetry.as_deref(), progress.as_ref()).await;
-    match early {
-        None => posted.map(|()| exit_of(&review, arguments)),
-        Some(exit) => Ok(ended_early(exit, posted, redactor)),
     }
 }
 
@@ -227,10 +252,10 @@ fn nothing_reviewed(exit: Exit, redactor: &Redactor) -> Exit {
     exit
 }
 
-fn exit_of(review: &Review, arguments: &CommonArguments) -> Exit {
+fn exit_of(review: &Review, gate: Gate, strict: bool) -> Exit {
     match review.verdict {
-        Verdict::SignificantConcerns if arguments.gate == Gate::Block => Exit::Blocked,
-        Verdict::Inconclusive if arguments.strict => Exit::Inconclusive,
+        Verdict::SignificantConcerns if gate == Gate::Block => Exit::Blocked,
+        Verdict::Inconclusive if strict => Exit::Inconclusive,
         _ => Exit::Reviewed,
     }
 }
@@ -248,109 +273,92 @@ fn nothing_left(diff: &FilteredDiff, redactor: &Redactor) {
     output::note(&text, redactor);
 }
 
+/// What only the part with the agent runtime needs.
 struct Sessions<'a> {
-    job: &'a Job,
-    prepared: Prepared,
-    providers: &'a [Provider],
-    arguments: &'a CommonArguments,
-    environment: &'a Environment,
-    redactor: &'a Redactor,
+    run: &'a Run<'a>,
     binary: &'a Utf8Path,
     path: &'a str,
     scratch: &'a Utf8Path,
     directory: &'a RunDirectory,
-    run_id: Uuid,
-    desk: Arc<Desk>,
-    progress: Arc<dyn Progress>,
-    telemetry: Arc<dyn TelemetrySink>,
-    signals: &'a Signals,
-    watch: &'a mut Stopwatch,
 }
 
-/// Everything that needs the agent runtime, which the caller stops. Nothing if the run has to end before it has begun.
-async fn run_sessions(sessions: Sessions<'_>) -> Result<Option<(Review, Runtime)>, Failure> {
-    let Sessions {
-        job,
-        prepared,
-        directory,
-        scratch,
-        watch,
-        ..
-    } = sessions;
-    let Prepared {
-        diff,
-        plan,
-        config,
-        library,
-        warnings,
-    } = prepared;
-    sessions
-        .progress
-        .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
-    let workspace = scratch.join("workspace");
-    let starting = async {
-        check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
-        let inputs = inputs::write(job, &diff, &plan, directory, &workspace, sessions.environment).await?;
-        directory.write("prompts/REVIEWER_SHARED.md", library.shared()?.as_bytes())?;
-        directory.write("prompts/coordinator.md", library.get("coordinator")?.as_bytes())?;
-        watch.lap("workspace");
-        let runtime = Runtime::start(RuntimeInput {
-            binary: sessions.binary,
-            path: sessions.path,
-            workspace: &workspace,
-            home: &scratch.join("home"),
+impl Sessions<'_> {
+    /// Everything that needs the agent runtime, which the caller stops. Nothing if the run has to end before it has begun.
+    async fn run(&self, prepared: Prepared, watch: &mut Stopwatch) -> Result<Option<(Job, Review, Runtime)>, Failure> {
+        let Self {
+            run,
             directory,
-            environment: sessions.environment,
-            redactor: sessions.redactor,
-            providers: sessions.providers,
-            max_cost_usd: sessions.arguments.max_cost_usd,
-            plan: &plan,
-            desk: &sessions.desk,
-        })
-        .await?;
-        watch.lap("OpenCode start");
-        Ok::<_, Failure>((runtime, inputs))
-    };
-    let (runtime, inputs) = tokio::select! {
-        _ = sessions.signals.arrived() => return Ok(None),
-        started = starting => started?,
-    };
+            scratch,
+            ..
+        } = *self;
+        let Prepared {
+            job,
+            diff,
+            spool,
+            mut plan,
+            config,
+            runtime: runtime_config,
+            library,
+            warnings,
+            ..
+        } = prepared;
+        run.progress
+            .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
+        let workspace = scratch.join("workspace");
+        let desk = Arc::new(Desk::default());
+        let starting = async {
+            check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
+            let inputs = inputs::write(&job, &diff, &spool, &mut plan, &runtime_config, directory, &workspace).await?;
+            directory.write("prompts/REVIEWER_SHARED.md", library.shared()?.as_bytes())?;
+            directory.write("prompts/coordinator.md", library.get("coordinator")?.as_bytes())?;
+            watch.lap("workspace");
+            let runtime = Runtime::start(RuntimeInput {
+                binary: self.binary,
+                path: self.path,
+                workspace: &workspace,
+                home: &scratch.join("home"),
+                directory,
+                environment: run.environment,
+                redactor: run.redactor,
+                max_cost_usd: run.arguments.max_cost_usd,
+                config: &runtime_config,
+                desk: &desk,
+                trace: run.observers.trace(),
+            })
+            .await?;
+            watch.lap("OpenCode start");
+            Ok::<_, Failure>((runtime, inputs))
+        };
+        let (runtime, inputs) = tokio::select! {
+            _ = run.signals.arrived() => return Ok(None),
+            started = starting => started?,
+        };
 
-    let source = RepositoryTree::new(job, inputs.context);
-    let review_job = ReviewJob {
-        run_id: sessions.run_id.to_string(),
-        subject: job.subject.clone(),
-        files: Arc::new(diff.files),
-        patches: inputs.patches,
-        filtered: diff.filtered,
-        plan,
-        coordinator_message: inputs.coordinator,
-        limits: config.limits,
-        warnings,
-        stages: watch.laps(),
-    };
-    let ports = ReviewPorts {
-        runtime: Arc::clone(&runtime.opencode) as _,
-        ledger: Arc::clone(&runtime.gateway) as _,
-        progress: Arc::clone(&sessions.progress),
-        telemetry: Arc::clone(&sessions.telemetry),
-        source: Arc::new(source),
-        desk: Arc::clone(&sessions.desk),
-        stop: sessions.signals.stop(),
-    };
-    let mut review = run_review(review_job, ports).await;
-    watch.lap("sessions");
-    review.warnings.extend(output::gateway_lines(&runtime.gateway.events()));
-    Ok(Some((review, runtime)))
-}
-
-async fn flush(telemetry: Option<&Telemetry>, progress: &dyn Progress) {
-    if let Some(telemetry) = telemetry {
-        let lost = telemetry.flush().await;
-        if lost > 0 {
-            progress.report(ProgressEvent::Warning(&format!(
-                "{lost} telemetry events did not reach the tracker"
-            )));
-        }
+        let source = RepositoryTree::new(&job, &diff.files, inputs.context);
+        let review_job = ReviewJob {
+            run_id: run.run_id.to_string(),
+            subject: job.subject.clone(),
+            files: Arc::new(diff.files),
+            patches: inputs.patches,
+            filtered: diff.filtered,
+            plan,
+            coordinator_message: inputs.coordinator,
+            limits: config.limits,
+            warnings,
+            stages: watch.laps(),
+        };
+        let ports = ReviewPorts {
+            runtime: Arc::clone(&runtime.opencode) as _,
+            ledger: Arc::clone(&runtime.gateway) as _,
+            progress: Arc::clone(&run.progress),
+            telemetry: run.observers.sink(),
+            source: Arc::new(source),
+            desk,
+            stop: run.signals.stop(),
+        };
+        let mut review = run_review(review_job, ports).await;
+        watch.lap("sessions");
+        review.warnings.extend(output::gateway_lines(&runtime.gateway.events()));
+        Ok(Some((job, review, runtime)))
     }
 }

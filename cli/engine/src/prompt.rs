@@ -5,6 +5,7 @@ mod coordinator;
 mod fewer;
 mod library;
 mod reviewer;
+mod sections;
 mod untrusted;
 
 pub use context::{ContextFile, PatchEntry, patch_file_name, render_context};
@@ -12,4 +13,5 @@ pub use coordinator::render_coordinator;
 pub use fewer::{FewerPatches, fewer_patches};
 pub use library::{PromptLibrary, UnknownPrompt};
 pub use reviewer::{CONTEXT_FILE, REVIEW_DIRECTORY, reviewer_parts};
+pub use sections::{add_to_reviewer, for_agent, for_everyone};
 pub use untrusted::{Nonce, SECTIONS, Untrusted};

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::{Job, runtime::Runtime, source, stopwatch::Stopwatch};
 use crate::{
-    args::{CommonArguments, Format},
+    args::Format,
     exit::Failure,
     output,
     rundir::RunDirectory,
@@ -23,7 +23,7 @@ const LAST_POST: Duration = Duration::from_secs(5);
 /// What the end of a run needs.
 pub(super) struct Ending<'a> {
     pub(super) job: &'a Job,
-    pub(super) arguments: &'a CommonArguments,
+    pub(super) format: Format,
     pub(super) directory: &'a RunDirectory,
     pub(super) redactor: &'a Redactor,
 }
@@ -51,26 +51,29 @@ impl Ending<'_> {
     }
 
     async fn publish(&self, review: &mut Review) -> Result<(), Failure> {
-        if let Err(failure) = self.record(review) {
+        let excerpts = source::excerpts(&self.job.repository, review).await;
+        if let Err(failure) = self.record(review, &excerpts) {
             output::note(&format!("Warning: {failure}"), self.redactor);
             without_records(review, &failure);
         }
-        match self.arguments.format {
+        match self.format {
             Format::Json => output::print(&output::json(review, self.redactor)),
             Format::Human => {
-                let source = source::excerpts(&self.job.repository, review).await;
-                let text = output::review(review, &source, self.directory.path());
+                let text = output::review(review, &excerpts, self.directory.path());
                 output::print(&self.redactor.redact(&text));
             }
         }
         self.post(review).await
     }
 
-    fn record(&self, review: &Review) -> Result<(), Failure> {
+    fn record(&self, review: &Review, excerpts: &output::Excerpts) -> Result<(), Failure> {
+        let lines = serde_json::to_string(excerpts).unwrap_or_default();
         let markdown = self.redactor.redact(&render_markdown(review));
         self.directory
             .write("review.json", output::json(review, self.redactor).as_bytes())?;
         self.directory.write("review.md", markdown.as_bytes())?;
+        self.directory
+            .write(output::Excerpts::FILE, self.redactor.redact(&lines).as_bytes())?;
         Ok(())
     }
 

@@ -4,12 +4,13 @@ use camino::Utf8Path;
 use conclave_engine::{
     diff::{FileDiff, FilteredDiff},
     pipeline::Plan,
-    prompt::{ContextFile, Nonce, PatchEntry, Untrusted, render_context, render_coordinator},
+    plugin::RuntimeConfig,
+    prompt::{ContextFile, Nonce, PatchEntry, Untrusted, add_to_reviewer, render_context, render_coordinator},
 };
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret;
 
-use super::{Job, patches};
-use crate::{env_vars, exit::Failure, rundir::RunDirectory, settings::Environment};
+use super::{Job, changes::Spool, patches};
+use crate::{exit::Failure, rundir::RunDirectory};
 
 /// The texts, and where each file's patch is.
 pub(super) struct Inputs {
@@ -19,14 +20,34 @@ pub(super) struct Inputs {
     pub(super) patches: Vec<String>,
 }
 
-/// Writes patches and context into the run directory, and where the agent reads them.
+/// Writes patches and context into the run directory, and where the agent reads them; adds to the reviewers' messages
+/// what plugins have for them.
 pub(super) async fn write(
     job: &Job,
     diff: &FilteredDiff,
-    plan: &Plan,
+    spool: &Spool,
+    plan: &mut Plan,
+    runtime: &RuntimeConfig,
     directory: &RunDirectory,
     workspace: &Utf8Path,
-    environment: &Environment,
+) -> Result<Inputs, Failure> {
+    let inputs = render(job, diff, plan, runtime).await?;
+    let files: Vec<(&FileDiff, &str)> = diff
+        .files
+        .iter()
+        .zip(inputs.patches.iter().map(String::as_str))
+        .collect();
+    patches::write(directory, workspace, &files, spool, &inputs.context)?;
+    directory.write("prompts/coordinator-message.md", inputs.coordinator.as_bytes())?;
+    Ok(inputs)
+}
+
+/// What the sessions would read, with the additions of plugins to the reviewers' messages.
+pub(super) async fn render(
+    job: &Job,
+    diff: &FilteredDiff,
+    plan: &mut Plan,
+    runtime: &RuntimeConfig,
 ) -> Result<Inputs, Failure> {
     let entries: Vec<PatchEntry> = diff
         .files
@@ -34,11 +55,10 @@ pub(super) async fn write(
         .enumerate()
         .map(|(at, file)| PatchEntry::new(at, file))
         .collect();
-    let secret = match (environment.get(env_vars::SECRET), &job.secret) {
-        (Some(secret), _) => SecretString::from(secret),
-        (None, Some(secret)) => secret.clone(),
+    let secret = match &job.secret {
+        Some(secret) => secret.clone(),
         // Without an installation's secret the boundary is new in every run: safe, only the caches do not last.
-        (None, None) => conclave_gateway::random_run_key()?,
+        None => conclave_gateway::random_run_key()?,
     };
     let subject_name = format!("{}!{}", job.subject.project, job.subject.merge_request.unwrap_or(0));
     let nonce = Nonce::new(secret.expose_secret().as_bytes(), &subject_name);
@@ -59,16 +79,13 @@ pub(super) async fn write(
         filtered: &filtered,
         panel: &panel,
         project_instructions: instructions.as_ref(),
+        contributed: runtime,
     };
     let context = render_context(&file, &nonce);
     let coordinator = render_coordinator(&file, &nonce);
-    let files: Vec<(&FileDiff, &str)> = diff
-        .files
-        .iter()
-        .zip(entries.iter().map(|entry| entry.patch.as_str()))
-        .collect();
-    patches::write(directory, workspace, &files, &context)?;
-    directory.write("prompts/coordinator-message.md", coordinator.as_bytes())?;
+    for member in &mut plan.members {
+        add_to_reviewer(&mut member.parts, runtime, member.name.as_str(), &nonce);
+    }
     Ok(Inputs {
         context,
         coordinator,

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use super::{Nonce, REVIEW_DIRECTORY, Untrusted};
+use super::{Nonce, REVIEW_DIRECTORY, Untrusted, for_everyone};
 use conclave_shared::reviewer::ReviewerName;
 
-use crate::{diff::FileDiff, ports::ReviewSubject};
+use crate::{diff::FileDiff, plugin::RuntimeConfig, ports::ReviewSubject};
 
 /// One line of the index of patches.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,6 +85,8 @@ pub struct ContextFile<'a> {
     pub panel: &'a [ReviewerName],
     /// The target branch's own instructions for agents, if it has any.
     pub project_instructions: Option<&'a Untrusted>,
+    /// Sections that plugins have added, and what they found out, for whomever.
+    pub contributed: &'a RuntimeConfig,
 }
 
 /// The text of the context file.
@@ -107,6 +109,8 @@ pub fn render_context(file: &ContextFile<'_>, nonce: &Nonce) -> String {
         );
         sections.push(nonce.section("project_instructions", &instructions.sealed()));
     }
+    // What plugins add is the same for every merge request of a project, so it comes before what is not.
+    sections.extend(for_everyone(file.contributed, nonce));
     sections.extend(subject_sections(file.subject, nonce));
     sections.push(nonce.section("changed_files", &changed_files(file)));
     let mut text = sections.join("\n\n");
@@ -198,6 +202,7 @@ mod tests {
             filtered: &[],
             panel: &[],
             project_instructions: None,
+            contributed: &RuntimeConfig::default(),
         };
         let text = render_context(&file, &Nonce::new(b"s", "x"));
         let index = text.split("<changed_files").nth(1).expect("the section");

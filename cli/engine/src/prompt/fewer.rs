@@ -24,14 +24,14 @@ pub fn fewer_patches(files: &[FileDiff], patches: &[String]) -> Option<FewerPatc
         return None;
     }
     let all = entries.len();
-    let most = entries.iter().map(|(file, _)| file.patch.len()).sum::<usize>() / 2;
+    let most = entries.iter().map(|(file, _)| file.patch.length).sum::<u64>() / 2;
     entries.sort_by_key(|(file, _)| std::cmp::Reverse(file.changed_lines()));
     let mut size = 0;
     let mut kept: Vec<&str> = Vec::new();
     for (file, patch) in entries {
         // One is always kept, however large: without any there is no review.
-        if kept.is_empty() || size + file.patch.len() <= most {
-            size += file.patch.len();
+        if kept.is_empty() || size + file.patch.length <= most {
+            size += file.patch.length;
             kept.push(patch);
         }
     }
@@ -55,19 +55,16 @@ pub fn fewer_patches(files: &[FileDiff], patches: &[String]) -> Option<FewerPatc
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diff::{ChangeKind, Content, LineMap};
+    use crate::diff::{Content, PatchRange};
 
-    fn file(path: &str, added: u64, bytes: usize) -> FileDiff {
+    fn file(path: &str, added: u64, length: u64) -> FileDiff {
         FileDiff {
-            kind: ChangeKind::Modified,
             content: Content::Text,
             old_path: path.to_owned(),
             path: path.to_owned(),
-            modes: ("100644".into(), "100644".into()),
             added,
-            removed: 0,
-            patch: vec![b'x'; bytes],
-            lines: LineMap::default(),
+            patch: PatchRange { offset: 0, length },
+            ..FileDiff::default()
         }
     }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
 /// The names of all sections that prompts are made of.
-pub const SECTIONS: [&str; 13] = [
+pub const SECTIONS: [&str; 14] = [
     "mr_input",
     "mr_details",
     "mr_body",
@@ -27,6 +27,7 @@ pub const SECTIONS: [&str; 13] = [
     "commit_messages",
     "codex_rules",
     "review_panel",
+    "established_facts",
 ];
 
 /// Text from outside. Only [`Untrusted::sealed`] takes it out.

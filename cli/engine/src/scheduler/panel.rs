@@ -259,10 +259,10 @@ async fn run_member(
         }
     }
     context.telemetry.record(result.report.event());
-    context.progress.report(ProgressEvent::ReviewerDone {
+    context.progress.report(ProgressEvent::SessionDone {
         reviewer: result.report.name.as_str(),
         outcome: result.report.outcome.as_str(),
-        findings: result.report.findings,
+        findings: Some(&result.findings),
         seconds: result.report.seconds,
         reason: result.report.reason.as_deref(),
     });

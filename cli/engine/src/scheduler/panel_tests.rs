@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use super::*;
 use crate::{
-    diff::{ChangeKind, Content, LineMap},
+    diff::{Content, PatchRange},
     ports::{Remedy, StopCause},
     scheduler::test_support::{Play, Stage, context, fails, lives, route, says},
 };
@@ -20,15 +20,12 @@ impl SourceTree for NoSource {
 
 fn file(path: &str, changed: u64) -> FileDiff {
     FileDiff {
-        kind: ChangeKind::Modified,
         content: Content::Text,
         old_path: path.to_owned(),
         path: path.to_owned(),
-        modes: ("100644".into(), "100644".into()),
         added: changed,
-        removed: 0,
-        patch: vec![b'x'; 100],
-        lines: LineMap::default(),
+        patch: PatchRange { offset: 0, length: 100 },
+        ..FileDiff::default()
     }
 }
 

@@ -263,6 +263,7 @@ impl<'a> Session<'a> {
         self.models.push(self.model.clone());
         context.progress.report(ProgressEvent::SessionStarted {
             reviewer: &task.name,
+            session: &self.id,
             model: &self.model,
             attempt: u32::try_from(self.models.len()).unwrap_or(u32::MAX),
         });
