@@ -12,8 +12,7 @@ use super::seats::{CODEX, PanelInput, Presence, Seat, seats};
 
 use crate::{
     diff::FilteredDiff, prompt::PromptLibrary, prompt::UnknownPrompt, prompt::reviewer_parts, repo_config::RepoConfig,
-    rules::AppliedRules,
-    scheduler::PanelMember,
+    rules::AppliedRules, scheduler::PanelMember,
 };
 
 /// What a plan depends on.

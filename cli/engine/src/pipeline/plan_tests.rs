@@ -42,7 +42,11 @@ impl Case {
         let credentials = BTreeSet::from(["anthropic".to_owned()]);
         let registered = ReviewerName::STANDING.iter().map(ToString::to_string);
         let registered = registered.filter(|name| self.codex_rules || name != "codex").collect();
-        let rules = if self.codex_rules { one_rule() } else { AppliedRules::default() };
+        let rules = if self.codex_rules {
+            one_rule()
+        } else {
+            AppliedRules::default()
+        };
         let security = SecurityPaths::new(&self.config.risk).expect("valid patterns");
         plan(&PlanInput {
             diff: &diff,
@@ -246,6 +250,11 @@ fn only_codex_has_to_cite_rules() {
     let plan = case.plan();
     assert!(names(&plan).contains("codex"), "{}", names(&plan));
     for member in &plan.members {
-        assert_eq!(member.rules.is_some(), member.name.as_str() == "codex", "{}", member.name);
+        assert_eq!(
+            member.rules.is_some(),
+            member.name.as_str() == "codex",
+            "{}",
+            member.name
+        );
     }
 }

@@ -143,7 +143,10 @@ fn wanted(input: PanelInput<'_>) -> Vec<(&str, String)> {
             .map(on_panel)
             .into();
             if input.can_sit(CODEX) {
-                panel.push((CODEX, format!("on the {tier} panel: engineering rules are for changed files")));
+                panel.push((
+                    CODEX,
+                    format!("on the {tier} panel: engineering rules are for changed files"),
+                ));
             }
             panel.extend(release_reason(input.files).map(|reason| (RELEASE, reason)));
             panel

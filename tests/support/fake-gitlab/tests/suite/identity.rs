@@ -169,7 +169,10 @@ async fn the_server_can_live_below_a_path() {
 async fn a_user_is_found_by_the_whole_name_only() {
     let stage = Stage::free().await;
     let (status, users) = stage.bot.get("/users?username=BOB").await;
-    assert_eq!((status, &users[0]["username"], &users[1]), (200, &json!("bob"), &json!(null)));
+    assert_eq!(
+        (status, &users[0]["username"], &users[1]),
+        (200, &json!("bob"), &json!(null))
+    );
     assert_eq!(users[0]["id"], json!(stage.human.0));
     assert_eq!(stage.bot.get("/users?username=bo").await, (200, json!([])));
     let stranger = Client::new(&stage.gitlab, "nonsense".to_owned());
