@@ -1,5 +1,6 @@
 //! What the models read.
 
+mod boundary;
 mod context;
 mod coordinator;
 mod library;
