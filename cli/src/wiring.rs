@@ -16,7 +16,9 @@ use camino::Utf8Path;
 use conclave_engine::{
     diff::FilteredDiff,
     pipeline::{ReviewJob, ReviewPorts, review as run_review},
+    plugin::RuntimeConfig,
     ports::{Forge, Progress, ProgressEvent, ReviewSubject, TelemetrySink},
+    repo_config::RepoConfig,
     report::{Review, render_markdown},
     scheduler::Desk,
 };
@@ -32,6 +34,7 @@ use secrecy::SecretString;
 use uuid::Uuid;
 
 use self::{
+    inputs::Sources,
     prepare::{Prepared, prepare},
     runtime::{Runtime, RuntimeInput},
     signals::Signals,
@@ -220,17 +223,31 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
     } = sessions;
     let Prepared {
         diff,
-        plan,
+        mut plan,
         config,
         library,
-        warnings,
+        mut warnings,
     } = prepared;
     sessions
         .progress
         .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
     let workspace = scratch.join("workspace");
     check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
-    let inputs = inputs::write(job, &diff, &plan, directory, &workspace, sessions.environment).await?;
+    let sources = Sources {
+        job,
+        diff: &diff,
+        repo_config: &RepoConfig::default(),
+        contributed: &RuntimeConfig::default(),
+        library: &library,
+        directory,
+        workspace: &workspace,
+        environment: sessions.environment,
+    };
+    let inputs = inputs::write(sources, &mut plan).await?;
+    for warning in inputs.warnings {
+        sessions.progress.report(ProgressEvent::Warning(&warning));
+        warnings.push(warning);
+    }
     directory.write("prompts/REVIEWER_SHARED.md", library.shared()?.as_bytes())?;
     directory.write("prompts/coordinator.md", library.get("coordinator")?.as_bytes())?;
     watch.lap("workspace");
@@ -256,6 +273,7 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
         subject: job.subject.clone(),
         files: Arc::new(diff.files),
         patches: inputs.patches,
+        cut: inputs.cut,
         filtered: diff.filtered,
         plan,
         coordinator_message: inputs.coordinator,

@@ -7,6 +7,7 @@
 pub mod config;
 pub mod finding;
 pub mod model;
+pub mod nearest;
 pub mod pricing;
 pub mod problem;
 pub mod redact;

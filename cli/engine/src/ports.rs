@@ -4,7 +4,7 @@ mod forge;
 mod runtime;
 mod tools;
 
-pub use forge::{Comment, Forge, ForgeError, PublishOutcome, ReviewSubject};
+pub use forge::{Comment, ExistingFinding, Forge, ForgeError, PublishOutcome, ReviewSubject, ThreadState};
 pub use runtime::{AgentRuntime, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt};
 pub use tools::{CoordinatorTools, ToolError};
 

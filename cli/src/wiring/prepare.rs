@@ -46,6 +46,8 @@ pub(super) async fn prepare(
         warnings.push(error.to_string());
     }
     warnings.extend(remote.remote_warnings());
+    let (library, without_effect) = plugins::library(arguments.prompts.as_deref())?;
+    warnings.extend(without_effect);
     for warning in &warnings {
         progress.report(ProgressEvent::Warning(warning));
     }
@@ -53,7 +55,6 @@ pub(super) async fn prepare(
         config.limits.sessions = agents;
     }
     let diff = diff?;
-    let library = plugins::library(arguments.prompts.as_deref())?;
     let credentials = providers::names(providers);
     let input = PlanInput {
         diff: &diff,

@@ -15,7 +15,7 @@ use crate::{
     diff::{FileDiff, FilteredFile},
     judge::{JudgedFinding, RubricInput, RubricSettings, apply, judge_without_model, verdict},
     ports::{AgentRuntime, ModelLedger, Progress, ProgressEvent, ReviewSubject, TelemetrySink},
-    report::{Coverage, Review, StageTime},
+    report::{Coverage, CutFile, Review, StageTime},
     scheduler::{
         Desk, PanelResult, ReviewerReport, SessionContext, SessionResult, SessionTask, SourceTree, run_panel,
         run_session,
@@ -33,6 +33,8 @@ pub struct ReviewJob {
     pub files: Arc<Vec<FileDiff>>,
     /// The patch of each file, relative to the workspace, in the same order.
     pub patches: Vec<String>,
+    /// Patches that reviewers get a part of only.
+    pub cut: Vec<CutFile>,
     /// What is not reviewed.
     pub filtered: Vec<FilteredFile>,
     /// Tier, panel and models.
@@ -107,10 +109,11 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         changed_lines: job.files.iter().map(FileDiff::changed_lines).sum(),
         filtered: job.filtered,
         not_read: not_read(&job.files, &job.patches, &panel.files_read),
+        cut: job.cut,
         hallucinated: panel.hallucinated.len(),
         gaps: Vec::new(),
     };
-    coverage.gaps = gaps(&panel, &coverage.not_read, *ports.stop.borrow());
+    coverage.gaps = gaps(&panel, &coverage, *ports.stop.borrow());
     let result = verdict(RubricInput {
         findings: &judgement.findings,
         gaps: &coverage.gaps,
@@ -161,7 +164,7 @@ fn not_read(files: &[FileDiff], patches: &[String], read: &BTreeSet<String>) -> 
         .collect()
 }
 
-fn gaps(panel: &PanelResult, not_read: &[String], stopped: bool) -> Vec<String> {
+fn gaps(panel: &PanelResult, coverage: &Coverage, stopped: bool) -> Vec<String> {
     let mut gaps = Vec::new();
     if stopped {
         gaps.push("the run was stopped".to_owned());
@@ -178,7 +181,16 @@ fn gaps(panel: &PanelResult, not_read: &[String], stopped: bool) -> Vec<String> 
             report.outcome.as_str().replace('_', " ")
         ));
     }
-    match not_read {
+    match coverage.cut.as_slice() {
+        [] => {}
+        [one] => gaps.push(format!("{} is too large to be read whole", one.path)),
+        [first, rest @ ..] => gaps.push(format!(
+            "{} and {} more files are too large to be read whole",
+            first.path,
+            rest.len()
+        )),
+    }
+    match coverage.not_read.as_slice() {
         [] => {}
         [one] => gaps.push(format!("nobody read {one}")),
         [first, rest @ ..] => gaps.push(format!("nobody read {first} and {} more files", rest.len())),

@@ -94,7 +94,8 @@ static TAG: LazyLock<Regex> = LazyLock::new(|| {
         let letters: Vec<String> = name.split('_').flat_map(str::chars).map(String::from).collect();
         letters.join(r"[\s_-]*")
     };
-    let names = SECTIONS.map(spaced).join("|");
+    let names: Vec<String> = SECTIONS.iter().copied().map(spaced).collect();
+    let names = names.join("|");
     // The tag's end is no part of this: the opening alone is enough to confuse a model.
     Regex::new(&format!(r"<[\s/\\!?;_-]*(?:{names})")).unwrap()
 });

@@ -43,7 +43,7 @@ fn boundary(text: &str) -> Option<String> {
             .collect();
         for name in SECTIONS {
             if word.starts_with(&name.replace('_', "")) {
-                return Some(name.to_owned());
+                return Some((*name).to_owned());
             }
         }
     }
@@ -262,7 +262,7 @@ fn disguised() -> impl Strategy<Value = String> {
         ];
         proptest::sample::select(forms)
     };
-    proptest::sample::select(SECTIONS.to_vec()).prop_flat_map(move |name| {
+    proptest::sample::select(SECTIONS).prop_flat_map(move |name| {
         let characters: Vec<_> = format!("<{name}>").chars().map(character).collect();
         characters.prop_map(|forms| forms.concat())
     })

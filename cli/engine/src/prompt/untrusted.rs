@@ -15,7 +15,7 @@ use sha2::Sha256;
 use super::boundary;
 
 /// The names of all sections that prompts are made of.
-pub const SECTIONS: [&str; 12] = [
+pub const SECTIONS: &[&str] = &[
     "mr_input",
     "mr_details",
     "mr_body",

@@ -31,7 +31,7 @@ pub struct PanelMember {
     pub required: bool,
     /// Time for one attempt.
     pub attempt: Duration,
-    /// Its message.
+    /// Its message: with the plan its role alone, with what all reviewers share in front once that is written.
     pub parts: Vec<String>,
 }
 
