@@ -13,11 +13,12 @@ mod sections;
 mod untrusted;
 
 pub use budget::{
-    CutPatch, PatchSize, Share, cut, estimated_tokens, header_length, patch_budget, share_out, window_warning,
+    CutPatch, PatchSize, Share, cut, estimated_tokens, fitting, given, header_length, patch_budget, share_out,
+    window_warning,
 };
 pub use context::{ContextFile, Rendered, render_context};
 pub use coordinator::render_coordinator;
-pub use domain::assign;
+pub use domain::{Field, assign};
 pub use index::{INDEX_FILE, PatchEntry, patch_file_name, render_index};
 pub use library::{PromptLibrary, ReplacesNothing, UnknownPrompt, WrongFirstLine};
 pub use reviewer::{CONTEXT_FILE, REVIEW_DIRECTORY, brief, reviewer_parts};

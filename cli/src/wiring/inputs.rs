@@ -6,8 +6,8 @@ use conclave_engine::{
     pipeline::Plan,
     plugin::RuntimeConfig,
     prompt::{
-        ContextFile, Nonce, PatchEntry, PromptLibrary, Untrusted, add_to_reviewer, assign, brief, patch_budget,
-        render_context, render_coordinator, share_out, window_warning,
+        ContextFile, Field, Nonce, PatchEntry, PatchSize, PromptLibrary, Untrusted, add_to_reviewer, assign, brief,
+        fitting, given, patch_budget, render_context, render_coordinator, share_out, window_warning,
     },
     repo_config::RepoConfig,
     report::CutFile,
@@ -78,8 +78,9 @@ pub(super) async fn write(sources: Sources<'_>, plan: &mut Plan) -> Result<Input
     };
 
     let message = render_context(&file(&uncut), &nonce).text.len() + library.shared()?.len();
-    let budget = patch_budget(narrowest_window(plan), bytes(message) + RUNTIME_BYTES);
-    let shares = share_out(&patches::sizes(&diff.files), budget);
+    let message = bytes(message) + RUNTIME_BYTES;
+    let sizes = patches::sizes(&diff.files);
+    let shares = share_out(&sizes, patch_budget(narrowest_window(plan), message));
     let files: Vec<(&FileDiff, &str)> = diff
         .files
         .iter()
@@ -101,7 +102,16 @@ pub(super) async fn write(sources: Sources<'_>, plan: &mut Plan) -> Result<Input
     sources
         .directory
         .write("prompts/coordinator-message.md", coordinator.text.as_bytes())?;
-    brief_reviewers(plan, &sources, &context.text, &entries, &nonce);
+    for member in &mut plan.members {
+        add_to_reviewer(&mut member.parts, sources.contributed, member.name.as_str(), &nonce);
+    }
+    let reading = Reading {
+        context: &context.text,
+        entries: &entries,
+        sizes: &given(&sizes, &shares),
+        message,
+    };
+    brief_reviewers(plan, &reading);
 
     let mut warnings: Vec<String> = context
         .left_out
@@ -110,8 +120,7 @@ pub(super) async fn write(sources: Sources<'_>, plan: &mut Plan) -> Result<Input
         .collect();
     if let Ok(route) = &plan.coordinator {
         let message = coordinator.text.len() + library.get(ReviewerName::COORDINATOR)?.len();
-        let message = bytes(message) + RUNTIME_BYTES;
-        warnings.extend(window_warning(route.first().as_str(), window(route), message));
+        warnings.extend(coordinator_warning(route, bytes(message)));
     }
     let cut = entries.iter().filter(|entry| entry.lines_left_out > 0);
     Ok(Inputs {
@@ -126,6 +135,11 @@ pub(super) async fn write(sources: Sources<'_>, plan: &mut Plan) -> Result<Input
         coordinator: coordinator.text,
         warnings,
     })
+}
+
+/// What to say if the coordinator is given more than is good for it.
+fn coordinator_warning(route: &ModelRoute, message: u64) -> Option<String> {
+    window_warning(route.first().as_str(), window(route), message + RUNTIME_BYTES)
 }
 
 /// What every section's tag carries.
@@ -147,8 +161,18 @@ async fn agents_md(job: &Job) -> Result<Option<Untrusted>, Failure> {
     Ok(bytes.map(|bytes| Untrusted::from(String::from_utf8_lossy(&bytes).into_owned())))
 }
 
-fn brief_reviewers(plan: &mut Plan, sources: &Sources<'_>, context: &str, entries: &[PatchEntry], nonce: &Nonce) {
-    let paths: Vec<&str> = entries.iter().map(|entry| entry.path.as_str()).collect();
+/// What there is to read for reviewers.
+struct Reading<'a> {
+    context: &'a str,
+    entries: &'a [PatchEntry],
+    /// As much of each patch as is given.
+    sizes: &'a [PatchSize],
+    /// What everybody is given besides patches, in bytes.
+    message: u64,
+}
+
+fn brief_reviewers(plan: &mut Plan, reading: &Reading<'_>) {
+    let paths: Vec<&str> = reading.entries.iter().map(|entry| entry.path.as_str()).collect();
     let panel: Vec<(ReviewerName, bool)> = plan
         .members
         .iter()
@@ -156,9 +180,16 @@ fn brief_reviewers(plan: &mut Plan, sources: &Sources<'_>, context: &str, entrie
         .collect();
     let fields = assign(&panel, &paths);
     for member in &mut plan.members {
-        add_to_reviewer(&mut member.parts, sources.contributed, member.name.as_str(), nonce);
-        let field = fields.get(&member.name).map_or(&[][..], Vec::as_slice);
-        brief(&mut member.parts, context, field, entries.len());
+        let whole = fields.get(&member.name).map_or(&[][..], Vec::as_slice);
+        // The patches were shared out for the narrowest window of the required; an optional reviewer's may be narrower.
+        let window = member.route.as_ref().map_or(UNKNOWN_WINDOW, window);
+        let patches = fitting(whole, reading.sizes, patch_budget(window, reading.message));
+        let field = Field {
+            files: paths.len(),
+            left_out: whole.len() - patches.len(),
+            patches: &patches,
+        };
+        brief(&mut member.parts, reading.context, &field);
     }
 }
 
@@ -179,4 +210,27 @@ fn window(route: &ModelRoute) -> u64 {
 
 fn bytes(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_coordinators_window_is_that_of_its_first_model() {
+        let route = |models: &[&str]| ModelRoute {
+            models: models.iter().map(|model| model.parse().expect("a model")).collect(),
+            skipped: Vec::new(),
+        };
+        // Half of 200,000 tokens is 300,000 bytes.
+        let small = route(&["anthropic/claude-haiku-4-5", "anthropic/claude-opus-5-5"]);
+        assert_eq!(coordinator_warning(&small, 300_000 - RUNTIME_BYTES), None);
+        let warning = coordinator_warning(&small, 300_003 - RUNTIME_BYTES).expect("more than half");
+        assert!(warning.contains("anthropic/claude-haiku-4-5 (200000)"), "{warning}");
+        assert_eq!(
+            coordinator_warning(&route(&["anthropic/claude-opus-5-5"]), 300_003),
+            None
+        );
+        assert!(coordinator_warning(&route(&["anthropic/unheard-of"]), 192_003).is_some());
+    }
 }

@@ -15,6 +15,8 @@ use super::untrusted::{SECTIONS, is_invisible};
 
 /// Nesting that is taken apart exactly.
 const MOST_PASSES: usize = 12;
+/// Longer than the name of any entity.
+const LONGEST_ENTITY: usize = 64;
 /// How far behind a tag's name its end is looked for.
 const LONGEST_ATTRIBUTES: usize = 200;
 
@@ -145,6 +147,11 @@ impl Reader {
     /// middle of another: a reader may decode before or after dropping it.
     fn interrupt(&mut self) {
         let Some(at) = self.entity else { return };
+        if self.units.len() - at > LONGEST_ENTITY {
+            // Looking at it again and again would cost time that grows with its square.
+            self.close(None);
+            return;
+        }
         let name: String = self.units[at + 1..].iter().map(|unit| unit.character).collect();
         if matches!(decode(&name, false), Some((characters, _)) if characters == "<" || characters == "&") {
             self.close(None);

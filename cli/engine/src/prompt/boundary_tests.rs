@@ -171,6 +171,7 @@ fn the_work_stays_linear_on_hostile_text() {
         "&amp;".repeat(20_000) + "lt;mr_body>",
         "&".repeat(50_000) + &"lt;mr_body".repeat(5_000),
         "&#".repeat(30_000),
+        "&#".to_owned() + &"0\u{301}".repeat(50_000) + "60;mr_body>",
         "<mr_body ".repeat(10_000),
         "<".repeat(100_000),
         "<m".repeat(50_000) + "r_body>",

@@ -81,6 +81,30 @@ pub fn share_out(sizes: &[PatchSize], budget: u64) -> Vec<Share> {
     shares
 }
 
+/// What is left of each patch's size after sharing out.
+pub fn given(sizes: &[PatchSize], shares: &[Share]) -> Vec<PatchSize> {
+    let given = |(size, share): (&PatchSize, &Share)| match share {
+        Share::Whole => *size,
+        Share::Cut(hunks) => PatchSize {
+            bytes: size.header.saturating_add(*hunks),
+            ..*size
+        },
+    };
+    sizes.iter().zip(shares).map(given).collect()
+}
+
+/// The patches of a reviewer's field that fit into `budget` bytes, the most-changed first; the rest is for others.
+pub fn fitting(field: &[usize], sizes: &[PatchSize], budget: u64) -> Vec<usize> {
+    let of_field: Vec<PatchSize> = field
+        .iter()
+        .filter_map(|position| sizes.get(*position))
+        .map(|size| PatchSize { header: 0, ..*size })
+        .collect();
+    let shares = share_out(&of_field, budget);
+    let whole = field.iter().zip(shares).filter(|(_, share)| *share == Share::Whole);
+    whole.map(|(position, _)| *position).collect()
+}
+
 /// The length of a patch's header: everything before the first hunk.
 pub fn header_length(patch: &[u8]) -> u64 {
     let mut length = 0;

@@ -71,6 +71,18 @@ fn windows_are_compared_in_tokens() {
     );
 }
 
+#[test]
+fn a_reviewer_with_a_small_window_is_given_fewer_patches_but_whole_ones() {
+    let sizes = [size(1, 100, 50), size(9, 900, 50), size(5, 500, 50), size(2, 200, 50)];
+    let shares = share_out(&sizes, 1_250);
+    let given = given(&sizes, &shares);
+    assert_eq!(given.iter().map(|size| size.bytes).sum::<u64>(), 1_250);
+    assert_eq!(given[1], sizes[1], "what is whole stays as it is");
+    assert_eq!(fitting(&[0, 2, 3], &sizes, 800), [0, 2, 3]);
+    assert_eq!(fitting(&[0, 1, 3], &sizes, 400), [0, 3]);
+    assert_eq!(fitting(&[0, 1], &sizes, 0), Vec::<usize>::new());
+}
+
 const PATCH: &str = "diff --git a/a.rs b/a.rs
 index 1..2 100644
 --- a/a.rs

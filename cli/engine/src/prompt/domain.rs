@@ -97,8 +97,24 @@ pub fn assign(panel: &[(ReviewerName, bool)], paths: &[&str]) -> BTreeMap<Review
     fields
 }
 
+/// The patches of one reviewer.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Field<'a> {
+    /// Their positions in the index, in order.
+    pub patches: &'a [usize],
+    /// How many patches the index has.
+    pub files: usize,
+    /// How many more are in the reviewer's field, but too much for it.
+    pub left_out: usize,
+}
+
 /// What a reviewer is told about its patches, at the end of its message: short, as every reviewer is told something else.
-pub(super) fn render_field(positions: &[usize], files: usize) -> String {
+pub(super) fn render_field(field: &Field<'_>) -> String {
+    let Field {
+        patches: positions,
+        files,
+        ..
+    } = *field;
     let mut text = String::from("## Your patches in this merge request\n\n");
     if positions.is_empty() {
         text.push_str(
@@ -119,6 +135,13 @@ pub(super) fn render_field(positions: &[usize], files: usize) -> String {
             text.push_str(", and of the rest whatever belongs to your field");
         }
         text.push('.');
+    }
+    if field.left_out > 0 {
+        let _ = write!(
+            text,
+            " {} more are in your field, but do not fit into your context: others read them.",
+            field.left_out
+        );
     }
     text
 }

@@ -93,18 +93,28 @@ fn every_reviewer_gets_its_field() {
 
 #[test]
 fn the_list_is_short_however_many_files_there_are() {
-    assert!(render_field(&[], 3000).contains("no changed file falls into your field"));
-    assert!(render_field(&(0..3000).collect::<Vec<_>>(), 3000).ends_with("All in the index (3000)."));
-    let few = render_field(&[1, 4], 3000);
+    let told = |patches: &[usize], left_out| {
+        render_field(&Field {
+            patches,
+            files: 3000,
+            left_out,
+        })
+    };
+    assert!(told(&[], 0).contains("no changed file falls into your field"));
+    assert!(told(&(0..3000).collect::<Vec<_>>(), 0).ends_with("All in the index (3000)."));
+    let few = told(&[1, 4], 0);
     assert!(few.ends_with("\n2 of the index, by number: 0002, 0005."), "{few}");
-    let many = render_field(&(0..40).chain(50..60).chain([99]).collect::<Vec<_>>(), 3000);
+    let many = told(&(0..40).chain(50..60).chain([99]).collect::<Vec<_>>(), 0);
     assert!(
         many.ends_with("51 of the index, by number: 0001-0040, 0051-0060, 0100."),
         "{many}"
     );
-    let scattered = render_field(&(0..3000).step_by(2).collect::<Vec<_>>(), 3000);
+    let scattered = told(&(0..3000).step_by(2).collect::<Vec<_>>(), 0);
     assert!(scattered.len() < 1000, "{}", scattered.len());
     assert!(scattered.contains("0199, and of the rest"), "{scattered}");
+    assert!(
+        told(&[1], 7).ends_with("0002. 7 more are in your field, but do not fit into your context: others read them.")
+    );
 }
 
 proptest! {

@@ -1,6 +1,6 @@
 //! The first message of a reviewer: what all reviewers share first, the role last, so that prompt caches hold.
 
-use super::{PromptLibrary, UnknownPrompt, domain::render_field};
+use super::{Field, PromptLibrary, UnknownPrompt, domain::render_field};
 
 /// Where the agent finds what Conclave wrote for it, relative to its workspace.
 pub const REVIEW_DIRECTORY: &str = ".conclave-review";
@@ -14,11 +14,11 @@ pub fn reviewer_parts(library: &PromptLibrary, reviewer: &str) -> Result<Vec<Str
 }
 
 /// Completes a reviewer's message: in front what all reviewers of a run share, byte for byte, behind the role the
-/// patches that are this reviewer's, by their positions in the index of all `files`.
+/// patches that are this reviewer's.
 ///
 /// The text of the context file stands in the shared part. A reviewer that fetched it with a tool would get it behind its
 /// role, where no other reviewer's cache reaches, and seven would pay for it seven times.
-pub fn brief(parts: &mut Vec<String>, context: &str, field: &[usize], files: usize) {
+pub fn brief(parts: &mut Vec<String>, context: &str, field: &Field<'_>) {
     parts.insert(
         0,
         format!(
@@ -30,7 +30,7 @@ pub fn brief(parts: &mut Vec<String>, context: &str, field: &[usize], files: usi
     if let Some(role) = parts.last_mut() {
         role.truncate(role.trim_end().len());
         role.push_str("\n\n");
-        role.push_str(&render_field(field, files));
+        role.push_str(&render_field(field));
         role.push('\n');
     }
 }
@@ -44,7 +44,7 @@ mod tests {
         let library = PromptLibrary::default();
         let message = |reviewer: &str| {
             let mut parts = reviewer_parts(&library, reviewer).expect("a prompt");
-            brief(&mut parts, "<mr_body_0>\ntext\n</mr_body_0>\n", &[], 0);
+            brief(&mut parts, "<mr_body_0>\ntext\n</mr_body_0>\n", &Field::default());
             parts
         };
         let (security, release) = (message("security"), message("release"));
