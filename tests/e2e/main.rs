@@ -14,6 +14,7 @@ mod gitlab_review;
 mod hostile_repository;
 mod local_review;
 mod remote_config;
+mod replay;
 mod shared_prompt;
 mod signals;
 mod support;

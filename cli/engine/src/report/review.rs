@@ -3,7 +3,7 @@
 use conclave_shared::{
     pricing::TokenUsage, risk::RiskTier, severity::Severity, telemetry::TokensByModel, verdict::Verdict,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{diff::FilteredFile, judge::JudgedFinding, scheduler::ReviewerReport};
 
@@ -11,7 +11,7 @@ use crate::{diff::FilteredFile, judge::JudgedFinding, scheduler::ReviewerReport}
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// A finished review.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Review {
     /// See [`SCHEMA_VERSION`].
     pub schema_version: u32,
@@ -62,7 +62,7 @@ pub struct Review {
 }
 
 /// What was looked at, and what was not.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Coverage {
     /// Files that were given to the panel.
     pub reviewed: Vec<String>,
@@ -73,6 +73,7 @@ pub struct Coverage {
     /// Files that were given to the panel and that nobody opened.
     pub not_read: Vec<String>,
     /// Files of which reviewers got a part only, because the whole diff is larger than they can read.
+    #[serde(default)]
     pub cut: Vec<CutFile>,
     /// Findings that were dropped because their evidence does not exist.
     pub hallucinated: usize,
@@ -81,7 +82,7 @@ pub struct Coverage {
 }
 
 /// A file whose patch was cut.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CutFile {
     /// The file.
     pub path: String,
@@ -90,7 +91,7 @@ pub struct CutFile {
 }
 
 /// Seconds that a stage took.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StageTime {
     /// The stage.
     pub stage: String,
