@@ -128,11 +128,11 @@ proptest! {
         let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
         let fields = assign(&panel, &paths);
         let some_required = panel.iter().any(|(_, required)| *required);
-        for position in 0..paths.len() {
+        for (position, path) in paths.iter().enumerate() {
             let read = panel.iter().any(|(name, required)| {
                 (*required || !some_required) && fields[name].contains(&position)
             });
-            prop_assert!(read, "{} is nobody's", paths[position]);
+            prop_assert!(read, "{path} is nobody's");
         }
         // In order and once, so that the list can be written as ranges.
         for field in fields.values() {
