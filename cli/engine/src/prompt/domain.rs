@@ -115,7 +115,7 @@ pub(super) fn render_field(field: &Field<'_>) -> String {
         files,
         ..
     } = *field;
-    let mut text = String::from("## Your patches in this merge request\n\n");
+    let mut text = String::from("## Your patches\n\n");
     if positions.is_empty() {
         text.push_str(
             "By their paths no changed file falls into your field. Look through the index once; if nothing in it is yours, \
@@ -127,8 +127,7 @@ pub(super) fn render_field(field: &Field<'_>) -> String {
         let ranges = ranges(positions);
         let _ = write!(
             text,
-            "{} of the index, by number: {}",
-            positions.len(),
+            "By number: {}",
             ranges[..ranges.len().min(MOST_RANGES)].join(", ")
         );
         if ranges.len() > MOST_RANGES {

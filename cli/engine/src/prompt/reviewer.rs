@@ -52,11 +52,7 @@ mod tests {
         assert_eq!(security[0], release[0]);
         assert!(security[0].ends_with("Your role comes last.\n\n<mr_body_0>\ntext\n</mr_body_0>\n"));
         assert!(security[1].starts_with("# Reviewer: security\n") && release[1].starts_with("# Reviewer: release\n"));
-        assert!(
-            security[1].contains("## Your patches in this merge request"),
-            "{}",
-            security[1]
-        );
+        assert!(security[1].contains("## Your patches"), "{}", security[1]);
         assert_eq!(reviewer_parts(&library, "nobody"), Err(UnknownPrompt("nobody".into())));
     }
 }
