@@ -21,8 +21,14 @@ variables! {
     OPENAI_BASE_URL = "OPENAI_BASE_URL";
     /// Key for Workers AI.
     CLOUDFLARE_API_TOKEN = "CLOUDFLARE_API_TOKEN";
-    /// Account of the Workers AI key.
+    /// Account of the Workers AI key and of the AI Gateway.
     CLOUDFLARE_ACCOUNT_ID = "CLOUDFLARE_ACCOUNT_ID";
+    /// Name of an AI Gateway: all models are then asked through it, and no provider's key is needed.
+    CLOUDFLARE_GATEWAY_ID = "CLOUDFLARE_GATEWAY_ID";
+    /// Token of the AI Gateway, with the permission Run.
+    CF_AIG_TOKEN = "CF_AIG_TOKEN";
+    /// Address of an AI Gateway elsewhere than at Cloudflare's own, up to the gateway's name.
+    AI_GATEWAY_URL = "CONCLAVE_AI_GATEWAY_URL";
     /// Address of the reviewer-config Worker.
     CONFIG_URL = "CONCLAVE_CONFIG_URL";
     /// Reader token of the reviewer-config Worker.
@@ -37,6 +43,12 @@ variables! {
     SECRET = "CONCLAVE_SECRET";
     /// Path of the OpenCode binary; by default the `opencode` on `PATH`.
     OPENCODE = "CONCLAVE_OPENCODE";
+    /// Address of a collector of traces (OTLP over HTTP), without `/v1/traces`.
+    OTLP_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT";
+    /// Headers for the collector: `name=value`, several with commas between them.
+    OTLP_HEADERS = "OTEL_EXPORTER_OTLP_HEADERS";
+    /// The span that the run's trace hangs below, as W3C Trace Context writes it; by default none.
+    TRACEPARENT = "TRACEPARENT";
     /// Log filter, as in `debug` or `conclave_gateway=trace`; by default `warn`.
     LOG = "CONCLAVE_LOG";
     /// Additional certificates (PEM) to trust when talking to model providers.

@@ -1,45 +1,28 @@
 //! Model providers from the usual variables.
 
-use std::collections::BTreeSet;
-
-use conclave_engine::plugin::ProviderWire;
-use conclave_gateway::{Upstream, Wire};
-use secrecy::SecretString;
+use conclave_engine::plugin::{ProviderSpec, ProviderWire};
 use url::Url;
 
 use crate::{env_vars, exit::Failure, settings::Environment};
 
-/// A provider that can be used.
-#[derive(Debug, Clone)]
-pub(crate) struct Provider {
-    pub(crate) name: &'static str,
-    pub(crate) wire: ProviderWire,
-    base_url: Url,
-    key: SecretString,
-}
+/// What to do where there is no provider at all.
+pub(crate) const NO_CREDENTIALS: &str = "no model provider has credentials. Set ANTHROPIC_API_KEY or OPENAI_API_KEY \
+     (with ANTHROPIC_BASE_URL or OPENAI_BASE_URL for any compatible endpoint), CLOUDFLARE_API_TOKEN with \
+     CLOUDFLARE_ACCOUNT_ID, or, for all providers behind an AI Gateway, CLOUDFLARE_GATEWAY_ID with \
+     CLOUDFLARE_ACCOUNT_ID and CF_AIG_TOKEN";
 
-impl Provider {
-    pub(crate) fn upstream(&self) -> Upstream {
-        Upstream {
-            name: self.name.to_owned(),
-            wire: match self.wire {
-                ProviderWire::Anthropic => Wire::Anthropic,
-                ProviderWire::OpenAiChat => Wire::OpenAiChat,
-            },
-            base_url: self.base_url.clone(),
-            credential: Some(self.key.clone()),
-            extra_headers: Vec::new(),
-        }
+fn provider(name: &str, wire: ProviderWire, base_url: Url, key: &str) -> ProviderSpec {
+    ProviderSpec {
+        name: name.to_owned(),
+        wire,
+        base_url,
+        credential: Some(key.into()),
+        headers: Vec::new(),
     }
 }
 
-/// The names of these providers.
-pub(crate) fn names(providers: &[Provider]) -> BTreeSet<String> {
-    providers.iter().map(|provider| provider.name.to_owned()).collect()
-}
-
 /// All providers for which there are credentials.
-pub(crate) fn read(environment: &Environment) -> Result<Vec<Provider>, Failure> {
+pub(crate) fn read(environment: &Environment) -> Result<Vec<ProviderSpec>, Failure> {
     let mut providers = Vec::new();
     if let Some(key) = environment.get(env_vars::ANTHROPIC_API_KEY) {
         let base = environment
@@ -48,24 +31,14 @@ pub(crate) fn read(environment: &Environment) -> Result<Vec<Provider>, Failure> 
         // Tools disagree whether this variable ends in `/v1`; both are meant the same.
         let base = base.trim_end_matches('/').trim_end_matches("/v1");
         let base_url = url(env_vars::ANTHROPIC_BASE_URL, &format!("{base}/v1"))?;
-        providers.push(Provider {
-            name: "anthropic",
-            wire: ProviderWire::Anthropic,
-            base_url,
-            key: key.into(),
-        });
+        providers.push(provider("anthropic", ProviderWire::Anthropic, base_url, key));
     }
     if let Some(key) = environment.get(env_vars::OPENAI_API_KEY) {
         let base = environment
             .get(env_vars::OPENAI_BASE_URL)
             .unwrap_or("https://api.openai.com/v1");
         let base_url = url(env_vars::OPENAI_BASE_URL, base)?;
-        providers.push(Provider {
-            name: "openai",
-            wire: ProviderWire::OpenAiChat,
-            base_url,
-            key: key.into(),
-        });
+        providers.push(provider("openai", ProviderWire::OpenAiChat, base_url, key));
     }
     if let (Some(key), Some(account)) = (
         environment.get(env_vars::CLOUDFLARE_API_TOKEN),
@@ -73,18 +46,11 @@ pub(crate) fn read(environment: &Environment) -> Result<Vec<Provider>, Failure> 
     ) {
         let base = format!("https://api.cloudflare.com/client/v4/accounts/{account}/ai/v1");
         let base_url = url(env_vars::CLOUDFLARE_ACCOUNT_ID, &base)?;
-        providers.push(Provider {
-            name: "cloudflare-workers-ai",
-            wire: ProviderWire::OpenAiChat,
+        providers.push(provider(
+            "cloudflare-workers-ai",
+            ProviderWire::OpenAiChat,
             base_url,
-            key: key.into(),
-        });
-    }
-    if providers.is_empty() {
-        return Err(Failure::Settings(
-            "no model provider has credentials. Set ANTHROPIC_API_KEY or OPENAI_API_KEY (with ANTHROPIC_BASE_URL or \
-             OPENAI_BASE_URL for any compatible endpoint), or CLOUDFLARE_API_TOKEN with CLOUDFLARE_ACCOUNT_ID"
-                .into(),
+            key,
         ));
     }
     Ok(providers)
@@ -104,7 +70,7 @@ pub(crate) fn url(variable: &str, text: &str) -> Result<Url, Failure> {
 mod tests {
     use super::*;
 
-    fn read_from(variables: &[(&str, &str)]) -> Result<Vec<Provider>, Failure> {
+    fn read_from(variables: &[(&str, &str)]) -> Result<Vec<ProviderSpec>, Failure> {
         read(&Environment::new(
             variables.iter().map(|(name, value)| (name.into(), value.into())),
         ))
@@ -121,7 +87,7 @@ mod tests {
         .expect("valid");
         let seen: Vec<_> = both
             .iter()
-            .map(|provider| (provider.name, provider.base_url.as_str()))
+            .map(|provider| (provider.name.as_str(), provider.base_url.as_str()))
             .collect();
         assert_eq!(
             seen,
@@ -135,9 +101,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_wrong_is_named() {
-        let error = read_from(&[("OPENAI_API_KEY", "")]).expect_err("none").to_string();
-        assert!(error.contains("Set ANTHROPIC_API_KEY or OPENAI_API_KEY"), "{error}");
+    fn what_is_wrong_is_named_and_empty_is_missing() {
+        assert!(read_from(&[("OPENAI_API_KEY", "")]).expect("no fault").is_empty());
         let error = read_from(&[("OPENAI_API_KEY", "x"), ("OPENAI_BASE_URL", "localhost:11434")]).expect_err("no URL");
         assert!(
             error.to_string().starts_with("OPENAI_BASE_URL is not an address"),

@@ -32,18 +32,68 @@ impl Environment {
     /// Replaces the value of every variable whose name says that it is secret.
     pub(crate) fn redactor(&self) -> Redactor {
         let secret = |name: &str| SECRET_WORDS.iter().any(|word| name.to_ascii_uppercase().contains(word));
-        Redactor::new(
-            self.variables
-                .iter()
-                .filter(|(name, _)| secret(name))
-                .map(|(_, value)| value.trim().to_owned()),
-        )
+        let values = self.variables.iter().filter(|(name, _)| secret(name));
+        let values = values.map(|(_, value)| value.trim().to_owned());
+        // Keys of collectors are in a list of headers, whose name says nothing of it.
+        let headers = self.get(crate::env_vars::OTLP_HEADERS).unwrap_or_default();
+        let headers = headers
+            .split(',')
+            .flat_map(|pair| {
+                let value = pair.split_once('=').map_or(pair, |(_, value)| value).trim();
+                [value.to_owned(), decoded(value)]
+            })
+            .map(|value| value.trim_start_matches("Bearer ").to_owned());
+        Redactor::new(values.chain(headers))
     }
+}
+
+/// A list of headers as OpenTelemetry writes it: `name=value`, commas between, values percent-encoded.
+#[cfg(feature = "otlp")]
+pub(crate) fn header_list(text: &str) -> Option<Vec<(String, String)>> {
+    text.split(',')
+        .map(str::trim)
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| {
+            let (name, value) = pair.split_once('=')?;
+            let name = name.trim();
+            let known = |character: char| character.is_ascii_alphanumeric() || "-_.".contains(character);
+            (!name.is_empty() && name.chars().all(known)).then(|| (name.to_owned(), decoded(value.trim())))
+        })
+        .collect()
+}
+
+fn decoded(value: &str) -> String {
+    percent_encoding::percent_decode_str(value)
+        .decode_utf8_lossy()
+        .into_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_of_collectors_are_secrets_too() {
+        let headers = "x-honeycomb-team=hc-key-of-the-team,authorization=Bearer%20bt-key-of-others";
+        let environment = Environment::new([("OTEL_EXPORTER_OTLP_HEADERS".into(), headers.into())]);
+        let said = environment
+            .redactor()
+            .redact("hc-key-of-the-team, bt-key-of-others and x-honeycomb-team");
+        assert_eq!(said, "[redacted], [redacted] and x-honeycomb-team");
+    }
+
+    #[cfg(feature = "otlp")]
+    #[test]
+    fn header_lists_are_read() {
+        let read = header_list("a=1, authorization=Bearer%20x%3D=,").expect("a list");
+        assert_eq!(
+            read,
+            [("a".into(), "1".into()), ("authorization".into(), "Bearer x==".into())]
+        );
+        for text in ["just-a-key", "a b=c", "=x"] {
+            assert_eq!(header_list(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn secrets_are_known_by_their_names_and_empty_is_unset() {

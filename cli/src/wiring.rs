@@ -1,9 +1,15 @@
 //! One review, wired: plugins, gateway, agent runtime, engine, output.
 
+mod assignment;
+pub(crate) mod changes;
 mod inputs;
-mod patches;
+mod observers;
+pub(crate) mod patches;
+mod plan;
+mod plugin_settings;
 mod plugins;
 mod prepare;
+mod registry;
 mod runtime;
 mod signals;
 mod source;
@@ -16,15 +22,12 @@ use camino::Utf8Path;
 use conclave_engine::{
     diff::FilteredDiff,
     pipeline::{ReviewJob, ReviewPorts, review as run_review},
-    plugin::RuntimeConfig,
-    ports::{Forge, Progress, ProgressEvent, ReviewSubject, TelemetrySink},
-    repo_config::RepoConfig,
+    ports::{Forge, Progress, ProgressEvent, ReviewSubject},
     report::{Review, render_markdown},
     scheduler::Desk,
 };
 use conclave_git::{Repository, check_out_workspace};
 use conclave_opencode::find_opencode;
-use conclave_plugin_telemetry::Telemetry;
 use conclave_shared::{
     redact::Redactor,
     telemetry::{EventBody, RunStarted},
@@ -33,9 +36,16 @@ use conclave_shared::{
 use secrecy::SecretString;
 use uuid::Uuid;
 
+pub(crate) use self::{
+    assignment::{Assignment, Origin},
+    plan::{ModelChoice, PlanDocument, PlanRequest, PlannedModel, PlannedReviewer, plan},
+    prepare::ChosenBy,
+};
 use self::{
     inputs::Sources,
+    observers::Observers,
     prepare::{Prepared, prepare},
+    registry::{House, Purpose},
     runtime::{Runtime, RuntimeInput},
     signals::Signals,
     source::RepositoryTree,
@@ -46,7 +56,6 @@ use crate::{
     ci_environment, env_vars,
     exit::{Exit, Failure},
     output,
-    providers::{self, Provider},
     rundir::{RunDirectory, Scratch},
     settings::Environment,
 };
@@ -58,18 +67,16 @@ pub(crate) struct Job {
     /// Where its commits are.
     pub(crate) repository: Repository,
     /// Where the review is posted; nowhere means that it is only printed.
-    pub(crate) forge: Option<Box<dyn Forge>>,
-    /// The project's name for the configuration service.
-    pub(crate) config_project: String,
+    pub(crate) forge: Option<Arc<dyn Forge>>,
     /// The installation's secret, if there is one.
     pub(crate) secret: Option<SecretString>,
     /// What the person should know.
     pub(crate) notes: Vec<String>,
 }
 
-/// Reviews, prints, posts.
+/// Reviews, prints, posts; and whatever happened, tells everybody who listens.
 pub(crate) async fn review(
-    job: Job,
+    assignment: Assignment,
     arguments: &CommonArguments,
     scratch: Scratch,
     environment: &Environment,
@@ -77,109 +84,134 @@ pub(crate) async fn review(
 ) -> Result<Exit, Failure> {
     // From here on a signal ends the run in good order, with nothing left behind.
     let signals = Signals::watch().map_err(Failure::io("watch for signals"))?;
-    let mut watch = Stopwatch::start();
-    let path = environment
-        .get("PATH")
-        .unwrap_or("/usr/local/bin:/usr/bin:/bin")
-        .to_owned();
-    let providers = providers::read(environment)?;
-    let screen = output::screen(ci_environment::is_gitlab_job(environment), environment.get("TERM"));
-    let progress = Arc::new(output::Display::new(screen, redactor.clone()));
-    for note in &job.notes {
-        progress.report(ProgressEvent::Warning(note));
-    }
-    progress.report(ProgressEvent::Stage("Reading the diff and the configuration"));
-    let configured = environment.get(env_vars::OPENCODE).map(Utf8Path::new);
-    let preparing = async {
-        tokio::join!(
-            find_opencode(configured, &path),
-            prepare(&job, arguments, &providers, environment, progress.as_ref())
-        )
-    };
-    let (binary, prepared) = tokio::select! {
-        exit = signals.arrived() => {
-            output::note("Stopped before anything was reviewed.", redactor);
-            return Ok(exit);
-        }
-        (binary, prepared) = preparing => (binary?, prepared?),
-    };
-    watch.lap("diff, configuration, plan");
-    if prepared.diff.files.is_empty() {
-        nothing_left(&prepared.diff, redactor);
-        return Ok(Exit::Reviewed);
-    }
-    if let Some(none) = prepared.plan.nobody_can_run() {
-        return Err(Failure::Settings(format!("nobody can review: {none}")));
-    }
-
     let run_id = Uuid::now_v7();
-    let directory = RunDirectory::create(arguments.output.as_deref(), &run_id.to_string(), environment)?;
-    progress
-        .record_in(directory.path())
-        .map_err(Failure::io(format!("write {}", output::PROGRESS_FILE)))?;
-    let telemetry = telemetry::start(environment, run_id, &job.subject.project)?;
-    let sink: Arc<dyn TelemetrySink> = match &telemetry {
-        Some(telemetry) => Arc::clone(telemetry) as _,
-        None => Arc::new(telemetry::Off),
-    };
-    sink.record(EventBody::RunStarted(RunStarted {
-        tier: prepared.plan.assessment.tier,
-        forge: job.subject.forge.to_owned(),
-        merge_request: job.subject.merge_request,
-        client_version: env!("CARGO_PKG_VERSION").to_owned(),
-        reviewers: prepared.plan.reviewers().iter().map(ToString::to_string).collect(),
-    }));
-    progress.report(ProgressEvent::Stage(&output::plan_line(&prepared.plan, &prepared.diff)));
-
-    let desk = Arc::new(Desk::default());
-    let ran = run_sessions(Sessions {
-        job: &job,
-        prepared,
-        providers: &providers,
+    let house = registry::build(assignment, environment, run_id, Purpose::Review)?;
+    let observers = house.observers.clone();
+    let screen = output::screen(ci_environment::is_gitlab_job(environment), environment.get("TERM"));
+    let display = Arc::new(output::Display::new(screen, redactor.clone()));
+    let run = Run {
+        run_id,
         arguments,
         environment,
         redactor,
-        binary: &binary,
-        path: &path,
-        scratch: scratch.path(),
-        directory: &directory,
-        run_id,
-        desk,
-        progress: progress.clone(),
-        telemetry: Arc::clone(&sink),
         signals: &signals,
-        watch: &mut watch,
-    })
-    .await;
-    progress.close();
-    // The runtime is gone by now, so nothing uses the scratch space any more.
-    drop(scratch);
-    let mut review = match ran {
-        Ok(review) => review,
-        Err(failure) => {
-            flush(telemetry.as_deref(), progress.as_ref()).await;
-            return Err(failure);
-        }
+        progress: observers.progress(Arc::clone(&display) as _),
+        display: &display,
+        observers: &observers,
     };
-    if let Some(exit) = signals.exit() {
-        telemetry::record_review(sink.as_ref(), &review);
-        flush(telemetry.as_deref(), progress.as_ref()).await;
-        output::note("Stopped. Nothing was posted, and nothing is left running.", redactor);
-        return Ok(exit);
-    }
-    review.seconds = watch.total();
-    finish(&job, arguments, &directory, &review, redactor).await?;
-    telemetry::record_review(sink.as_ref(), &review);
-    let posted = post(&job, &review, redactor).await;
-    flush(telemetry.as_deref(), progress.as_ref()).await;
-    posted?;
-    Ok(exit_of(&review, arguments))
+    let result = run.review(house, scratch).await;
+    observers.flush(display.as_ref()).await;
+    result
 }
 
-fn exit_of(review: &Review, arguments: &CommonArguments) -> Exit {
+/// What all parts of a run share.
+struct Run<'a> {
+    run_id: Uuid,
+    arguments: &'a CommonArguments,
+    environment: &'a Environment,
+    redactor: &'a Redactor,
+    signals: &'a Signals,
+    progress: Arc<dyn Progress>,
+    display: &'a output::Display,
+    observers: &'a Observers,
+}
+
+impl Run<'_> {
+    async fn review(&self, house: House, scratch: Scratch) -> Result<Exit, Failure> {
+        let Self {
+            arguments,
+            environment,
+            redactor,
+            signals,
+            ..
+        } = *self;
+        let mut watch = Stopwatch::start(self.observers.trace());
+        let path = environment
+            .get("PATH")
+            .unwrap_or("/usr/local/bin:/usr/bin:/bin")
+            .to_owned();
+        self.progress
+            .report(ProgressEvent::Stage("Reading the diff and the configuration"));
+        let configured = environment.get(env_vars::OPENCODE).map(Utf8Path::new);
+        let preparing = async {
+            tokio::join!(
+                find_opencode(configured, &path),
+                prepare(
+                    house,
+                    &arguments.planning,
+                    arguments.agents,
+                    scratch.path(),
+                    self.progress.as_ref()
+                )
+            )
+        };
+        let (binary, prepared) = tokio::select! {
+            exit = signals.arrived() => {
+                output::note("Stopped before anything was reviewed.", redactor);
+                return Ok(exit);
+            }
+            (binary, prepared) = preparing => {
+                // That there is nothing to review counts more than what would be missing for it.
+                let prepared = prepared?;
+                (binary?, prepared)
+            }
+        };
+        watch.lap("diff, configuration, plan");
+        if prepared.diff.files.is_empty() {
+            nothing_left(&prepared.diff, redactor);
+            return Ok(Exit::Reviewed);
+        }
+        if let Some(none) = prepared.plan.nobody_can_run() {
+            return Err(Failure::Settings(format!("nobody can review: {none}")));
+        }
+
+        let gate = Gate::in_force(arguments.gate, prepared.repo.in_force.config.review.gate);
+        let directory = RunDirectory::create(arguments.output.as_deref(), &self.run_id.to_string(), environment)?;
+        self.display
+            .record_in(directory.path())
+            .map_err(Failure::io(format!("write {}", output::PROGRESS_FILE)))?;
+        let sink = self.observers.sink();
+        sink.record(EventBody::RunStarted(RunStarted {
+            tier: prepared.plan.assessment.tier,
+            forge: prepared.job.subject.forge.to_owned(),
+            merge_request: prepared.job.subject.merge_request,
+            client_version: env!("CARGO_PKG_VERSION").to_owned(),
+            reviewers: prepared.plan.reviewers().iter().map(ToString::to_string).collect(),
+        }));
+        self.progress
+            .report(ProgressEvent::Stage(&output::plan_line(&prepared.plan, &prepared.diff)));
+
+        let sessions = Sessions {
+            run: self,
+            binary: &binary,
+            path: &path,
+            scratch: scratch.path(),
+            directory: &directory,
+        };
+        let ran = sessions.run(prepared, &mut watch).await;
+        self.display.close();
+        // The runtime is gone by now, so nothing uses the scratch space any more.
+        drop(scratch);
+        let (job, mut review) = ran?;
+        if let Some(exit) = signals.exit() {
+            telemetry::record_review(sink.as_ref(), &review);
+            output::note("Stopped. Nothing was posted, and nothing is left running.", redactor);
+            return Ok(exit);
+        }
+        review.seconds = watch.total();
+        finish(&job, arguments, &directory, &review, redactor).await?;
+        telemetry::record_review(sink.as_ref(), &review);
+        let posted = post(&job, &review, redactor).await;
+        watch.lap("printing and posting");
+        posted?;
+        Ok(exit_of(&review, gate, arguments.strict))
+    }
+}
+
+fn exit_of(review: &Review, gate: Gate, strict: bool) -> Exit {
     match review.verdict {
-        Verdict::SignificantConcerns if arguments.gate == Gate::Block => Exit::Blocked,
-        Verdict::Inconclusive if arguments.strict => Exit::Inconclusive,
+        Verdict::SignificantConcerns if gate == Gate::Block => Exit::Blocked,
+        Verdict::Inconclusive if strict => Exit::Inconclusive,
         _ => Exit::Reviewed,
     }
 }
@@ -197,111 +229,103 @@ fn nothing_left(diff: &FilteredDiff, redactor: &Redactor) {
     output::note(&text, redactor);
 }
 
+/// What only the part with the agent runtime needs.
 struct Sessions<'a> {
-    job: &'a Job,
-    prepared: Prepared,
-    providers: &'a [Provider],
-    arguments: &'a CommonArguments,
-    environment: &'a Environment,
-    redactor: &'a Redactor,
+    run: &'a Run<'a>,
     binary: &'a Utf8Path,
     path: &'a str,
     scratch: &'a Utf8Path,
     directory: &'a RunDirectory,
-    run_id: Uuid,
-    desk: Arc<Desk>,
-    progress: Arc<dyn Progress>,
-    telemetry: Arc<dyn TelemetrySink>,
-    signals: &'a Signals,
-    watch: &'a mut Stopwatch,
 }
 
-/// Everything that needs the agent runtime. It is stopped on every way out of here.
-async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
-    let Sessions {
-        job,
-        prepared,
-        directory,
-        scratch,
-        watch,
-        ..
-    } = sessions;
-    let Prepared {
-        diff,
-        mut plan,
-        config,
-        library,
-        mut warnings,
-    } = prepared;
-    sessions
-        .progress
-        .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
-    let workspace = scratch.join("workspace");
-    check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
-    let sources = Sources {
-        job,
-        diff: &diff,
-        repo_config: &RepoConfig::default(),
-        contributed: &RuntimeConfig::default(),
-        library: &library,
-        directory,
-        workspace: &workspace,
-        environment: sessions.environment,
-    };
-    let inputs = inputs::write(sources, &mut plan).await?;
-    for warning in inputs.warnings {
-        sessions.progress.report(ProgressEvent::Warning(&warning));
-        warnings.push(warning);
-    }
-    directory.write("prompts/REVIEWER_SHARED.md", library.shared()?.as_bytes())?;
-    directory.write("prompts/coordinator.md", library.get("coordinator")?.as_bytes())?;
-    watch.lap("workspace");
-    let runtime = Runtime::start(RuntimeInput {
-        binary: sessions.binary,
-        path: sessions.path,
-        workspace: &workspace,
-        home: &scratch.join("home"),
-        directory,
-        environment: sessions.environment,
-        redactor: sessions.redactor,
-        providers: sessions.providers,
-        max_cost_usd: sessions.arguments.max_cost_usd,
-        plan: &plan,
-        desk: &sessions.desk,
-    })
-    .await?;
-    watch.lap("OpenCode start");
+impl Sessions<'_> {
+    /// Everything that needs the agent runtime. It is stopped on every way out of here.
+    async fn run(&self, prepared: Prepared, watch: &mut Stopwatch) -> Result<(Job, Review), Failure> {
+        let Self {
+            run,
+            directory,
+            scratch,
+            ..
+        } = *self;
+        let Prepared {
+            job,
+            diff,
+            spool,
+            mut plan,
+            config,
+            runtime: runtime_config,
+            library,
+            repo,
+            mut warnings,
+            ..
+        } = prepared;
+        run.progress
+            .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
+        let workspace = scratch.join("workspace");
+        check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
+        let sources = Sources {
+            job: &job,
+            diff: &diff,
+            repo_config: &repo.in_force.config,
+            contributed: &runtime_config,
+            library: &library,
+        };
+        let inputs = inputs::write(sources, &mut plan, &spool, directory, &workspace).await?;
+        for warning in inputs.warnings {
+            run.progress.report(ProgressEvent::Warning(&warning));
+            warnings.push(warning);
+        }
+        directory.write("prompts/REVIEWER_SHARED.md", library.shared()?.as_bytes())?;
+        directory.write("prompts/coordinator.md", library.get("coordinator")?.as_bytes())?;
+        watch.lap("workspace");
+        let desk = Arc::new(Desk::default());
+        let runtime = Runtime::start(RuntimeInput {
+            binary: self.binary,
+            path: self.path,
+            workspace: &workspace,
+            home: &scratch.join("home"),
+            directory,
+            environment: run.environment,
+            redactor: run.redactor,
+            max_cost_usd: run.arguments.max_cost_usd,
+            config: &runtime_config,
+            desk: &desk,
+            trace: run.observers.trace(),
+        })
+        .await?;
+        watch.lap("OpenCode start");
 
-    let source = RepositoryTree::new(job, inputs.context);
-    let review_job = ReviewJob {
-        run_id: sessions.run_id.to_string(),
-        subject: job.subject.clone(),
-        files: Arc::new(diff.files),
-        patches: inputs.patches,
-        cut: inputs.cut,
-        filtered: diff.filtered,
-        plan,
-        coordinator_message: inputs.coordinator,
-        limits: config.limits,
-        warnings,
-        stages: watch.laps(),
-    };
-    let ports = ReviewPorts {
-        runtime: Arc::clone(&runtime.opencode) as _,
-        ledger: Arc::clone(&runtime.gateway) as _,
-        progress: Arc::clone(&sessions.progress),
-        telemetry: Arc::clone(&sessions.telemetry),
-        source: Arc::new(source),
-        desk: Arc::clone(&sessions.desk),
-        stop: sessions.signals.stop(),
-    };
-    let mut review = run_review(review_job, ports).await;
-    watch.lap("sessions");
-    review.warnings.extend(output::gateway_lines(&runtime.gateway.events()));
-    runtime.stop().await;
-    watch.lap("shutdown");
-    review.stages.extend(watch.last());
-    Ok(review)
+        let source = RepositoryTree::new(&job, &diff.files, inputs.context);
+        let review_job = ReviewJob {
+            run_id: run.run_id.to_string(),
+            subject: job.subject.clone(),
+            files: Arc::new(diff.files),
+            patches: inputs.patches,
+            cut: inputs.cut,
+            filtered: diff.filtered,
+            plan,
+            coordinator_message: inputs.coordinator,
+            limits: config.limits,
+            warnings,
+            stages: watch.laps(),
+        };
+        let ports = ReviewPorts {
+            runtime: Arc::clone(&runtime.opencode) as _,
+            ledger: Arc::clone(&runtime.gateway) as _,
+            progress: Arc::clone(&run.progress),
+            telemetry: run.observers.sink(),
+            source: Arc::new(source),
+            desk,
+            stop: run.signals.stop(),
+        };
+        let mut review = run_review(review_job, ports).await;
+        watch.lap("sessions");
+        review.warnings.extend(output::gateway_lines(&runtime.gateway.events()));
+        runtime.stop().await;
+        watch.lap("shutdown");
+        review.stages.extend(watch.last());
+        Ok((job, review))
+    }
 }
 
 /// The records and what is printed.
@@ -342,15 +366,4 @@ async fn post(job: &Job, review: &Review, redactor: &Redactor) -> Result<(), Fai
         output::note(&format!("Warning: {warning}"), redactor);
     }
     Ok(())
-}
-
-async fn flush(telemetry: Option<&Telemetry>, progress: &dyn Progress) {
-    if let Some(telemetry) = telemetry {
-        let lost = telemetry.flush().await;
-        if lost > 0 {
-            progress.report(ProgressEvent::Warning(&format!(
-                "{lost} telemetry events did not reach the tracker"
-            )));
-        }
-    }
 }

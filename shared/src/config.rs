@@ -6,8 +6,12 @@ mod routing;
 mod validate;
 
 pub use document::{
-    ConfigDocument, EffectiveConfig, Limits, ProviderSwitch, ReviewerSettings, SCHEMA_VERSION, seconds,
+    ConfigDocument, EffectiveConfig, Limits, ModelPreferences, ProviderSwitch, ReviewerSettings, SCHEMA_VERSION,
+    seconds,
 };
 pub use preset::{ModelTier, Preset, default_failback, model_tier};
-pub use routing::{ModelRoute, NoModel, RouteInput, SkippedModel, route};
+pub use routing::{
+    ConsideredModel, ModelReason, ModelRoute, ModelSource, NoModel, RouteExplanation, RouteInput, SkippedModel,
+    explain_route, route,
+};
 pub use validate::{ConfigFault, MAX_CHAIN, validate};

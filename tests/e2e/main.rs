@@ -8,13 +8,17 @@
     reason = "a broken fixture must stop the test"
 )]
 
+mod ai_gateway;
 mod bad_input;
 mod broken_things;
 mod gitlab_review;
 mod hostile_repository;
 mod local_review;
+mod plan;
 mod remote_config;
 mod replay;
 mod shared_prompt;
 mod signals;
 mod support;
+#[cfg(feature = "otlp")]
+mod tracing;

@@ -2,23 +2,34 @@
 //!
 //! Plugins know nothing of each other and never see the final configuration. [`ConfigureContext`] is all that they can
 //! reach; every contribution is remembered with the plugin that made it, and one assembler merges them.
+//!
+//! The phases, and the plan between them: [`bootstrap`] fetches, all plugins at once; [`configure`] contributes and
+//! assembles; [`post_configure`] amends which models are used. Only then is the plan made, as it needs the reviewers that
+//! were registered, the providers that can be used and the models in force; and [`Assembled::for_plan`] narrows
+//! everything down to it. Nothing of this needs a running server: addresses are put in when the file is rendered.
 
 mod assemble;
+mod conflict;
 mod context;
+mod contributions;
 mod panel;
+mod permission;
 
-pub use assemble::{Conflict, RuntimeConfig};
-pub use context::{
-    AgentRole, AgentSpec, Audience, ConfigureContext, McpServer, Owned, PromptSection, ProviderModel, ProviderSpec,
-    ProviderWire,
+pub use assemble::{Assembled, BUILT_IN, RuntimeConfig};
+pub use conflict::Conflict;
+pub use context::ConfigureContext;
+pub use contributions::{
+    AgentRole, AgentSpec, Audience, Hint, McpLocation, McpServer, ModelChoice, Owned, PermissionRule, PromptSection,
+    ProviderModel, ProviderSpec, ProviderWire,
 };
 pub use panel::StandingPanel;
+pub use permission::Permission;
 
 use async_trait::async_trait;
 use conclave_shared::config::ConfigDocument;
 
 /// Why a plugin failed. The text says what to do.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct PluginError(pub String);
 
@@ -39,9 +50,14 @@ pub trait ReviewPlugin: Send + Sync {
         Ok(())
     }
 
-    /// Overrides from outside, after everything is assembled.
+    /// Amends from outside which models are used, after everything is assembled. A failure is logged.
     async fn post_configure(&self, _config: &mut ConfigDocument) -> Result<(), PluginError> {
         Ok(())
+    }
+
+    /// What the person should know of what was fetched, once the phases are over.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
     }
 }
 
@@ -51,32 +67,45 @@ pub async fn bootstrap(plugins: &mut [Box<dyn ReviewPlugin>]) -> Vec<String> {
         let name = plugin.name();
         plugin.bootstrap().await.err().map(|error| format!("{name}: {error}"))
     });
-    futures_util::future::join_all(runs)
-        .await
-        .into_iter()
-        .flatten()
-        .collect()
+    let failures = futures_util::future::join_all(runs).await;
+    let failures: Vec<String> = failures.into_iter().flatten().collect();
+    for failure in &failures {
+        tracing::info!(
+            failure,
+            "the review goes on without what this plugin would have fetched"
+        );
+    }
+    failures
 }
 
-/// Runs the second phase in order and assembles the result.
-pub fn configure(plugins: &[Box<dyn ReviewPlugin>]) -> Result<RuntimeConfig, PluginError> {
-    let mut contributions = context::Contributions::default();
+/// Runs the second phase in order and assembles the result. `document` takes what the plugins say about models.
+pub fn configure(plugins: &[Box<dyn ReviewPlugin>], document: &mut ConfigDocument) -> Result<Assembled, PluginError> {
+    let mut contributions = contributions::Contributions::default();
     for plugin in plugins {
         let mut context = ConfigureContext::new(plugin.name(), &mut contributions);
         plugin
             .configure(&mut context)
             .map_err(|error| PluginError(format!("{}: {error}", plugin.name())))?;
     }
-    RuntimeConfig::assemble(contributions).map_err(|conflict| PluginError(conflict.to_string()))
+    Assembled::new(contributions, document).map_err(|conflict| PluginError(conflict.to_string()))
 }
 
 /// Runs the third phase in order. Returns the failures as warnings.
-pub async fn post_configure(plugins: &[Box<dyn ReviewPlugin>], config: &mut ConfigDocument) -> Vec<String> {
+pub async fn post_configure(
+    plugins: &[Box<dyn ReviewPlugin>],
+    assembled: &mut Assembled,
+    document: &mut ConfigDocument,
+) -> Vec<String> {
     let mut warnings = Vec::new();
     for plugin in plugins {
-        if let Err(error) = plugin.post_configure(config).await {
+        let before = document.clone();
+        if let Err(error) = plugin.post_configure(document).await {
             warnings.push(format!("{}: {error}", plugin.name()));
+            // Half an amendment is none.
+            *document = before;
+            continue;
         }
+        assembled.note_changes(plugin.name(), &before, document);
     }
     warnings
 }

@@ -4,11 +4,13 @@ mod forge;
 mod progress;
 mod runtime;
 mod tools;
+mod trace;
 
 pub use forge::{Comment, ExistingFinding, Forge, ForgeError, PublishOutcome, ReviewSubject, ThreadState};
 pub use progress::{Progress, ProgressEvent};
 pub use runtime::{AgentRuntime, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt};
 pub use tools::{CoordinatorTools, ToolError};
+pub use trace::{CallOutcome, ModelCall, RunTrace};
 
 use conclave_shared::{model::ModelId, telemetry::EventBody, telemetry::TokensByModel};
 

@@ -22,5 +22,5 @@ pub use domain::{Field, assign};
 pub use index::{INDEX_FILE, PatchEntry, patch_file_name, render_index};
 pub use library::{PromptLibrary, ReplacesNothing, UnknownPrompt, WrongFirstLine};
 pub use reviewer::{CONTEXT_FILE, REVIEW_DIRECTORY, brief, reviewer_parts};
-pub use sections::{add_to_reviewer, for_agent};
+pub use sections::{add_to_reviewer, for_agent, for_everyone};
 pub use untrusted::{Nonce, SECTIONS, Untrusted};

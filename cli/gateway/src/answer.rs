@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
+use conclave_engine::ports::CallOutcome;
 use conclave_resilience::classify::{FailureClass, ProviderFault};
 use reqwest::Response;
 use tokio::time::timeout;
@@ -67,6 +68,16 @@ impl Answer {
 
     /// The next piece. After one with an end there is none.
     pub(crate) async fn next(&mut self, idle: Duration) -> Piece {
+        let piece = self.read(idle).await;
+        match piece.end {
+            Some(End::Complete) => self.booking.ended(CallOutcome::Complete),
+            Some(End::Broken(class)) => self.booking.ended(CallOutcome::Failed(class.to_string())),
+            None => {}
+        }
+        piece
+    }
+
+    async fn read(&mut self, idle: Duration) -> Piece {
         let Some(response) = &mut self.response else {
             return self.broken(Piece::default(), ProviderFault::CutStream);
         };

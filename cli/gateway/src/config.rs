@@ -10,7 +10,7 @@ use conclave_shared::{
 use secrecy::SecretString;
 use url::Url;
 
-use crate::wire::Wire;
+use crate::{call_report::CallListener, wire::Wire};
 
 /// A provider that calls are sent to.
 #[derive(Debug, Clone)]
@@ -127,6 +127,8 @@ pub struct GatewayConfig {
     pub limits: Limits,
     /// How providers are reached.
     pub http: HttpSettings,
+    /// Who is told of every request to a provider.
+    pub calls: CallListener,
 }
 
 impl GatewayConfig {
@@ -139,6 +141,7 @@ impl GatewayConfig {
             max_cost_usd: None,
             limits: Limits::default(),
             http: HttpSettings::default(),
+            calls: CallListener::default(),
         }
     }
 }

@@ -7,6 +7,7 @@ use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    call_report::CallListener,
     config::{ConfigError, GatewayConfig, Limits, Prices},
     event::Events,
     sessions::Sessions,
@@ -21,6 +22,7 @@ pub(crate) struct Core {
     pub(crate) prices: Prices,
     pub(crate) max_cost_usd: Option<f64>,
     pub(crate) limits: Limits,
+    pub(crate) calls: CallListener,
     pub(crate) sessions: Sessions,
     pub(crate) events: Events,
     pub(crate) redactor: Redactor,
@@ -40,6 +42,7 @@ impl Core {
             prices: config.prices,
             max_cost_usd: config.max_cost_usd,
             limits: config.limits,
+            calls: config.calls,
             sessions: Sessions::default(),
             events: Events::default(),
             closing: CancellationToken::new(),

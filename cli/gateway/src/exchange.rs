@@ -7,6 +7,7 @@ use axum::{
     http::{HeaderMap, Response},
 };
 use bytes::Bytes;
+use conclave_engine::ports::CallOutcome;
 use conclave_resilience::{classify::FailureClass, deadline::Deadline, failback::stand_ins};
 use conclave_shared::model::ModelId;
 
@@ -124,7 +125,8 @@ impl Exchange<'_> {
             session,
         }
         .apply(&self.body);
-        let booking = Booking::open(Arc::clone(session), model.clone());
+        let report = self.core.calls.begin(&self.asked, &self.core.prices);
+        let mut booking = Booking::open(Arc::clone(session), model.clone()).reported(report);
         let request = self
             .core
             .client
@@ -132,7 +134,13 @@ impl Exchange<'_> {
             .headers(self.headers.clone())
             .headers(self.provider.headers.clone())
             .body(body);
-        let response = attempt::send(self.core, request, deadline).await?;
+        let response = match attempt::send(self.core, request, deadline).await {
+            Ok(response) => response,
+            Err(failure) => {
+                booking.ended(CallOutcome::Failed(failure.class.to_string()));
+                return Err(failure);
+            }
+        };
         self.flight.touch();
         let answer = Answer::new(response, self.provider.wire, booking, Arc::clone(&self.flight));
         attempt::until_content(answer, self.core.limits.idle, deadline).await

@@ -39,6 +39,7 @@
 mod adapt;
 mod answer;
 mod attempt;
+mod call_report;
 mod config;
 mod core;
 mod credentials;
@@ -55,6 +56,7 @@ mod sse;
 mod upstream;
 mod wire;
 
+pub use call_report::CallListener;
 pub use config::{ConfigError, GatewayConfig, HttpSettings, Limits, Prices, Upstream};
 pub use credentials::random_run_key;
 pub use event::GatewayEvent;

@@ -7,10 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use conclave_engine::ports::SessionId;
+use conclave_engine::ports::{CallOutcome, SessionId};
 use conclave_shared::{model::ModelId, pricing::TokenUsage};
 
-use crate::loop_guard::LoopGuard;
+use crate::{call_report::CallReport, loop_guard::LoopGuard};
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -224,6 +224,7 @@ pub(crate) struct Booking {
     session: Arc<Session>,
     model: ModelId,
     booked: TokenUsage,
+    report: Option<CallReport>,
 }
 
 impl Booking {
@@ -234,6 +235,20 @@ impl Booking {
             session,
             model,
             booked: TokenUsage::default(),
+            report: None,
+        }
+    }
+
+    /// Has the call reported when it ends.
+    pub(crate) fn reported(mut self, report: Option<CallReport>) -> Self {
+        self.report = report;
+        self
+    }
+
+    /// Notes how the call ended, for its report.
+    pub(crate) fn ended(&mut self, outcome: CallOutcome) {
+        if let Some(report) = &mut self.report {
+            report.outcome = outcome;
         }
     }
 
@@ -256,6 +271,14 @@ impl Booking {
         swap(&mut tokens.cache_write, self.booked.cache_write, usage.cache_write);
         drop(state);
         self.booked = usage;
+    }
+}
+
+impl Drop for Booking {
+    fn drop(&mut self) {
+        if let Some(report) = self.report.take() {
+            report.send(&self.session, &self.model, self.booked);
+        }
     }
 }
 

@@ -129,6 +129,17 @@ impl Repository {
         }
     }
 
+    /// The name of the object at a path of a commit, or `None` if there is none.
+    pub async fn object(&self, commit: &str, path: &str) -> Result<Option<String>, GitError> {
+        let expression = format!("{commit}:{path}");
+        let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &expression];
+        match self.text(&arguments).await {
+            Ok(name) => Ok(Some(name)),
+            Err(GitError::Failed { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The subjects of the commits in a range, newest first, at most 50.
     pub async fn subjects(&self, base: &str, head: &str) -> Result<Vec<String>, GitError> {
         let range = format!("{base}..{head}");
@@ -145,9 +156,5 @@ impl Repository {
 
     pub(crate) async fn text(&self, arguments: &[&str]) -> Result<String, GitError> {
         command::text(&self.root, &self.stores, arguments).await
-    }
-
-    pub(crate) async fn bytes(&self, arguments: &[&str]) -> Result<Vec<u8>, GitError> {
-        command::run(&self.root, &self.stores, arguments).await
     }
 }

@@ -3,6 +3,7 @@
 //! One `opencode serve` child a run, reached over its public HTTP API only. It holds no secret but keys that are made
 //! for the run, runs in a workspace without anything that could act, and ends with the run on every way out.
 
+mod annotated;
 mod client;
 mod config_file;
 mod events;
@@ -11,9 +12,10 @@ mod mcp;
 mod process;
 mod runtime;
 
-pub use config_file::{ConfigFile, render_config};
+pub use annotated::ExplainedLine;
+pub use config_file::{ConfigFile, Endpoints, explain, render_config};
 pub use journal::Journal;
-pub use mcp::{McpEndpoints, McpHandle, TOOL_SPAWN_REVIEWERS, TOOL_SUBMIT_REVIEW};
+pub use mcp::{McpHandle, SPAWN_PATH, SUBMIT_PATH, TOOL_SPAWN_REVIEWERS, TOOL_SUBMIT_REVIEW};
 pub use process::{Home, Process, ProcessError, ProcessSettings, find_opencode};
 pub use runtime::{OpenCode, OpenCodeSettings, StartError};
 

@@ -34,20 +34,16 @@ pub const TOOL_SPAWN_REVIEWERS: &str = "spawn_reviewers";
 /// The tool that takes the decisions: server `submit`, tool `review`.
 pub const TOOL_SUBMIT_REVIEW: &str = "submit_review";
 
-/// Where the two servers are.
-#[derive(Debug, Clone)]
-pub struct McpEndpoints {
-    /// Server `spawn`.
-    pub spawn: String,
-    /// Server `submit`.
-    pub submit: String,
-}
+/// The path of server `spawn`.
+pub const SPAWN_PATH: &str = "/spawn";
+/// The path of server `submit`.
+pub const SUBMIT_PATH: &str = "/submit";
 
 /// A running MCP server; it ends when this is dropped.
 #[derive(Debug)]
 pub struct McpHandle {
-    /// Where it is.
-    pub endpoints: McpEndpoints,
+    /// Where it is: `http://127.0.0.1:PORT`.
+    pub address: String,
     stop: CancellationToken,
 }
 
@@ -149,8 +145,8 @@ pub(crate) async fn serve(tools: Arc<dyn CoordinatorTools>, token: SecretString)
         )
     };
     let router = Router::new()
-        .nest_service("/spawn", service(Which::Spawn))
-        .nest_service("/submit", service(Which::Submit))
+        .nest_service(SPAWN_PATH, service(Which::Spawn))
+        .nest_service(SUBMIT_PATH, service(Which::Submit))
         .layer(middleware::from_fn_with_state(Arc::new(token), authorise));
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await?;
     let address = listener.local_addr()?;
@@ -161,11 +157,10 @@ pub(crate) async fn serve(tools: Arc<dyn CoordinatorTools>, token: SecretString)
             tracing::error!(%error, "the MCP server broke");
         }
     });
-    let endpoints = McpEndpoints {
-        spawn: format!("http://{address}/spawn"),
-        submit: format!("http://{address}/submit"),
-    };
-    Ok(McpHandle { endpoints, stop })
+    Ok(McpHandle {
+        address: format!("http://{address}"),
+        stop,
+    })
 }
 
 async fn authorise(State(token): State<Arc<SecretString>>, request: Request, next: Next) -> Response {

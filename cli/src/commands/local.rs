@@ -1,7 +1,8 @@
 //! `conclave local`: review what is on this machine and print it.
 
 use camino::Utf8Path;
-use conclave_plugin_local::{LocalError, Range, load};
+use conclave_git::Repository;
+use conclave_plugin_local::{LocalError, Range};
 use conclave_shared::redact::Redactor;
 
 use crate::{
@@ -10,7 +11,7 @@ use crate::{
     output,
     rundir::Scratch,
     settings::Environment,
-    wiring::{self, Job},
+    wiring::{self, Assignment, Origin},
 };
 
 pub(crate) async fn run(
@@ -18,25 +19,39 @@ pub(crate) async fn run(
     environment: &Environment,
     redactor: &Redactor,
 ) -> Result<Exit, Failure> {
-    let range = Range::parse(arguments.range.as_deref())?;
     let scratch = Scratch::create()?;
-    let directory = arguments.repo.as_deref().unwrap_or(Utf8Path::new("."));
-    let local = match load(directory, &range, &scratch.path().join("snapshot")).await {
-        Ok(local) => local,
-        Err(LocalError::Empty(reason)) => {
-            output::note(&format!("Nothing to review: {reason}."), redactor);
-            return Ok(Exit::Reviewed);
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let project = local.subject.project.clone();
-    let job = Job {
-        subject: local.subject,
-        repository: local.repository,
-        forge: None,
-        config_project: project,
+    let assignment = assignment(arguments.range.as_deref(), arguments.repo.as_deref(), &scratch).await?;
+    let result = wiring::review(assignment, &arguments.common, scratch, environment, redactor).await;
+    or_nothing(result, redactor)
+}
+
+/// A range of the repository at hand.
+pub(super) async fn assignment(
+    range: Option<&str>,
+    repo: Option<&Utf8Path>,
+    scratch: &Scratch,
+) -> Result<Assignment, Failure> {
+    let range = Range::parse(range)?;
+    let directory = repo.unwrap_or(Utf8Path::new("."));
+    let repository = Repository::open(directory).await?;
+    Ok(Assignment {
+        project: repository.root().file_name().unwrap_or("repository").to_owned(),
+        origin: Origin::Local {
+            directory: directory.to_owned(),
+            range,
+            scratch: scratch.path().join("snapshot"),
+        },
         secret: None,
-        notes: local.notes,
-    };
-    wiring::review(job, &arguments.common, scratch, environment, redactor).await
+    })
+}
+
+/// A range that adds nothing is no failure.
+pub(super) fn or_nothing(result: Result<Exit, Failure>, redactor: &Redactor) -> Result<Exit, Failure> {
+    match result {
+        Err(Failure::Local(LocalError::Empty(reason))) => {
+            output::note(&format!("Nothing to review: {reason}."), redactor);
+            Ok(Exit::Reviewed)
+        }
+        result => result,
+    }
 }

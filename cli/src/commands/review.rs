@@ -1,16 +1,18 @@
 //! `conclave review`: the job of a merge-request pipeline.
 
+use std::sync::Arc;
+
 use conclave_git::Repository;
 use conclave_plugin_gitlab::GitLab;
 use conclave_shared::redact::Redactor;
 
 use crate::{
-    args::ReviewArguments,
+    args::{CommonArguments, ReviewArguments},
     ci_environment,
     exit::{Exit, Failure},
     rundir::Scratch,
     settings::Environment,
-    wiring::{self, Job},
+    wiring::{self, Assignment, Origin, PlanRequest},
 };
 
 pub(crate) async fn run(
@@ -21,20 +23,23 @@ pub(crate) async fn run(
     let pipeline = ci_environment::read(environment)?;
     let secret = pipeline.gitlab.secret.clone();
     let repository = Repository::open(&pipeline.directory).await?;
-    let gitlab = GitLab::new(pipeline.gitlab)?;
-    let mut subject = gitlab.load().await?.subject;
-    // Both have to be here, or the diff would be another one than the merge request's.
-    repository.commit(&subject.head_sha).await?;
-    repository.commit(&subject.base_sha).await?;
-    let subjects = repository.subjects(&subject.base_sha, &subject.head_sha).await?;
-    subject.commit_subjects = subjects.into_iter().map(Into::into).collect();
-    let job = Job {
-        subject,
-        repository,
-        forge: (!arguments.dry_run).then_some(Box::new(gitlab)),
-        config_project: pipeline.project_path,
+    let assignment = Assignment {
+        origin: Origin::GitLab {
+            gitlab: Arc::new(GitLab::new(pipeline.gitlab)?),
+            repository,
+            post: !arguments.dry_run,
+        },
+        project: pipeline.project_path,
         secret: Some(secret),
-        notes: Vec::new(),
     };
-    wiring::review(job, &arguments.common, Scratch::create()?, environment, redactor).await
+    if arguments.estimate {
+        let CommonArguments { planning, format, .. } = &arguments.common;
+        let request = PlanRequest {
+            planning,
+            format: *format,
+            explain: false,
+        };
+        return wiring::plan(assignment, &request, &Scratch::create()?, environment, redactor).await;
+    }
+    wiring::review(assignment, &arguments.common, Scratch::create()?, environment, redactor).await
 }

@@ -7,23 +7,23 @@ use conclave_engine::{
     plugin::RuntimeConfig,
     prompt::{
         ContextFile, Field, Nonce, PatchEntry, PatchSize, PromptLibrary, Untrusted, add_to_reviewer, assign, brief,
-        fitting, given, patch_budget, render_context, render_coordinator, share_out, window_warning,
+        Share, fitting, given, patch_budget, render_context, render_coordinator, render_index, share_out, window_warning,
     },
     repo_config::RepoConfig,
     report::CutFile,
 };
 use conclave_shared::{config::ModelRoute, pricing, reviewer::ReviewerName};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret;
 
-use super::{Job, patches};
-use crate::{env_vars, exit::Failure, rundir::RunDirectory, settings::Environment};
+use super::{Job, changes::Spool, patches};
+use crate::{exit::Failure, rundir::RunDirectory};
 
 /// The context window of a model that the registry does not know, in tokens.
 const UNKNOWN_WINDOW: u64 = 128_000;
 /// What the runtime adds to a prompt, in bytes: its tools and its words about the surroundings, rounded up.
 const RUNTIME_BYTES: u64 = 16_000;
 
-/// Where the inputs come from, and where they go.
+/// Where the inputs come from.
 pub(super) struct Sources<'a> {
     pub(super) job: &'a Job,
     pub(super) diff: &'a FilteredDiff,
@@ -32,15 +32,14 @@ pub(super) struct Sources<'a> {
     /// What plugins add to the prompts.
     pub(super) contributed: &'a RuntimeConfig,
     pub(super) library: &'a PromptLibrary,
-    pub(super) directory: &'a RunDirectory,
-    pub(super) workspace: &'a Utf8Path,
-    pub(super) environment: &'a Environment,
 }
 
 /// The texts, and where each file's patch is.
 pub(super) struct Inputs {
     pub(super) context: String,
     pub(super) coordinator: String,
+    /// The whole index of patches.
+    pub(super) index: String,
     /// The patch of each file, relative to the workspace, in the diff's order.
     pub(super) patches: Vec<String>,
     /// Patches that were too large to be given whole.
@@ -51,9 +50,31 @@ pub(super) struct Inputs {
 
 /// Writes patches and context into the run directory and where the agent reads them, and completes the messages of the
 /// plan's reviewers.
-pub(super) async fn write(sources: Sources<'_>, plan: &mut Plan) -> Result<Inputs, Failure> {
+pub(super) async fn write(
+    sources: Sources<'_>,
+    plan: &mut Plan,
+    spool: &Spool,
+    directory: &RunDirectory,
+    workspace: &Utf8Path,
+) -> Result<Inputs, Failure> {
+    let inputs = render(sources, plan, |files, shares| {
+        patches::write(directory, workspace, files, spool, shares)
+    })
+    .await?;
+    patches::write_context(directory, workspace, &inputs.context, &inputs.index)?;
+    directory.write("prompts/coordinator-message.md", inputs.coordinator.as_bytes())?;
+    Ok(inputs)
+}
+
+/// What the sessions read, and the complete messages of the plan's reviewers. `give` writes the patches, as much of each
+/// as its share allows, and says how many lines of each are left out.
+pub(super) async fn render(
+    sources: Sources<'_>,
+    plan: &mut Plan,
+    give: impl FnOnce(&[(&FileDiff, &str)], &[Share]) -> Result<Vec<u64>, Failure>,
+) -> Result<Inputs, Failure> {
     let Sources { job, diff, library, .. } = sources;
-    let nonce = nonce(job, sources.environment)?;
+    let nonce = nonce(job)?;
     let agents_md = agents_md(job).await?;
     let filtered: Vec<(String, &'static str)> = diff
         .filtered
@@ -86,7 +107,7 @@ pub(super) async fn write(sources: Sources<'_>, plan: &mut Plan) -> Result<Input
         .iter()
         .zip(uncut.iter().map(|entry| entry.patch.as_str()))
         .collect();
-    let left_out = patches::write(sources.directory, sources.workspace, &files, &shares)?;
+    let left_out = give(&files, &shares)?;
     let entries: Vec<PatchEntry> = uncut
         .iter()
         .zip(left_out)
@@ -98,10 +119,6 @@ pub(super) async fn write(sources: Sources<'_>, plan: &mut Plan) -> Result<Input
 
     let context = render_context(&file(&entries), &nonce);
     let coordinator = render_coordinator(&file(&entries), &nonce);
-    patches::write_context(sources.directory, sources.workspace, &context.text, &entries)?;
-    sources
-        .directory
-        .write("prompts/coordinator-message.md", coordinator.text.as_bytes())?;
     for member in &mut plan.members {
         add_to_reviewer(&mut member.parts, sources.contributed, member.name.as_str(), &nonce);
     }
@@ -130,6 +147,7 @@ pub(super) async fn write(sources: Sources<'_>, plan: &mut Plan) -> Result<Input
                 lines_left_out: entry.lines_left_out,
             })
             .collect(),
+        index: render_index(&entries),
         patches: entries.into_iter().map(|entry| entry.patch).collect(),
         context: context.text,
         coordinator: coordinator.text,
@@ -143,12 +161,11 @@ fn coordinator_warning(route: &ModelRoute, message: u64) -> Option<String> {
 }
 
 /// What every section's tag carries.
-fn nonce(job: &Job, environment: &Environment) -> Result<Nonce, Failure> {
-    let secret = match (environment.get(env_vars::SECRET), &job.secret) {
-        (Some(secret), _) => SecretString::from(secret),
-        (None, Some(secret)) => secret.clone(),
+fn nonce(job: &Job) -> Result<Nonce, Failure> {
+    let secret = match &job.secret {
+        Some(secret) => secret.clone(),
         // Without an installation's secret the boundary is new in every run: safe, only the caches do not last.
-        (None, None) => conclave_gateway::random_run_key()?,
+        None => conclave_gateway::random_run_key()?,
     };
     let subject = format!("{}!{}", job.subject.project, job.subject.merge_request.unwrap_or(0));
     Ok(Nonce::new(secret.expose_secret().as_bytes(), &subject))

@@ -1,80 +1,59 @@
-//! What the composition root itself contributes, and the settings of the plugins.
-
-use std::collections::BTreeMap;
+//! What the composition root itself contributes.
 
 use camino::Utf8Path;
 use conclave_engine::{
-    pipeline::Plan,
-    plugin::{ConfigureContext, McpServer, PluginError, ProviderModel, ProviderSpec, ReviewPlugin},
+    plugin::{ConfigureContext, McpLocation, McpServer, Permission, PluginError, ProviderSpec, ReviewPlugin},
     prompt::PromptLibrary,
 };
-use conclave_gateway::Gateway;
-use conclave_opencode::{
-    GATEWAY_KEY_VARIABLE, MCP_TOKEN_VARIABLE, McpEndpoints, TOOL_SPAWN_REVIEWERS, TOOL_SUBMIT_REVIEW,
-};
-use conclave_plugin_reviewer_config::ConfigSource;
-use conclave_shared::{model::ModelId, pricing, reviewer::ReviewerName};
-use secrecy::SecretString;
+use conclave_opencode::{MCP_TOKEN_VARIABLE, SPAWN_PATH, SUBMIT_PATH, TOOL_SPAWN_REVIEWERS, TOOL_SUBMIT_REVIEW};
+use conclave_shared::reviewer::ReviewerName;
 
-use crate::{
-    env_vars,
-    exit::Failure,
-    providers::{self, Provider},
-    settings::Environment,
-};
+use crate::{exit::Failure, providers};
 
-/// The models of the plan, each provider at its place in the gateway.
-pub(super) struct ModelProviders {
-    specs: Vec<ProviderSpec>,
+/// Providers that are asked with keys of their own.
+pub(super) struct DirectProviders {
+    specs: Option<Vec<ProviderSpec>>,
+    /// Whether a run without any of them makes sense.
+    optional: bool,
 }
 
-impl ModelProviders {
-    pub(super) fn new(providers: &[Provider], plan: &Plan, gateway: &Gateway) -> Self {
-        let routes = plan
-            .members
-            .iter()
-            .map(|member| &member.route)
-            .chain([&plan.coordinator]);
-        let mut models: BTreeMap<&str, Vec<&ModelId>> = BTreeMap::new();
-        for model in routes
-            .filter_map(|route| route.as_ref().ok())
-            .flat_map(|route| &route.models)
-        {
-            let known = models.entry(model.provider()).or_default();
-            if !known.contains(&model) {
-                known.push(model);
-            }
+impl DirectProviders {
+    /// These.
+    pub(super) fn on(specs: Vec<ProviderSpec>) -> Self {
+        Self {
+            specs: Some(specs),
+            optional: false,
         }
-        let specs = providers
-            .iter()
-            .filter_map(|provider| {
-                let models = models.get(provider.name)?;
-                Some(ProviderSpec {
-                    name: provider.name.to_owned(),
-                    wire: provider.wire,
-                    base_url: gateway.base_url(provider.name),
-                    key_variable: GATEWAY_KEY_VARIABLE,
-                    models: models
-                        .iter()
-                        .map(|model| ProviderModel {
-                            id: (*model).clone(),
-                            facts: pricing::facts(model),
-                        })
-                        .collect(),
-                })
-            })
-            .collect();
-        Self { specs }
+    }
+
+    /// These, if any: a plan can be made without.
+    pub(super) fn if_any(specs: Vec<ProviderSpec>) -> Self {
+        Self {
+            optional: true,
+            ..Self::on(specs)
+        }
+    }
+
+    /// None, because somebody else brings them.
+    pub(super) fn off() -> Self {
+        Self {
+            specs: None,
+            optional: true,
+        }
     }
 }
 
-impl ReviewPlugin for ModelProviders {
+impl ReviewPlugin for DirectProviders {
     fn name(&self) -> &'static str {
-        "models"
+        "providers"
     }
 
     fn configure(&self, context: &mut ConfigureContext<'_>) -> Result<(), PluginError> {
-        for spec in &self.specs {
+        let Some(specs) = &self.specs else { return Ok(()) };
+        if specs.is_empty() && !self.optional {
+            return Err(PluginError(providers::NO_CREDENTIALS.to_owned()));
+        }
+        for spec in specs {
             context.add_provider(spec.clone());
         }
         Ok(())
@@ -82,15 +61,7 @@ impl ReviewPlugin for ModelProviders {
 }
 
 /// The coordinator's two tools.
-pub(super) struct CoordinatorToolsPlugin {
-    endpoints: McpEndpoints,
-}
-
-impl CoordinatorToolsPlugin {
-    pub(super) fn new(endpoints: McpEndpoints) -> Self {
-        Self { endpoints }
-    }
-}
+pub(super) struct CoordinatorToolsPlugin;
 
 impl ReviewPlugin for CoordinatorToolsPlugin {
     fn name(&self) -> &'static str {
@@ -98,38 +69,19 @@ impl ReviewPlugin for CoordinatorToolsPlugin {
     }
 
     fn configure(&self, context: &mut ConfigureContext<'_>) -> Result<(), PluginError> {
-        for (name, url, tool) in [
-            ("spawn", &self.endpoints.spawn, TOOL_SPAWN_REVIEWERS),
-            ("submit", &self.endpoints.submit, TOOL_SUBMIT_REVIEW),
+        for (name, path, tool) in [
+            ("spawn", SPAWN_PATH, TOOL_SPAWN_REVIEWERS),
+            ("submit", SUBMIT_PATH, TOOL_SUBMIT_REVIEW),
         ] {
             context.add_mcp_server(McpServer {
                 name: name.to_owned(),
-                url: url.clone(),
+                location: McpLocation::ToolServer(path.to_owned()),
                 token_variable: MCP_TOKEN_VARIABLE,
             });
-            context.allow_tool(ReviewerName::COORDINATOR, tool);
+            context.loosen(ReviewerName::COORDINATOR, Permission::Tool(tool.to_owned()))?;
         }
         Ok(())
     }
-}
-
-/// Where the configuration service is, if one is set.
-pub(super) fn config_source(environment: &Environment, project: &str) -> Result<Option<ConfigSource>, Failure> {
-    let Some(address) = environment.get(env_vars::CONFIG_URL) else {
-        return Ok(None);
-    };
-    let token = environment.get(env_vars::CONFIG_TOKEN).ok_or_else(|| {
-        Failure::Settings(format!(
-            "{} is set, but {} is not: set it to one of the Worker's READER_TOKENS",
-            env_vars::CONFIG_URL,
-            env_vars::CONFIG_TOKEN
-        ))
-    })?;
-    Ok(Some(ConfigSource {
-        url: providers::url(env_vars::CONFIG_URL, address)?,
-        token: SecretString::from(token),
-        project: project.to_owned(),
-    }))
 }
 
 /// The prompts: built in, replaced file by file from a directory; and what to say about files without effect.

@@ -4,18 +4,21 @@ use std::sync::Arc;
 
 use camino::Utf8Path;
 use conclave_engine::{
-    pipeline::Plan,
-    plugin::{self, ReviewPlugin, StandingPanel},
+    plugin::{ProviderSpec, ProviderWire, RuntimeConfig},
+    ports::RunTrace,
     scheduler::Desk,
 };
-use conclave_gateway::{Gateway, GatewayConfig};
-use conclave_opencode::{ConfigFile, McpHandle, OpenCode, OpenCodeSettings, render_config};
-use conclave_plugin_agents_md::{AgentsMdPlugin, REVIEWER as AGENTS_MD};
-use conclave_shared::{redact::Redactor, reviewer::ReviewerName};
+use conclave_gateway::{CallListener, Gateway, GatewayConfig, Upstream, Wire};
+use conclave_opencode::{ConfigFile, Endpoints, McpHandle, OpenCode, OpenCodeSettings, render_config};
+use conclave_shared::redact::Redactor;
 use secrecy::ExposeSecret;
 
-use super::plugins::{CoordinatorToolsPlugin, ModelProviders};
-use crate::{env_vars, exit::Failure, providers::Provider, rundir::RunDirectory, settings::Environment};
+use crate::{env_vars, exit::Failure, rundir::RunDirectory, settings::Environment};
+
+/// Where the prompts of the two roles are, relative to the configuration file.
+pub(crate) const REVIEWER_PROMPT: &str = "./prompts/REVIEWER_SHARED.md";
+/// See [`REVIEWER_PROMPT`].
+pub(crate) const COORDINATOR_PROMPT: &str = "./prompts/coordinator.md";
 
 /// What the runtime is made of.
 pub(super) struct RuntimeInput<'a> {
@@ -27,10 +30,10 @@ pub(super) struct RuntimeInput<'a> {
     pub(super) directory: &'a RunDirectory,
     pub(super) environment: &'a Environment,
     pub(super) redactor: &'a Redactor,
-    pub(super) providers: &'a [Provider],
     pub(super) max_cost_usd: Option<f64>,
-    pub(super) plan: &'a Plan,
+    pub(super) config: &'a RuntimeConfig,
     pub(super) desk: &'a Arc<Desk>,
+    pub(super) trace: Option<Arc<dyn RunTrace>>,
 }
 
 /// The running servers and OpenCode.
@@ -44,30 +47,27 @@ impl Runtime {
     /// Starts everything, in the order in which each needs the other's address.
     pub(super) async fn start(input: RuntimeInput<'_>) -> Result<Self, Failure> {
         let run_key = conclave_gateway::random_run_key()?;
-        let upstreams = input.providers.iter().map(Provider::upstream).collect();
-        let mut config = GatewayConfig::new(upstreams, run_key.clone());
+        let upstreams = input.config.providers.iter().map(|owned| upstream(&owned.value));
+        let mut config = GatewayConfig::new(upstreams.collect(), run_key.clone());
         config.max_cost_usd = input.max_cost_usd;
         config.http.extra_ca_file = input.environment.get(env_vars::CA_FILE).map(Into::into);
+        if let Some(trace) = input.trace {
+            config.calls = CallListener::new(trace);
+        }
         let gateway = Arc::new(Gateway::start(config).await?);
         let token = conclave_gateway::random_run_key()?;
         let mcp = OpenCode::serve_tools(Arc::clone(input.desk) as _, token.clone())
             .await
             .map_err(Failure::io("start the tool server"))?;
 
-        let reviewers = input.plan.reviewers();
-        let (agents_md, standing): (Vec<_>, Vec<_>) =
-            reviewers.iter().cloned().partition(|name| name.as_str() == AGENTS_MD);
-        let plugins: Vec<Box<dyn ReviewPlugin>> = vec![
-            Box::new(StandingPanel::new(standing)),
-            Box::new(AgentsMdPlugin::new(!agents_md.is_empty())),
-            Box::new(ModelProviders::new(input.providers, input.plan, &gateway)),
-            Box::new(CoordinatorToolsPlugin::new(mcp.endpoints.clone())),
-        ];
-        let assembled = plugin::configure(&plugins)?;
         let rendered = render_config(&ConfigFile {
-            config: &assembled,
-            reviewer_prompt: "./prompts/REVIEWER_SHARED.md",
-            coordinator_prompt: "./prompts/coordinator.md",
+            config: input.config,
+            endpoints: &Endpoints {
+                gateway: format!("http://{}", gateway.address()),
+                tools: mcp.address.clone(),
+            },
+            reviewer_prompt: REVIEWER_PROMPT,
+            coordinator_prompt: COORDINATOR_PROMPT,
         });
         let config_file = input
             .directory
@@ -83,14 +83,11 @@ impl Runtime {
                 token.expose_secret().to_owned(),
             ),
         ];
-        environment.extend(assembled.environment.iter().map(|owned| owned.value.clone()));
-        let mut agents = vec![ReviewerName::COORDINATOR.to_owned()];
-        agents.extend(reviewers.iter().map(ToString::to_string));
-        let servers: Vec<String> = assembled
-            .mcp_servers
-            .iter()
-            .map(|owned| owned.value.name.clone())
-            .collect();
+        environment.extend(input.config.environment.iter().map(|owned| owned.value.clone()));
+        let agents = input.config.agents.iter().map(|owned| owned.value.name.clone());
+        let agents: Vec<String> = agents.collect();
+        let servers = input.config.mcp_servers.iter().map(|owned| owned.value.name.clone());
+        let servers: Vec<String> = servers.collect();
         let opencode = OpenCode::start(OpenCodeSettings {
             binary: input.binary,
             workspace: input.workspace,
@@ -116,5 +113,19 @@ impl Runtime {
     pub(super) async fn stop(self) {
         self.opencode.stop().await;
         self.gateway.shutdown().await;
+    }
+}
+
+/// A provider as the gateway has to know it.
+fn upstream(spec: &ProviderSpec) -> Upstream {
+    Upstream {
+        name: spec.name.clone(),
+        wire: match spec.wire {
+            ProviderWire::Anthropic => Wire::Anthropic,
+            ProviderWire::OpenAiChat => Wire::OpenAiChat,
+        },
+        base_url: spec.base_url.clone(),
+        credential: spec.credential.clone(),
+        extra_headers: spec.headers.clone(),
     }
 }

@@ -1,31 +1,36 @@
 //! Where the time of a run goes.
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
-use conclave_engine::report::StageTime;
+use conclave_engine::{ports::RunTrace, report::StageTime};
 
 /// Measures stage after stage.
-#[derive(Debug)]
 pub(crate) struct Stopwatch {
     start: Instant,
     lap: Instant,
     laps: Vec<StageTime>,
+    trace: Option<Arc<dyn RunTrace>>,
 }
 
 impl Stopwatch {
-    pub(crate) fn start() -> Self {
+    pub(crate) fn start(trace: Option<Arc<dyn RunTrace>>) -> Self {
         let now = Instant::now();
         Self {
             start: now,
             lap: now,
             laps: Vec::new(),
+            trace,
         }
     }
 
     /// Ends a stage.
     pub(crate) fn lap(&mut self, stage: &str) {
         let now = Instant::now();
-        self.laps.push(StageTime::new(stage, (now - self.lap).as_secs_f64()));
+        let duration = now - self.lap;
+        self.laps.push(StageTime::new(stage, duration.as_secs_f64()));
+        if let Some(trace) = &self.trace {
+            trace.stage_ended(stage, duration);
+        }
         self.lap = now;
     }
 

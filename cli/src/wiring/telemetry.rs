@@ -1,44 +1,10 @@
 //! What the tracker is told of a run.
 
-use std::sync::Arc;
-
 use conclave_engine::{ports::TelemetrySink, report::Review, scheduler::milliseconds};
-use conclave_plugin_telemetry::{Telemetry, TelemetrySettings};
 use conclave_shared::{
     severity::Severity,
     telemetry::{EventBody, FindingEvent, RunCompleted},
 };
-use secrecy::SecretString;
-use uuid::Uuid;
-
-use crate::{env_vars, exit::Failure, providers, settings::Environment};
-
-/// No tracker is set.
-pub(super) struct Off;
-
-impl TelemetrySink for Off {
-    fn record(&self, _event: EventBody) {}
-}
-
-/// Starts telemetry, if a tracker is set.
-pub(super) fn start(environment: &Environment, run_id: Uuid, project: &str) -> Result<Option<Arc<Telemetry>>, Failure> {
-    let Some(address) = environment.get(env_vars::TRACKER_URL) else {
-        return Ok(None);
-    };
-    let token = environment.get(env_vars::TRACKER_TOKEN).ok_or_else(|| {
-        Failure::Settings(format!(
-            "{} is set, but {} is not: set it to one of the Worker's INGEST_TOKENS",
-            env_vars::TRACKER_URL,
-            env_vars::TRACKER_TOKEN
-        ))
-    })?;
-    Ok(Some(Arc::new(Telemetry::start(TelemetrySettings {
-        url: providers::url(env_vars::TRACKER_URL, address)?,
-        token: SecretString::from(token),
-        run_id,
-        project: project.to_owned(),
-    }))))
-}
 
 /// Reports a finished review: each finding, and the run. The sessions have told their ends themselves.
 pub(super) fn record_review(sink: &dyn TelemetrySink, review: &Review) {

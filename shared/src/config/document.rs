@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::ModelId;
+use super::ModelTier;
+use crate::{model::ModelId, risk::RiskSettings};
 
 /// The version of the document's shape that this program writes and understands. A document with a higher one is
 /// refused by a client, which then goes on with its defaults.
@@ -29,9 +30,55 @@ pub struct ConfigDocument {
     /// Who stands in for a model; `null` ends the chain. A model that is not listed keeps the built-in chain.
     #[serde(default)]
     pub failback: BTreeMap<String, Option<ModelId>>,
+    /// The models of the three classes of reviewers, for reviewers without models of their own.
+    #[serde(default)]
+    pub models: ModelPreferences,
     /// Time and size limits of a run.
     #[serde(default)]
     pub limits: Limits,
+    /// Overrides of the risk rules.
+    #[serde(default, skip_serializing_if = "RiskSettings::is_default")]
+    pub risk: RiskSettings,
+    /// Who sits on the panel of a tier, by the tier's name. A tier that is not listed keeps the built-in panel.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub panels: BTreeMap<String, Vec<String>>,
+}
+
+impl ConfigDocument {
+    /// Lays another document over this one: what it says wins, what it leaves out stays.
+    pub fn amend(&mut self, over: Self) {
+        let Self {
+            schema_version,
+            revision,
+            reviewers,
+            providers,
+            failback,
+            models,
+            limits,
+            risk,
+            panels,
+        } = over;
+        self.schema_version = schema_version;
+        self.revision = revision;
+        for (name, over) in reviewers {
+            let settings = self.reviewers.entry(name).or_default();
+            settings.enabled = over.enabled.or(settings.enabled);
+            settings.timeout_seconds = over.timeout_seconds.or(settings.timeout_seconds);
+            if !over.models.is_empty() {
+                settings.models = over.models;
+            }
+        }
+        self.providers.extend(providers);
+        self.failback.extend(failback);
+        for tier in ModelTier::ALL {
+            if !models.of(tier).is_empty() {
+                models.of(tier).clone_into(self.models.of_mut(tier));
+            }
+        }
+        self.limits = limits;
+        self.risk.amend(risk);
+        self.panels.extend(panels);
+    }
 }
 
 impl Default for ConfigDocument {
@@ -42,7 +89,10 @@ impl Default for ConfigDocument {
             reviewers: BTreeMap::new(),
             providers: BTreeMap::new(),
             failback: BTreeMap::new(),
+            models: ModelPreferences::default(),
             limits: Limits::default(),
+            risk: RiskSettings::default(),
+            panels: BTreeMap::new(),
         }
     }
 }
@@ -70,6 +120,41 @@ pub struct ReviewerSettings {
     /// Time limit in seconds for one attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<u64>,
+}
+
+/// Models by class of reviewers, each list best first; an empty one means the built-in preference.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModelPreferences {
+    /// The coordinator.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub top: Vec<ModelId>,
+    /// Most reviewers, and the coordinator of a trivial merge request.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub standard: Vec<ModelId>,
+    /// Reviewers of texts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub light: Vec<ModelId>,
+}
+
+impl ModelPreferences {
+    /// The models of a class.
+    pub fn of(&self, tier: ModelTier) -> &[ModelId] {
+        match tier {
+            ModelTier::Top => &self.top,
+            ModelTier::Standard => &self.standard,
+            ModelTier::Light => &self.light,
+        }
+    }
+
+    /// The models of a class, to change them.
+    pub fn of_mut(&mut self, tier: ModelTier) -> &mut Vec<ModelId> {
+        match tier {
+            ModelTier::Top => &mut self.top,
+            ModelTier::Standard => &mut self.standard,
+            ModelTier::Light => &mut self.light,
+        }
+    }
 }
 
 /// Whether a provider may be used. Also the value of the KV key `provider/<name>`.
@@ -147,6 +232,37 @@ mod tests {
         assert_eq!(document, ConfigDocument::default());
         assert_eq!(document.limits.reviewer("security", None), Duration::from_mins(5));
         assert_eq!(document.limits.reviewer("code_quality", None), Duration::from_mins(10));
+    }
+
+    #[test]
+    fn risk_rules_and_panels_are_read_and_not_written_where_they_are_not_set() {
+        let text = r#"{"schema_version":1,"risk":{"lite_lines":200},"panels":{"lite":["security"]}}"#;
+        let document: ConfigDocument = serde_json::from_str(text).expect("valid");
+        assert_eq!(document.risk.lite_lines, Some(200));
+        assert_eq!(document.panels["lite"], ["security"]);
+        let written = serde_json::to_string(&ConfigDocument::default()).expect("JSON");
+        assert!(!written.contains("risk") && !written.contains("panels"), "{written}");
+    }
+
+    #[test]
+    fn what_a_document_leaves_out_stays_when_it_is_laid_over_another() {
+        let document = |text: &str| serde_json::from_str::<ConfigDocument>(text).expect("valid");
+        let mut base = document(
+            r#"{"schema_version":1,"reviewers":{"security":{"models":["a/one"],"timeout_seconds":9}},
+                "failback":{"a/one":"a/two"},"models":{"top":["a/one"],"light":["a/tiny"]}}"#,
+        );
+        base.amend(document(
+            r#"{"schema_version":1,"revision":3,"reviewers":{"security":{"enabled":false},"tests":{"models":["b/x"]}},
+                "failback":{"b/x":null},"models":{"top":["b/x"]},"limits":{"sessions":2},
+                "risk":{"lite_lines":50},"panels":{"lite":["security"]}}"#,
+        ));
+        let expected = document(
+            r#"{"schema_version":1,"revision":3,
+                "reviewers":{"security":{"enabled":false,"models":["a/one"],"timeout_seconds":9},"tests":{"models":["b/x"]}},
+                "failback":{"a/one":"a/two","b/x":null},"models":{"top":["b/x"],"light":["a/tiny"]},"limits":{"sessions":2},
+                "risk":{"lite_lines":50},"panels":{"lite":["security"]}}"#,
+        );
+        assert_eq!(base, expected);
     }
 
     #[test]

@@ -1,94 +1,297 @@
 //! The one place where contributions become a configuration.
 
-use super::{AgentSpec, McpServer, Owned, PromptSection, ProviderSpec, context::Contributions};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Two plugins that contribute what cannot be both, or something to nobody.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Conflict {
-    /// The same name twice.
-    #[error("the plugins `{first}` and `{second}` both contribute the {kind} `{name}`")]
-    Twice {
-        /// What it is: `agent`, `provider`, …
-        kind: &'static str,
-        /// The name.
-        name: String,
-        /// Who came first.
-        first: &'static str,
-        /// Who came second.
-        second: &'static str,
-    },
-    /// A tool for an agent that nobody registered.
-    #[error("the plugin `{plugin}` gives a tool to the agent `{agent}`, which nobody registered")]
-    NoSuchAgent {
-        /// Who.
-        plugin: &'static str,
-        /// The agent.
-        agent: String,
-    },
+use conclave_shared::{
+    config::{ConfigDocument, ModelTier},
+    model::ModelId,
+    pricing,
+    reviewer::ReviewerName,
+};
+
+use super::{
+    AgentSpec, Audience, Hint, McpServer, ModelChoice, Owned, Permission, PermissionRule, PromptSection, ProviderModel,
+    ProviderSpec,
+    conflict::{Conflict, no_repetition},
+    contributions::Contributions,
+};
+use crate::{pipeline::Plan, prompt::SECTIONS};
+
+/// Variables that decide how the runtime itself runs: its home, its network, its switches, its libraries.
+const RESERVED_VARIABLES: [&str; 5] = ["PATH", "HOME", "TMPDIR", "LANG", "NODE_EXTRA_CA_CERTS"];
+/// The same by the beginnings of their names.
+const RESERVED_PREFIXES: [&str; 8] = [
+    "OPENCODE",
+    "CONCLAVE_RUN_",
+    "XDG_",
+    "LD_",
+    "DYLD_",
+    "BUN_",
+    "NODE_",
+    "GIT_",
+];
+
+/// Where models come from that no plugin named.
+pub const BUILT_IN: &str = "conclave";
+
+/// All contributions together, before it is known who sits on the panel.
+#[derive(Debug)]
+pub struct Assembled {
+    contributions: Contributions,
+    /// Who chose the models of a reviewer or of a class.
+    chosen_by: BTreeMap<String, &'static str>,
 }
 
 /// What the runtime is started with, each part with the plugin that it came from.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct RuntimeConfig {
-    /// Agents.
+    /// The agents of the panel and the coordinator.
     pub agents: Vec<Owned<AgentSpec>>,
-    /// Providers.
+    /// Providers, as the gateway knows them; the runtime sees those that have models.
     pub providers: Vec<Owned<ProviderSpec>>,
+    /// Models of the panel's routes, each once, with whoever chose it.
+    pub models: Vec<Owned<ProviderModel>>,
     /// MCP servers.
     pub mcp_servers: Vec<Owned<McpServer>>,
+    /// What agents may do beyond, or less than, every agent.
+    pub permissions: Vec<Owned<PermissionRule>>,
     /// Variables of the runtime's environment.
     pub environment: Vec<Owned<(String, String)>>,
     /// Sections of the prompts, in the order of registration.
     pub sections: Vec<Owned<PromptSection>>,
+    /// What was found out without a model, in the order of registration.
+    pub hints: Vec<Owned<Hint>>,
 }
 
-impl RuntimeConfig {
-    pub(crate) fn assemble(contributions: Contributions) -> Result<Self, Conflict> {
-        let Contributions {
-            mut agents,
-            providers,
-            mcp_servers,
-            tools,
-            environment,
-            sections,
-        } = contributions;
-        no_repetition("agent", &agents, |agent| &agent.name)?;
-        no_repetition("provider", &providers, |provider| &provider.name)?;
-        no_repetition("MCP server", &mcp_servers, |server| &server.name)?;
-        no_repetition("variable", &environment, |(name, _)| name)?;
-        for Owned {
-            plugin,
-            value: (agent, tool),
-        } in tools
-        {
-            let Some(found) = agents.iter_mut().find(|candidate| candidate.value.name == agent) else {
-                return Err(Conflict::NoSuchAgent { plugin, agent });
-            };
-            found.value.tools.push(tool);
+impl Assembled {
+    /// Merges everything. `document` takes what the plugins say about models; it is the configuration in force until
+    /// somebody amends it.
+    pub(super) fn new(mut contributions: Contributions, document: &mut ConfigDocument) -> Result<Self, Conflict> {
+        // Tools that came with an agent are permissions like the others, of the plugin that registered it.
+        for agent in &contributions.agents {
+            for tool in &agent.value.tools {
+                contributions.permissions.push(Owned {
+                    plugin: agent.plugin,
+                    value: PermissionRule {
+                        agent: agent.value.name.clone(),
+                        permission: Permission::Tool(tool.clone()),
+                        allow: true,
+                    },
+                });
+            }
+        }
+        check(&contributions)?;
+        let mut chosen_by = BTreeMap::new();
+        for choice in &contributions.models {
+            match &choice.value {
+                ModelChoice::Tier(tier, models) => {
+                    document.models.of_mut(*tier).clone_from(models);
+                    chosen_by.insert(tier.as_str().to_owned(), choice.plugin);
+                }
+                ModelChoice::Reviewer(reviewer, models) => {
+                    document
+                        .reviewers
+                        .entry(reviewer.clone())
+                        .or_default()
+                        .models
+                        .clone_from(models);
+                    chosen_by.insert(reviewer.clone(), choice.plugin);
+                }
+                ModelChoice::StandIn(model, next) => {
+                    document.failback.insert(model.to_string(), next.clone());
+                }
+            }
         }
         Ok(Self {
+            contributions,
+            chosen_by,
+        })
+    }
+
+    /// The reviewers that somebody registered.
+    pub fn reviewers(&self) -> BTreeSet<String> {
+        let names = self.contributions.agents.iter().map(|agent| agent.value.name.clone());
+        names.filter(|name| name != ReviewerName::COORDINATOR).collect()
+    }
+
+    /// The providers that can be used.
+    pub fn providers(&self) -> BTreeSet<String> {
+        let providers = self.contributions.providers.iter();
+        providers.map(|provider| provider.value.name.clone()).collect()
+    }
+
+    /// Notes who changed which models between two versions of the document.
+    pub(super) fn note_changes(&mut self, plugin: &'static str, before: &ConfigDocument, after: &ConfigDocument) {
+        for (reviewer, settings) in &after.reviewers {
+            let earlier = before.reviewers.get(reviewer).map(|settings| &settings.models);
+            if !settings.models.is_empty() && earlier != Some(&settings.models) {
+                self.chosen_by.insert(reviewer.clone(), plugin);
+            }
+        }
+        for tier in ModelTier::ALL {
+            if !after.models.of(tier).is_empty() && after.models.of(tier) != before.models.of(tier) {
+                self.chosen_by.insert(tier.as_str().to_owned(), plugin);
+            }
+        }
+    }
+
+    /// Narrows everything down to who sits on the panel and which models they use.
+    pub fn for_plan(self, plan: &Plan, document: &ConfigDocument) -> RuntimeConfig {
+        let models = self.models(plan, document);
+        let Contributions {
+            sections,
+            hints,
             agents,
             providers,
             mcp_servers,
+            permissions,
             environment,
-            sections,
-        })
+            models: _,
+        } = self.contributions;
+        let mut panel: BTreeSet<String> = plan.reviewers().iter().map(ToString::to_string).collect();
+        panel.insert(ReviewerName::COORDINATOR.to_owned());
+        RuntimeConfig {
+            agents: keep(agents, |agent| panel.contains(&agent.name)),
+            permissions: keep(permissions, |rule| panel.contains(&rule.agent)),
+            hints: keep(hints, |hint| panel.contains(&hint.agent)),
+            sections: keep(sections, |section| match &section.audience {
+                Audience::Everyone => true,
+                Audience::Agent(agent) => panel.contains(agent),
+            }),
+            providers,
+            models,
+            mcp_servers,
+            environment,
+        }
+    }
+
+    fn models(&self, plan: &Plan, document: &ConfigDocument) -> Vec<Owned<ProviderModel>> {
+        let mut models: Vec<Owned<ProviderModel>> = Vec::new();
+        let members = plan.members.iter().map(|member| (member.name.as_str(), &member.route));
+        for (name, route) in members.chain([(ReviewerName::COORDINATOR, &plan.coordinator)]) {
+            let Ok(route) = route else { continue };
+            let plugin = self.choice_of(name, plan.is_trivial(), document);
+            for id in &route.models {
+                if !models.iter().any(|known| known.value.id == *id) {
+                    models.push(Owned {
+                        plugin,
+                        value: provider_model(id),
+                    });
+                }
+            }
+        }
+        models
+    }
+
+    /// Who chose the models of this reviewer.
+    fn choice_of(&self, reviewer: &str, trivial: bool, document: &ConfigDocument) -> &'static str {
+        let own = document
+            .reviewers
+            .get(reviewer)
+            .is_some_and(|settings| !settings.models.is_empty());
+        let tier = conclave_shared::config::model_tier(reviewer, trivial);
+        let chosen = if own { reviewer } else { tier.as_str() };
+        self.chosen_by.get(chosen).copied().unwrap_or(BUILT_IN)
     }
 }
 
-fn no_repetition<T>(kind: &'static str, items: &[Owned<T>], name: impl Fn(&T) -> &String) -> Result<(), Conflict> {
-    for (index, item) in items.iter().enumerate() {
-        if let Some(first) = items[..index]
+fn provider_model(id: &ModelId) -> ProviderModel {
+    ProviderModel {
+        id: id.clone(),
+        facts: pricing::facts(id),
+    }
+}
+
+fn keep<T>(items: Vec<Owned<T>>, wanted: impl Fn(&T) -> bool) -> Vec<Owned<T>> {
+    items.into_iter().filter(|item| wanted(&item.value)).collect()
+}
+
+impl RuntimeConfig {
+    /// The models of a provider.
+    pub fn models_of(&self, provider: &str) -> impl Iterator<Item = &Owned<ProviderModel>> {
+        self.models
             .iter()
-            .find(|other| name(&other.value) == name(&item.value))
+            .filter(move |model| model.value.id.provider() == provider)
+    }
+}
+
+fn check(contributions: &Contributions) -> Result<(), Conflict> {
+    no_repetition("agent", &contributions.agents, |agent| agent.name.clone())?;
+    no_repetition("provider", &contributions.providers, |provider| provider.name.clone())?;
+    no_repetition("MCP server", &contributions.mcp_servers, |server| server.name.clone())?;
+    no_repetition("variable", &contributions.environment, |(name, _)| name.clone())?;
+    no_repetition("model choice for", &contributions.models, ModelChoice::subject)?;
+    for variable in &contributions.environment {
+        let name = &variable.value.0;
+        let upper = name.to_ascii_uppercase();
+        if RESERVED_VARIABLES.contains(&upper.as_str())
+            || upper.ends_with("_PROXY")
+            || RESERVED_PREFIXES.iter().any(|prefix| upper.starts_with(prefix))
         {
-            return Err(Conflict::Twice {
-                kind,
-                name: name(&item.value).clone(),
+            return Err(Conflict::Reserved {
+                plugin: variable.plugin,
+                name: name.clone(),
+            });
+        }
+    }
+    for section in &contributions.sections {
+        if !SECTIONS.contains(&section.value.name) {
+            return Err(Conflict::UnknownSection {
+                plugin: section.plugin,
+                name: section.value.name,
+            });
+        }
+        if let Audience::Agent(agent) = &section.value.audience {
+            known(contributions, section.plugin, "a section", agent)?;
+        }
+    }
+    for hint in &contributions.hints {
+        known(contributions, hint.plugin, "a hint", &hint.value.agent)?;
+    }
+    check_permissions(contributions)
+}
+
+fn check_permissions(contributions: &Contributions) -> Result<(), Conflict> {
+    let rules = &contributions.permissions;
+    for (index, rule) in rules.iter().enumerate() {
+        let PermissionRule {
+            agent,
+            permission,
+            allow,
+        } = &rule.value;
+        known(contributions, rule.plugin, "a permission", agent)?;
+        if let Permission::Tool(tool) = permission {
+            let mut servers = contributions.mcp_servers.iter();
+            if !servers.any(|server| tool.starts_with(&format!("{}_", server.value.name))) {
+                return Err(Conflict::NoSuchTool {
+                    plugin: rule.plugin,
+                    agent: agent.clone(),
+                    tool: tool.clone(),
+                });
+            }
+        }
+        let opposite = rules[..index].iter().find(|other| {
+            other.value.agent == *agent && other.value.permission == *permission && other.value.allow != *allow
+        });
+        if let Some(first) = opposite {
+            return Err(Conflict::Contradiction {
+                agent: agent.clone(),
+                permission: permission.to_string(),
                 first: first.plugin,
-                second: item.plugin,
+                second: rule.plugin,
             });
         }
     }
     Ok(())
+}
+
+fn known(contributions: &Contributions, plugin: &'static str, what: &'static str, agent: &str) -> Result<(), Conflict> {
+    if contributions.agents.iter().any(|known| known.value.name == agent) {
+        return Ok(());
+    }
+    Err(Conflict::NoSuchAgent {
+        plugin,
+        what,
+        agent: agent.to_owned(),
+    })
 }

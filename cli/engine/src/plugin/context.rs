@@ -1,115 +1,15 @@
-//! What a plugin can contribute, and the only surface to do it.
+//! The only surface that a plugin has while it configures.
 
-use conclave_shared::{model::ModelId, pricing::ModelFacts};
+use conclave_shared::{config::ModelTier, model::ModelId};
 
+use super::{
+    AgentSpec, Hint, McpServer, ModelChoice, Owned, Permission, PermissionRule, PluginError, PromptSection,
+    ProviderSpec, contributions::Contributions,
+};
 use crate::prompt::Untrusted;
 
-/// A contribution and the plugin that made it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Owned<T> {
-    /// The plugin.
-    pub plugin: &'static str,
-    /// What it contributed.
-    pub value: T,
-}
-
-/// What an agent is for; decides how its session is started and which prompt it has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AgentRole {
-    /// The judge.
-    Coordinator,
-    /// A specialist.
-    Reviewer,
-}
-
-/// An agent of the runtime. Every agent may read, search and list the workspace; nothing else unless listed here.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentSpec {
-    /// The name, which is the reviewer's.
-    pub name: String,
-    /// What it does, in a few words.
-    pub description: String,
-    /// What it is for.
-    pub role: AgentRole,
-    /// Tools of MCP servers that it may call.
-    pub tools: Vec<String>,
-}
-
-/// How a provider is spoken to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProviderWire {
-    /// Anthropic Messages.
-    Anthropic,
-    /// `OpenAI` Chat Completions, which many other providers speak too.
-    OpenAiChat,
-}
-
-/// A model as the runtime has to know it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ProviderModel {
-    /// The model.
-    pub id: ModelId,
-    /// Limits and prices, where they are known.
-    pub facts: Option<ModelFacts>,
-}
-
-/// A provider of the runtime.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ProviderSpec {
-    /// Its name in the runtime's configuration.
-    pub name: String,
-    /// How it is spoken to.
-    pub wire: ProviderWire,
-    /// Where: an address of our gateway.
-    pub base_url: String,
-    /// The variable of the runtime's environment that holds the run's key.
-    pub key_variable: &'static str,
-    /// Its models.
-    pub models: Vec<ProviderModel>,
-}
-
-/// An MCP server of the runtime.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct McpServer {
-    /// Its name; a tool `t` of it is called `<name>_t`.
-    pub name: String,
-    /// Where.
-    pub url: String,
-    /// The variable of the runtime's environment that holds the bearer token.
-    pub token_variable: &'static str,
-}
-
-/// Who reads a section of the prompts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Audience {
-    /// All reviewers, in the shared context file, and the coordinator.
-    Everyone,
-    /// One agent.
-    Agent(String),
-}
-
-/// A section that a plugin adds to the prompts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PromptSection {
-    /// The tag, one of [`crate::prompt::SECTIONS`].
-    pub name: &'static str,
-    /// Who reads it.
-    pub audience: Audience,
-    /// What it says. Sealed when it is rendered, wherever it comes from.
-    pub text: Untrusted,
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Contributions {
-    pub(crate) sections: Vec<Owned<PromptSection>>,
-    pub(crate) agents: Vec<Owned<AgentSpec>>,
-    pub(crate) providers: Vec<Owned<ProviderSpec>>,
-    pub(crate) mcp_servers: Vec<Owned<McpServer>>,
-    pub(crate) tools: Vec<Owned<(String, String)>>,
-    pub(crate) environment: Vec<Owned<(String, String)>>,
-}
-
-/// What a plugin can reach while it configures.
+/// What a plugin can reach while it configures: it can add, and it can see nothing, neither what others have added nor
+/// what becomes of it.
 #[derive(Debug)]
 pub struct ConfigureContext<'a> {
     plugin: &'static str,
@@ -128,7 +28,7 @@ impl<'a> ConfigureContext<'a> {
         }
     }
 
-    /// Adds an agent.
+    /// Adds an agent. It works only if the plan puts it on the panel.
     pub fn register_agent(&mut self, agent: AgentSpec) {
         let agent = self.own(agent);
         self.contributions.agents.push(agent);
@@ -146,10 +46,36 @@ impl<'a> ConfigureContext<'a> {
         self.contributions.mcp_servers.push(server);
     }
 
-    /// Lets an agent, which may be another plugin's, call one more tool.
+    /// Lets an agent, which may be another plugin's, call one more tool of an MCP server.
     pub fn allow_tool(&mut self, agent: &str, tool: &str) {
-        let tool = self.own((agent.to_owned(), tool.to_owned()));
-        self.contributions.tools.push(tool);
+        self.change(agent, Permission::Tool(tool.to_owned()), true);
+    }
+
+    /// Gives an agent, which may be another plugin's, a permission that it does not have by itself. What could act on
+    /// the machine or reach the network cannot be given: that is an error.
+    pub fn loosen(&mut self, agent: &str, permission: Permission) -> Result<(), PluginError> {
+        if !permission.may_be_given() {
+            return Err(PluginError(format!(
+                "the agent `{agent}` cannot be given `{permission}`: no agent may run commands, change files, reach the \
+                 network, start agents or ask people"
+            )));
+        }
+        self.change(agent, permission, true);
+        Ok(())
+    }
+
+    /// Takes a permission from an agent, which may be another plugin's.
+    pub fn tighten(&mut self, agent: &str, permission: Permission) {
+        self.change(agent, permission, false);
+    }
+
+    fn change(&mut self, agent: &str, permission: Permission, allow: bool) {
+        let rule = self.own(PermissionRule {
+            agent: agent.to_owned(),
+            permission,
+            allow,
+        });
+        self.contributions.permissions.push(rule);
     }
 
     /// Adds a section to the prompts.
@@ -158,9 +84,38 @@ impl<'a> ConfigureContext<'a> {
         self.contributions.sections.push(section);
     }
 
+    /// Tells one agent something that was found out without a model, in one line.
+    pub fn add_hint(&mut self, agent: &str, text: Untrusted) {
+        let hint = self.own(Hint {
+            agent: agent.to_owned(),
+            text,
+        });
+        self.contributions.hints.push(hint);
+    }
+
     /// Sets a variable of the runtime's environment, which is otherwise empty. Never a secret of a provider or a forge.
     pub fn set_environment(&mut self, name: &str, value: &str) {
         let variable = self.own((name.to_owned(), value.to_owned()));
         self.contributions.environment.push(variable);
+    }
+
+    /// Says which models a class of reviewers uses, best first.
+    pub fn prefer_models(&mut self, tier: ModelTier, models: Vec<ModelId>) {
+        self.choose(ModelChoice::Tier(tier, models));
+    }
+
+    /// Says which models one reviewer (or the coordinator) uses, best first, whatever its class uses.
+    pub fn override_models(&mut self, reviewer: &str, models: Vec<ModelId>) {
+        self.choose(ModelChoice::Reviewer(reviewer.to_owned(), models));
+    }
+
+    /// Says who stands in for a model; `None` ends the chain.
+    pub fn stand_in(&mut self, model: ModelId, next: Option<ModelId>) {
+        self.choose(ModelChoice::StandIn(model, next));
+    }
+
+    fn choose(&mut self, choice: ModelChoice) {
+        let choice = self.own(choice);
+        self.contributions.models.push(choice);
     }
 }

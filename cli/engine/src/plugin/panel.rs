@@ -4,18 +4,13 @@ use conclave_shared::reviewer::ReviewerName;
 
 use super::{AgentRole, AgentSpec, ConfigureContext, PluginError, ReviewPlugin};
 
-/// Registers the coordinator and the reviewers of a plan that belong to no other plugin.
-#[derive(Debug)]
-pub struct StandingPanel {
-    reviewers: Vec<ReviewerName>,
-}
+/// Reviewers that plugins of their own bring along.
+const ELSEWHERE: [&str; 2] = ["agents_md", "codex"];
 
-impl StandingPanel {
-    /// The plugin for these reviewers.
-    pub fn new(reviewers: Vec<ReviewerName>) -> Self {
-        Self { reviewers }
-    }
-}
+/// Registers the coordinator and the standing reviewers that belong to no other plugin. Who of them sits on a panel, the
+/// plan decides.
+#[derive(Debug)]
+pub struct StandingPanel;
 
 impl ReviewPlugin for StandingPanel {
     fn name(&self) -> &'static str {
@@ -29,7 +24,10 @@ impl ReviewPlugin for StandingPanel {
             role: AgentRole::Coordinator,
             tools: Vec::new(),
         });
-        for reviewer in &self.reviewers {
+        for name in ReviewerName::STANDING.iter().filter(|name| !ELSEWHERE.contains(name)) {
+            let Ok(reviewer) = ReviewerName::new(*name) else {
+                continue;
+            };
             context.register_agent(AgentSpec {
                 name: reviewer.to_string(),
                 description: format!("Reviews {}", reviewer.display_name()),

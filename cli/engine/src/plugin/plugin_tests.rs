@@ -1,88 +1,389 @@
 //! The phases and what happens when plugins disagree.
 
-use conclave_shared::reviewer::ReviewerName;
+use std::{sync::Arc, time::Duration};
+
+use conclave_shared::{config::ModelTier, model::ModelId};
+use tokio::sync::Barrier;
 
 use super::*;
+use crate::prompt::Untrusted;
 
-struct Quiet;
+type Configure = dyn Fn(&mut ConfigureContext<'_>) -> Result<(), PluginError> + Send + Sync;
 
-impl ReviewPlugin for Quiet {
+/// A plugin whose only phase is the second one.
+struct Part(&'static str, Box<Configure>);
+
+impl ReviewPlugin for Part {
     fn name(&self) -> &'static str {
-        "quiet"
-    }
-}
-
-struct Rival;
-
-#[async_trait]
-impl ReviewPlugin for Rival {
-    fn name(&self) -> &'static str {
-        "rival"
-    }
-
-    async fn bootstrap(&mut self) -> Result<(), PluginError> {
-        Err(PluginError("the template URL does not answer".into()))
+        self.0
     }
 
     fn configure(&self, context: &mut ConfigureContext<'_>) -> Result<(), PluginError> {
-        context.register_agent(AgentSpec {
-            name: "security".into(),
-            description: String::new(),
-            role: AgentRole::Reviewer,
-            tools: Vec::new(),
-        });
-        Ok(())
+        (self.1)(context)
     }
 }
 
-struct Helper(&'static str);
+fn part(
+    name: &'static str,
+    configure: impl Fn(&mut ConfigureContext<'_>) -> Result<(), PluginError> + Send + Sync + 'static,
+) -> Box<dyn ReviewPlugin> {
+    Box::new(Part(name, Box::new(configure)))
+}
 
-impl ReviewPlugin for Helper {
-    fn name(&self) -> &'static str {
-        "helper"
-    }
-
-    fn configure(&self, context: &mut ConfigureContext<'_>) -> Result<(), PluginError> {
-        context.allow_tool(self.0, "look_up");
+fn adds(
+    name: &'static str,
+    contribute: impl Fn(&mut ConfigureContext<'_>) + Send + Sync + 'static,
+) -> Box<dyn ReviewPlugin> {
+    part(name, move |context| {
+        contribute(context);
         Ok(())
-    }
+    })
 }
 
 fn panel() -> Box<dyn ReviewPlugin> {
-    Box::new(StandingPanel::new(vec![ReviewerName::new("security").expect("a name")]))
+    Box::new(StandingPanel)
 }
 
-#[tokio::test]
-async fn a_failed_bootstrap_is_a_warning_with_the_plugins_name() {
-    let mut plugins: Vec<Box<dyn ReviewPlugin>> = vec![Box::new(Quiet), Box::new(Rival)];
+fn assemble(plugins: &[Box<dyn ReviewPlugin>]) -> Result<Assembled, PluginError> {
+    configure(plugins, &mut ConfigDocument::default())
+}
+
+#[track_caller]
+fn refused(plugins: &[Box<dyn ReviewPlugin>], text: &str) {
+    let error = assemble(plugins).expect_err("it must not be assembled").to_string();
+    assert_eq!(error, text);
+}
+
+fn agent(name: &str) -> AgentSpec {
+    AgentSpec {
+        name: name.to_owned(),
+        description: String::new(),
+        role: AgentRole::Reviewer,
+        tools: Vec::new(),
+    }
+}
+
+fn provider(name: &str) -> ProviderSpec {
+    ProviderSpec {
+        name: name.to_owned(),
+        wire: ProviderWire::Anthropic,
+        base_url: "https://models.example/v1".parse().expect("a URL"),
+        credential: None,
+        headers: Vec::new(),
+    }
+}
+
+fn server(name: &str) -> McpServer {
+    McpServer {
+        name: name.to_owned(),
+        location: McpLocation::ToolServer("/x".into()),
+        token_variable: "T",
+    }
+}
+
+fn model(name: &str) -> ModelId {
+    name.parse().expect("a model")
+}
+
+/// Starts only together with the others.
+struct Together(Arc<Barrier>, Result<(), PluginError>);
+
+#[async_trait]
+impl ReviewPlugin for Together {
+    fn name(&self) -> &'static str {
+        "together"
+    }
+
+    async fn bootstrap(&mut self) -> Result<(), PluginError> {
+        self.0.wait().await;
+        self.1.clone()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_plugins_start_at_once_and_a_failure_is_a_warning_with_the_plugins_name() {
+    let barrier = Arc::new(Barrier::new(3));
+    let failure = Err(PluginError("the template URL does not answer".into()));
+    let mut plugins: Vec<Box<dyn ReviewPlugin>> = [Ok(()), failure, Ok(())]
+        .into_iter()
+        .map(|result| Box::new(Together(Arc::clone(&barrier), result)) as _)
+        .collect();
+    let all = tokio::time::timeout(Duration::from_secs(1), bootstrap(&mut plugins)).await;
     assert_eq!(
-        bootstrap(&mut plugins).await,
-        ["rival: the template URL does not answer"]
+        all.expect("nobody waits for another to end"),
+        ["together: the template URL does not answer"]
     );
+}
+
+#[test]
+fn the_second_phase_goes_in_the_order_of_registration_and_stops_at_the_first_failure() {
+    let order = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let noting = |name: &'static str, result: Result<(), PluginError>| {
+        let order = Arc::clone(&order);
+        part(name, move |_| {
+            order.lock().expect("nobody panics").push(name);
+            result.clone()
+        })
+    };
+    let failure = Err(PluginError("no forge, no review".into()));
+    let plugins = [noting("one", Ok(())), noting("two", failure), noting("three", Ok(()))];
+    refused(&plugins, "two: no forge, no review");
+    assert_eq!(*order.lock().expect("nobody panics"), ["one", "two"]);
 }
 
 #[test]
 fn contributions_are_merged_and_remembered() {
-    let config = configure(&[panel(), Box::new(Helper("security"))]).expect("no conflict");
+    let helper = adds("helper", |context| {
+        context.add_mcp_server(server("look"));
+        context.allow_tool("security", "look_up");
+    });
+    let assembled = assemble(&[panel(), helper]).expect("no conflict");
+    assert!(assembled.reviewers().contains("security"));
+    assert!(
+        !assembled.reviewers().contains("coordinator"),
+        "who judges sits on no panel"
+    );
+    assert!(
+        !assembled.reviewers().contains("codex"),
+        "a reviewer of another plugin is that plugin's"
+    );
+    let config = assembled.for_plan(&plan_of(&["security"]), &ConfigDocument::default());
     let agents: Vec<_> = config
         .agents
         .iter()
-        .map(|agent| (agent.plugin, agent.value.name.as_str()))
+        .map(|a| (a.plugin, a.value.name.as_str()))
         .collect();
     assert_eq!(agents, [("panel", "coordinator"), ("panel", "security")]);
-    assert_eq!(config.agents[1].value.tools, ["look_up"]);
+    let rules: Vec<_> = config
+        .permissions
+        .iter()
+        .map(|rule| (rule.plugin, rule.value.permission.as_str()))
+        .collect();
+    assert_eq!(rules, [("helper", "look_up")]);
 }
 
 #[test]
-fn a_conflict_names_both_plugins() {
-    let error = configure(&[panel(), Box::new(Rival)]).expect_err("a conflict");
+fn every_conflict_names_both_plugins() {
+    let cases: [(&str, &str, fn(&mut ConfigureContext<'_>)); 5] = [
+        ("agent", "house_rules", |context| {
+            context.register_agent(agent("house_rules"))
+        }),
+        ("provider", "anthropic", |context| {
+            context.add_provider(provider("anthropic"))
+        }),
+        ("MCP server", "look", |context| context.add_mcp_server(server("look"))),
+        ("variable", "TZ", |context| context.set_environment("TZ", "UTC")),
+        ("model choice for", "the top class", |context| {
+            context.prefer_models(ModelTier::Top, Vec::new());
+        }),
+    ];
+    for (kind, name, contribute) in cases {
+        refused(
+            &[adds("first", contribute), adds("second", contribute)],
+            &format!("the plugins `first` and `second` both contribute the {kind} `{name}`"),
+        );
+    }
+    refused(
+        &[
+            panel(),
+            adds("strict", |context| context.tighten("security", Permission::Grep)),
+            part("generous", |context| context.loosen("security", Permission::Grep)),
+        ],
+        "the plugins `strict` and `generous` contradict each other about `grep` of the agent `security`",
+    );
+}
+
+#[test]
+fn something_for_nobody_is_an_error() {
+    refused(
+        &[
+            panel(),
+            adds("helper", |context| context.tighten("nobody", Permission::Grep)),
+        ],
+        "the plugin `helper` has a permission for the agent `nobody`, which nobody registered",
+    );
+    refused(
+        &[adds("helper", |context| context.add_hint("nobody", "x".into()))],
+        "the plugin `helper` has a hint for the agent `nobody`, which nobody registered",
+    );
+    refused(
+        &[adds("helper", |context| {
+            context.inject_section(PromptSection {
+                name: "codex_rules",
+                audience: Audience::Agent("nobody".into()),
+                text: Untrusted::default(),
+            });
+        })],
+        "the plugin `helper` has a section for the agent `nobody`, which nobody registered",
+    );
+    refused(
+        &[
+            panel(),
+            adds("helper", |context| {
+                context.inject_section(PromptSection {
+                    name: "of_my_own",
+                    audience: Audience::Everyone,
+                    text: Untrusted::default(),
+                });
+            }),
+        ],
+        "the plugin `helper` adds the prompt section `of_my_own`, which is none of the known sections",
+    );
+}
+
+#[test]
+fn no_plugin_can_give_an_agent_what_could_act() {
+    for permission in [
+        Permission::Bash,
+        Permission::Edit,
+        Permission::WebFetch,
+        Permission::WebSearch,
+        Permission::Task,
+        Permission::Question,
+        Permission::Skill,
+        Permission::LanguageServer,
+        Permission::ExternalDirectory,
+    ] {
+        let name = permission.to_string();
+        let wanted = permission.clone();
+        let error = assemble(&[
+            panel(),
+            part("generous", move |context| context.loosen("security", wanted.clone())),
+        ])
+        .expect_err("refused")
+        .to_string();
+        assert!(
+            error.starts_with(&format!("generous: the agent `security` cannot be given `{name}`")),
+            "{error}"
+        );
+        assemble(&[
+            panel(),
+            adds("strict", move |context| context.tighten("security", permission.clone())),
+        ])
+        .expect("what nobody has can be taken");
+    }
+    // Not by the name of a tool either: a tool belongs to a server that somebody added.
+    for tool in ["bash", "edit", "lookup", "other_up"] {
+        let helper = adds("helper", move |context| {
+            context.add_mcp_server(server("look"));
+            context.allow_tool("security", tool);
+        });
+        let error = assemble(&[panel(), helper]).expect_err("refused").to_string();
+        assert!(
+            error.contains(&format!("`{tool}`, but no plugin added an MCP server")),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn the_runtimes_own_variables_are_not_for_plugins() {
+    for name in [
+        "PATH",
+        "HOME",
+        "http_proxy",
+        "NO_PROXY",
+        "OPENCODE_CONFIG",
+        "CONCLAVE_RUN_KEY",
+        "LD_PRELOAD",
+        "NODE_OPTIONS",
+    ] {
+        refused(
+            &[adds("helper", move |context| context.set_environment(name, "x"))],
+            &format!("the plugin `helper` sets the variable `{name}`, which is the runtime's own"),
+        );
+    }
+}
+
+struct Remote(Result<&'static str, PluginError>);
+
+#[async_trait]
+impl ReviewPlugin for Remote {
+    fn name(&self) -> &'static str {
+        "remote"
+    }
+
+    async fn post_configure(&self, config: &mut ConfigDocument) -> Result<(), PluginError> {
+        config.models.light.clear();
+        config.models.top = vec![model(self.0.clone()?)];
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn models_are_contributed_then_amended_and_each_remembers_who_chose_it() {
+    let tiers = adds("tiers", |context| {
+        context.prefer_models(ModelTier::Top, vec![model("a/top")]);
+        context.prefer_models(ModelTier::Standard, vec![model("a/standard")]);
+        context.override_models("tests", vec![model("a/tests")]);
+        context.stand_in(model("a/top"), Some(model("a/standard")));
+    });
+    let plugins = [panel(), tiers, Box::new(Remote(Ok("b/top"))) as _];
+    let mut document = ConfigDocument::default();
+    let mut assembled = configure(&plugins, &mut document).expect("no conflict");
+    assert_eq!(document.models.top, [model("a/top")]);
+    assert_eq!(document.failback["a/top"], Some(model("a/standard")));
+    assert_eq!(post_configure(&plugins, &mut assembled, &mut document).await, [""; 0]);
+    assert_eq!(document.models.top, [model("b/top")]);
+    let plan = plan_with(&["security", "tests"], &document);
+    let config = assembled.for_plan(&plan, &document);
+    let models: Vec<_> = config.models.iter().map(|m| (m.plugin, m.value.id.as_str())).collect();
     assert_eq!(
-        error.to_string(),
-        "the plugins `panel` and `rival` both contribute the agent `security`"
+        models,
+        [("tiers", "a/standard"), ("tiers", "a/tests"), ("remote", "b/top")]
     );
-    let error = configure(&[panel(), Box::new(Helper("nobody"))]).expect_err("no such agent");
-    assert!(
-        error.to_string().contains("`nobody`, which nobody registered"),
-        "{error}"
+}
+
+#[tokio::test]
+async fn an_amendment_that_fails_changes_nothing_and_is_a_warning() {
+    let plugins: [Box<dyn ReviewPlugin>; 2] = [panel(), Box::new(Remote(Err(PluginError("gone".into()))))];
+    let mut document = ConfigDocument::default();
+    document.models.light = vec![model("a/light")];
+    let before = document.clone();
+    let mut assembled = configure(&plugins, &mut document).expect("no conflict");
+    assert_eq!(
+        post_configure(&plugins, &mut assembled, &mut document).await,
+        ["remote: gone"]
     );
+    assert_eq!(document, before);
+}
+
+fn plan_of(reviewers: &[&str]) -> crate::pipeline::Plan {
+    plan_with(reviewers, &ConfigDocument::default())
+}
+
+/// A plan with these reviewers, whatever the diff; providers `a`, `b` and `anthropic` can be used.
+fn plan_with(reviewers: &[&str], document: &ConfigDocument) -> crate::pipeline::Plan {
+    use conclave_shared::{
+        config::{Preset, RouteInput, route},
+        reviewer::ReviewerName,
+        risk::{FileChange, RiskRules, SecurityPaths, classify},
+    };
+    let credentials = ["a", "b", "anthropic"].map(str::to_owned).into();
+    let input = RouteInput {
+        document,
+        preset: Preset::Current,
+        credentials: &credentials,
+        trivial: false,
+    };
+    let change = FileChange {
+        path: "auth/login.rs",
+        old_path: "auth/login.rs",
+        changed_lines: 1,
+    };
+    crate::pipeline::Plan {
+        assessment: classify(&[change], RiskRules::default(), &SecurityPaths::default()),
+        members: reviewers
+            .iter()
+            .map(|name| crate::scheduler::PanelMember {
+                name: ReviewerName::new(*name).expect("a name"),
+                route: route(name, input),
+                required: true,
+                attempt: Duration::from_secs(1),
+                parts: Vec::new(),
+            })
+            .collect(),
+        coordinator: route(ReviewerName::COORDINATOR, input),
+        disabled: Vec::new(),
+    }
 }

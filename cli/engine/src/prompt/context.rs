@@ -92,14 +92,17 @@ pub(super) struct SubjectSection {
 /// What the target branch and the organisation say: `custom_review_instructions`, `agents_md_template_instructions`, and
 /// the sections of plugins.
 pub(super) fn instruction_sections(file: &ContextFile<'_>, cuts: &mut Cuts) -> Vec<(&'static str, Option<String>)> {
+    const CUSTOM: &str = "custom_review_instructions";
     const TEMPLATE: &str = "agents_md_template_instructions";
     let paths = file.patches.iter().map(|entry| entry.path.as_str());
-    let custom = render_instructions(file.repo_config, paths)
-        .map(|text| cuts.end("the instructions of .conclave.toml", &text, LONGEST_INSTRUCTIONS));
     let everyone = || {
         let added = file.contributed.sections.iter().map(|owned| &owned.value);
         added.filter(|section| section.audience == Audience::Everyone && !section.text.is_blank())
     };
+    let mut custom: Vec<String> = render_instructions(file.repo_config, paths).into_iter().collect();
+    custom.extend(everyone().filter(|section| section.name == CUSTOM).map(|section| section.text.sealed()));
+    let custom = (!custom.is_empty())
+        .then(|| cuts.end("the instructions for reviews", &custom.join("\n\n"), LONGEST_INSTRUCTIONS));
     let mut conventions: Vec<String> = everyone()
         .filter(|section| section.name == TEMPLATE)
         .map(|section| format!("The organisation's template:\n\n{}", section.text.sealed()))
@@ -114,10 +117,10 @@ pub(super) fn instruction_sections(file: &ContextFile<'_>, cuts: &mut Cuts) -> V
             LONGEST_INSTRUCTIONS,
         )
     });
-    let mut sections = vec![("custom_review_instructions", custom), (TEMPLATE, conventions)];
+    let mut sections = vec![(CUSTOM, custom), (TEMPLATE, conventions)];
     sections.extend(
         everyone()
-            .filter(|section| section.name != TEMPLATE)
+            .filter(|section| section.name != TEMPLATE && section.name != CUSTOM)
             .map(|section| (section.name, Some(section.text.sealed()))),
     );
     sections

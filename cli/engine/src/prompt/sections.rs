@@ -6,9 +6,27 @@
 use super::Nonce;
 use crate::plugin::{Audience, PromptSection, RuntimeConfig};
 
-/// The sections that one agent reads, in the order of registration.
+/// The sections that everybody reads, in the order of registration.
+pub fn for_everyone(contributed: &RuntimeConfig, nonce: &Nonce) -> Vec<String> {
+    rendered(contributed, &Audience::Everyone, nonce)
+}
+
+/// The sections that one agent reads, in the order of registration, and what was found out for it without a model.
 pub fn for_agent(contributed: &RuntimeConfig, agent: &str, nonce: &Nonce) -> Vec<String> {
-    rendered(contributed, &Audience::Agent(agent.to_owned()), nonce)
+    let mut sections = rendered(contributed, &Audience::Agent(agent.to_owned()), nonce);
+    let hints: Vec<String> = contributed
+        .hints
+        .iter()
+        .filter(|hint| hint.value.agent == agent)
+        .map(|hint| format!("- {}", hint.value.text.sealed_line()))
+        .collect();
+    if !hints.is_empty() {
+        sections.push(format!(
+            "What Conclave established about this merge request without a model; check it against the source:\n{}",
+            nonce.section("established_facts", &hints.join("\n"))
+        ));
+    }
+    sections
 }
 
 /// Puts a reviewer's own sections behind its role: what differs between reviewers comes last, or caches would not hold.
@@ -32,3 +50,7 @@ fn rendered(contributed: &RuntimeConfig, audience: &Audience, nonce: &Nonce) -> 
         })
         .collect()
 }
+
+#[cfg(test)]
+#[path = "sections_tests.rs"]
+mod tests;

@@ -28,6 +28,7 @@ pub const SECTIONS: &[&str] = &[
     "commit_messages",
     "codex_rules",
     "review_panel",
+    "established_facts",
 ];
 
 /// Text from outside. Only [`Untrusted::sealed`] takes it out.

@@ -6,6 +6,8 @@
 )]
 
 mod accounting;
+mod ai_gateway;
+mod calls;
 mod client;
 mod cuts;
 mod door;

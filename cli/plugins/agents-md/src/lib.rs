@@ -5,18 +5,9 @@ use conclave_engine::plugin::{AgentRole, AgentSpec, ConfigureContext, PluginErro
 /// The reviewer's name.
 pub const REVIEWER: &str = "agents_md";
 
-/// Registers the reviewer, when it sits on the panel.
+/// Registers the reviewer.
 #[derive(Debug)]
-pub struct AgentsMdPlugin {
-    on_panel: bool,
-}
-
-impl AgentsMdPlugin {
-    /// The plugin; `on_panel` says whether the plan has its reviewer.
-    pub fn new(on_panel: bool) -> Self {
-        Self { on_panel }
-    }
-}
+pub struct AgentsMdPlugin;
 
 impl ReviewPlugin for AgentsMdPlugin {
     fn name(&self) -> &'static str {
@@ -24,14 +15,12 @@ impl ReviewPlugin for AgentsMdPlugin {
     }
 
     fn configure(&self, context: &mut ConfigureContext<'_>) -> Result<(), PluginError> {
-        if self.on_panel {
-            context.register_agent(AgentSpec {
-                name: REVIEWER.to_owned(),
-                description: "Checks whether AGENTS.md is still true".to_owned(),
-                role: AgentRole::Reviewer,
-                tools: Vec::new(),
-            });
-        }
+        context.register_agent(AgentSpec {
+            name: REVIEWER.to_owned(),
+            description: "Checks whether AGENTS.md is still true".to_owned(),
+            role: AgentRole::Reviewer,
+            tools: Vec::new(),
+        });
         Ok(())
     }
 }

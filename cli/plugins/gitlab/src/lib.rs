@@ -8,11 +8,13 @@ mod error;
 mod length;
 mod marker;
 mod merge_request;
+mod plugin;
 mod publisher;
 
 pub use client::Patience;
 pub use error::GitLabError;
 pub use merge_request::MergeRequestInfo;
+pub use plugin::{GitLabPlugin, MergeRequestArrival};
 pub use publisher::GitLab;
 
 use secrecy::SecretString;

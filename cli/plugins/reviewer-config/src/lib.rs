@@ -73,14 +73,6 @@ impl ReviewerConfigPlugin {
         }
     }
 
-    /// What the Worker said about stored values that it could not use.
-    pub fn remote_warnings(&self) -> Vec<String> {
-        self.fetched
-            .as_ref()
-            .map(|fetched| fetched.warnings.clone())
-            .unwrap_or_default()
-    }
-
     async fn fetch(&self, source: &ConfigSource) -> Result<EffectiveConfig, FetchError> {
         tokio::time::timeout(self.limit, fetch(source))
             .await
@@ -171,9 +163,18 @@ impl ReviewPlugin for ReviewerConfigPlugin {
 
     async fn post_configure(&self, config: &mut ConfigDocument) -> Result<(), PluginError> {
         if let Some(fetched) = &self.fetched {
-            *config = fetched.config.clone();
+            // Laid over what the plugins said: what an operator leaves out stays theirs.
+            config.amend(fetched.config.clone());
         }
         Ok(())
+    }
+
+    /// What the Worker said about stored values that it could not use.
+    fn warnings(&self) -> Vec<String> {
+        self.fetched
+            .as_ref()
+            .map(|fetched| fetched.warnings.clone())
+            .unwrap_or_default()
     }
 }
 

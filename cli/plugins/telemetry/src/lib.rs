@@ -10,7 +10,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use conclave_engine::ports::TelemetrySink;
+use conclave_engine::{plugin::ReviewPlugin, ports::TelemetrySink};
 use conclave_shared::{
     routes,
     telemetry::{BatchAnswer, Event, EventBatch, EventBody, SCHEMA_VERSION, TelemetryDropped},
@@ -122,6 +122,31 @@ impl TelemetrySink for Telemetry {
     fn record(&self, event: EventBody) {
         self.shared.push(event);
         self.shared.changed.notify_one();
+    }
+}
+
+/// The plugin. Its part in a run is to listen, so it has nothing to contribute; without a tracker it is off.
+#[derive(Debug)]
+pub struct TelemetryPlugin {
+    telemetry: Option<Arc<Telemetry>>,
+}
+
+impl TelemetryPlugin {
+    /// A plugin that sends to this tracker, or to none.
+    pub fn start(settings: Option<TelemetrySettings>) -> Self {
+        let telemetry = settings.map(|settings| Arc::new(Telemetry::start(settings)));
+        Self { telemetry }
+    }
+
+    /// Where events go, if there is a tracker.
+    pub fn telemetry(&self) -> Option<Arc<Telemetry>> {
+        self.telemetry.clone()
+    }
+}
+
+impl ReviewPlugin for TelemetryPlugin {
+    fn name(&self) -> &'static str {
+        "telemetry"
     }
 }
 

@@ -29,6 +29,7 @@
 //! ```
 
 mod agent;
+mod ai_gateway;
 mod books;
 mod cache;
 mod demo;
@@ -41,6 +42,7 @@ mod stream;
 mod wire;
 
 pub use agent::{COORDINATOR, UNKNOWN};
+pub use ai_gateway::AiGateway;
 pub use books::{Books, Entry, ModelTotals, Usage};
 pub use demo::{DemoModel, LABEL};
 pub use fault::{Break, Fault, FaultKind, Faulty, Position};

@@ -1,5 +1,6 @@
 //! The provider as a value: start it, steer it, ask it what happened.
 
+use crate::ai_gateway::AiGateway;
 use crate::books::Books;
 use crate::cache::PrefixCache;
 use crate::fault::{Fault, Faulty};
@@ -70,6 +71,7 @@ pub struct Builder {
     models: Option<Vec<String>>,
     delay: Duration,
     model: Scripted,
+    ai_gateway: Option<AiGateway>,
 }
 
 impl Builder {
@@ -94,6 +96,13 @@ impl Builder {
         self
     }
 
+    /// An AI Gateway in front: requests have to be made for it, and the provider's key is its own.
+    #[must_use]
+    pub fn behind(mut self, gateway: AiGateway) -> Self {
+        self.ai_gateway = Some(gateway);
+        self
+    }
+
     /// The time to the first byte of every answer.
     #[must_use]
     pub const fn delay(mut self, delay: Duration) -> Self {
@@ -115,6 +124,8 @@ impl Builder {
         let closing = CancellationToken::new();
         let state = Arc::new(State {
             key: self.key,
+            ai_gateway: self.ai_gateway,
+            host: address.to_string(),
             models: self.models,
             delay: self.delay,
             faulty: Faulty::new(self.model),
@@ -158,6 +169,7 @@ impl ScriptedProvider {
             models: None,
             delay: Duration::ZERO,
             model: Scripted::new(),
+            ai_gateway: None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! The HTTP side: a request comes in, is checked, answered and booked.
 
+use crate::ai_gateway::{AiGateway, with_stored_key};
 use crate::books::{Books, Entry, Usage};
 use crate::cache::{Lookup, PrefixCache};
 use crate::fault::{FaultKind, Faulty};
@@ -23,6 +24,9 @@ use tokio_util::sync::CancellationToken;
 /// What all requests share.
 pub(crate) struct State {
     pub(crate) key: Option<String>,
+    pub(crate) ai_gateway: Option<AiGateway>,
+    /// Our own address.
+    pub(crate) host: String,
     pub(crate) models: Option<Vec<String>>,
     pub(crate) delay: Duration,
     pub(crate) faulty: Faulty<Scripted>,
@@ -63,6 +67,16 @@ async fn handle(
     let format = format_of(&method, path);
     let number = state.record(format, path, &headers, &body);
     let request_id = format!("req_011504{number:06}");
+    let (format, headers) = match &state.ai_gateway {
+        None => (format, headers),
+        Some(gateway) => match gateway.admit(&method, path, &headers, &state.host) {
+            Ok(format) => {
+                let stored = with_stored_key(&headers, format, state.key.as_deref());
+                (Some(format), stored)
+            }
+            Err(refusal) => return state.refuse(Format::ChatCompletions, number, &refusal, &request_id),
+        },
+    };
     let Some(format) = format else {
         let refusal = Refusal {
             status: 404,
@@ -144,7 +158,7 @@ impl State {
             path: path.to_owned(),
             headers: headers
                 .iter()
-                .filter(|(name, _)| !matches!(name.as_str(), "authorization" | "x-api-key"))
+                .filter(|(name, _)| !matches!(name.as_str(), "authorization" | "x-api-key" | "cf-aig-authorization"))
                 .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
                 .collect(),
             body: body.clone(),

@@ -1,6 +1,7 @@
 //! The provider over real HTTP, and the demo model's rules.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a broken fixture must stop the test")]
 
+mod ai_gateway;
 mod binary;
 mod books;
 mod client;

@@ -1,0 +1,72 @@
+//! GitLab as a plugin: it brings the merge request, and without it there is nothing to review.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use conclave_engine::plugin::{ConfigureContext, PluginError, ReviewPlugin};
+use tokio::sync::oneshot;
+
+use crate::{GitLab, GitLabError, MergeRequestInfo};
+
+/// Where the merge request arrives, as soon as it is loaded: others can go on with it while the other plugins still
+/// fetch.
+pub type MergeRequestArrival = oneshot::Receiver<Result<MergeRequestInfo, GitLabError>>;
+
+/// The plugin; without a merge request it contributes nothing.
+#[derive(Debug)]
+pub struct GitLabPlugin {
+    work: Option<Work>,
+}
+
+#[derive(Debug)]
+struct Work {
+    gitlab: Arc<GitLab>,
+    arrival: Option<oneshot::Sender<Result<MergeRequestInfo, GitLabError>>>,
+    loaded: Result<(), String>,
+}
+
+impl GitLabPlugin {
+    /// A plugin that has nothing to do: the review is of something else.
+    pub fn off() -> Self {
+        Self { work: None }
+    }
+
+    /// A plugin that loads a merge request, and where that arrives. The same [`GitLab`] posts the review.
+    pub fn new(gitlab: Arc<GitLab>) -> (Self, MergeRequestArrival) {
+        let (sender, arrival) = oneshot::channel();
+        let work = Work {
+            gitlab,
+            arrival: Some(sender),
+            loaded: Err("the merge request was never asked for".to_owned()),
+        };
+        (Self { work: Some(work) }, arrival)
+    }
+}
+
+#[async_trait]
+impl ReviewPlugin for GitLabPlugin {
+    fn name(&self) -> &'static str {
+        "gitlab"
+    }
+
+    async fn bootstrap(&mut self) -> Result<(), PluginError> {
+        let Some(work) = &mut self.work else { return Ok(()) };
+        let result = work.gitlab.load().await;
+        work.loaded = result.as_ref().map(|_| ()).map_err(ToString::to_string);
+        if let Some(arrival) = work.arrival.take() {
+            // Nobody waits any more if the run is being stopped.
+            let _ = arrival.send(result);
+        }
+        work.loaded.clone().map_err(PluginError)
+    }
+
+    fn configure(&self, _context: &mut ConfigureContext<'_>) -> Result<(), PluginError> {
+        match &self.work {
+            None => Ok(()),
+            Some(work) => work
+                .loaded
+                .clone()
+                .map_err(|reason| PluginError(format!("no forge, no review: {reason}"))),
+        }
+    }
+}

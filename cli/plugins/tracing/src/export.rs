@@ -1,0 +1,163 @@
+//! From ended spans to the collector, with a count of what did not get there.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use opentelemetry::{Context, KeyValue, trace::TracerProvider};
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
+use opentelemetry_sdk::{
+    Resource,
+    error::OTelSdkResult,
+    trace::{
+        BatchConfigBuilder, BatchSpanProcessor, SdkTracer, SdkTracerProvider, Span, SpanData,
+        SpanExporter as ExportSpans, SpanProcessor,
+    },
+};
+use secrecy::ExposeSecret;
+
+use crate::{TracingError, TracingSettings};
+
+/// Time for one request, and for the last flush.
+pub const FLUSH: Duration = Duration::from_secs(2);
+/// How many spans may wait. A large run has a few hundred.
+const MOST_PENDING: usize = 2_048;
+/// How many spans are sent at once.
+const BATCH: usize = 256;
+/// How long a span waits for company.
+const GATHER: Duration = Duration::from_secs(1);
+
+/// Spans that ended, and those of them that the collector has taken.
+#[derive(Debug, Default)]
+struct Count {
+    ended: AtomicU64,
+    taken: AtomicU64,
+}
+
+/// The way to the collector.
+pub(crate) struct Export {
+    provider: SdkTracerProvider,
+    count: Arc<Count>,
+}
+
+impl Export {
+    pub(crate) fn start(settings: &TracingSettings) -> Result<Self, TracingError> {
+        let headers = settings
+            .headers
+            .iter()
+            .map(|(name, value)| (name.clone(), value.expose_secret().to_owned()));
+        let exporter = SpanExporter::builder()
+            .with_http()
+            .with_protocol(Protocol::HttpBinary)
+            .with_endpoint(format!(
+                "{}/v1/traces",
+                settings.endpoint.as_str().trim_end_matches('/')
+            ))
+            .with_timeout(FLUSH)
+            .with_headers(headers.collect())
+            .build()
+            // The library's own words may quote a header.
+            .map_err(|_| TracingError("traces cannot be sent to this address, or with these headers".to_owned()))?;
+        let count = Arc::<Count>::default();
+        let config = BatchConfigBuilder::default()
+            .with_max_queue_size(MOST_PENDING)
+            .with_max_export_batch_size(BATCH)
+            .with_scheduled_delay(GATHER)
+            .build();
+        let counted = CountTaken {
+            exporter,
+            count: Arc::clone(&count),
+        };
+        let processor = CountEnded {
+            queue: BatchSpanProcessor::builder(counted).with_batch_config(config).build(),
+            count: Arc::clone(&count),
+        };
+        let resource = Resource::builder_empty().with_attributes([
+            KeyValue::new("service.name", "conclave"),
+            KeyValue::new("service.version", settings.version),
+        ]);
+        let provider = SdkTracerProvider::builder()
+            .with_resource(resource.build())
+            .with_span_processor(processor)
+            .build();
+        Ok(Self { provider, count })
+    }
+
+    pub(crate) fn tracer(&self) -> SdkTracer {
+        self.provider.tracer("conclave")
+    }
+
+    /// Sends what is left, for at most two seconds; how many spans were lost.
+    pub(crate) async fn flush(&self) -> u64 {
+        let provider = self.provider.clone();
+        // The library waits by blocking.
+        let waiting = tokio::task::spawn_blocking(move || provider.shutdown_with_timeout(FLUSH));
+        match tokio::time::timeout(FLUSH + Duration::from_millis(200), waiting).await {
+            Ok(Ok(Ok(()))) => {}
+            Ok(Ok(Err(error))) => tracing::info!(%error, "the collector did not take everything"),
+            Ok(Err(_)) | Err(_) => tracing::info!("the collector did not take everything in time"),
+        }
+        let ended = self.count.ended.load(Ordering::SeqCst);
+        ended.saturating_sub(self.count.taken.load(Ordering::SeqCst))
+    }
+}
+
+/// Counts the spans that ended, before the queue may drop one.
+#[derive(Debug)]
+struct CountEnded {
+    queue: BatchSpanProcessor,
+    count: Arc<Count>,
+}
+
+impl SpanProcessor for CountEnded {
+    fn on_start(&self, span: &mut Span, context: &Context) {
+        self.queue.on_start(span, context);
+    }
+
+    fn on_end(&self, span: SpanData) {
+        self.count.ended.fetch_add(1, Ordering::SeqCst);
+        self.queue.on_end(span);
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        self.queue.force_flush()
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        self.queue.shutdown_with_timeout(timeout)
+    }
+
+    fn set_resource(&mut self, resource: &Resource) {
+        self.queue.set_resource(resource);
+    }
+}
+
+/// Counts the spans that the collector has taken.
+#[derive(Debug)]
+struct CountTaken {
+    exporter: SpanExporter,
+    count: Arc<Count>,
+}
+
+impl ExportSpans for CountTaken {
+    async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
+        let spans = batch.len() as u64;
+        let result = self.exporter.export(batch).await;
+        if result.is_ok() {
+            self.count.taken.fetch_add(spans, Ordering::SeqCst);
+        }
+        result
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        self.exporter.shutdown_with_timeout(timeout)
+    }
+
+    fn set_resource(&mut self, resource: &Resource) {
+        self.exporter.set_resource(resource);
+    }
+}

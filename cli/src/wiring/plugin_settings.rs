@@ -1,0 +1,142 @@
+//! The settings of plugins, from the environment.
+
+use conclave_plugin_cloudflare::{AiGateway, anonymous_user, gateway_url};
+use conclave_plugin_reviewer_config::ConfigSource;
+use conclave_plugin_telemetry::TelemetrySettings;
+use secrecy::{ExposeSecret, SecretString};
+use uuid::Uuid;
+
+use crate::{env_vars, exit::Failure, providers::url, settings::Environment};
+
+/// The token that goes with an address.
+fn token(environment: &Environment, address: &str, name: &str, what: &str) -> Result<SecretString, Failure> {
+    environment
+        .get(name)
+        .map(SecretString::from)
+        .ok_or_else(|| Failure::Settings(format!("{address} is set, but {name} is not: set it to {what}")))
+}
+
+/// Where the configuration service is, if one is set.
+pub(super) fn config_source(environment: &Environment, project: &str) -> Result<Option<ConfigSource>, Failure> {
+    let Some(address) = environment.get(env_vars::CONFIG_URL) else {
+        return Ok(None);
+    };
+    Ok(Some(ConfigSource {
+        token: token(
+            environment,
+            env_vars::CONFIG_URL,
+            env_vars::CONFIG_TOKEN,
+            "one of the Worker's READER_TOKENS",
+        )?,
+        url: url(env_vars::CONFIG_URL, address)?,
+        project: project.to_owned(),
+    }))
+}
+
+/// Where the tracker is, if one is set.
+pub(super) fn telemetry(
+    environment: &Environment,
+    run_id: Uuid,
+    project: &str,
+) -> Result<Option<TelemetrySettings>, Failure> {
+    let Some(address) = environment.get(env_vars::TRACKER_URL) else {
+        return Ok(None);
+    };
+    Ok(Some(TelemetrySettings {
+        token: token(
+            environment,
+            env_vars::TRACKER_URL,
+            env_vars::TRACKER_TOKEN,
+            "one of the Worker's INGEST_TOKENS",
+        )?,
+        url: url(env_vars::TRACKER_URL, address)?,
+        run_id,
+        project: project.to_owned(),
+    }))
+}
+
+/// The AI Gateway, if one is set.
+pub(super) fn ai_gateway(
+    environment: &Environment,
+    project: &str,
+    secret: Option<&SecretString>,
+) -> Result<Option<AiGateway>, Failure> {
+    let own = environment.get(env_vars::AI_GATEWAY_URL);
+    let gateway = environment.get(env_vars::CLOUDFLARE_GATEWAY_ID);
+    let (named_by, address) = match (own, gateway) {
+        (None, None) => return Ok(None),
+        (Some(address), _) => (env_vars::AI_GATEWAY_URL, url(env_vars::AI_GATEWAY_URL, address)?),
+        (None, Some(gateway)) => {
+            let name = env_vars::CLOUDFLARE_GATEWAY_ID;
+            let account = environment.get(env_vars::CLOUDFLARE_ACCOUNT_ID).ok_or_else(|| {
+                Failure::Settings(format!(
+                    "{name} is set, but {} is not: set it to the account that the gateway belongs to",
+                    env_vars::CLOUDFLARE_ACCOUNT_ID
+                ))
+            })?;
+            let address = gateway_url(account, gateway).map_err(|error| {
+                Failure::Settings(format!("{} or {name}: {error}", env_vars::CLOUDFLARE_ACCOUNT_ID))
+            })?;
+            (name, address)
+        }
+    };
+    let token = token(
+        environment,
+        named_by,
+        env_vars::CF_AIG_TOKEN,
+        "a token of the gateway with the permission Run",
+    )?;
+    // Without an installation's secret the gateway's own token is one: as stable, and as unknown to everybody else.
+    let key = secret.unwrap_or(&token).expose_secret().as_bytes().to_vec();
+    Ok(Some(AiGateway {
+        url: address,
+        user: anonymous_user(&key, project),
+        token,
+    }))
+}
+
+/// A note about keys of providers that are not used beside an AI Gateway.
+pub(super) fn unused_keys(environment: &Environment) -> Option<String> {
+    let keys = [env_vars::ANTHROPIC_API_KEY, env_vars::OPENAI_API_KEY];
+    let set: Vec<&str> = keys
+        .into_iter()
+        .filter(|name| environment.get(name).is_some())
+        .collect();
+    (!set.is_empty()).then(|| {
+        format!(
+            "{} not used: all providers are asked through AI Gateway, which holds their keys",
+            match set.as_slice() {
+                [one] => format!("{one} is"),
+                all => format!("{} are", all.join(" and ")),
+            }
+        )
+    })
+}
+
+/// Where traces go, if a collector is set.
+#[cfg(feature = "otlp")]
+pub(super) fn tracing(
+    environment: &Environment,
+    run_id: Uuid,
+) -> Result<Option<conclave_plugin_tracing::TracingSettings>, Failure> {
+    let Some(address) = environment.get(env_vars::OTLP_ENDPOINT) else {
+        return Ok(None);
+    };
+    let headers = environment.get(env_vars::OTLP_HEADERS).unwrap_or_default();
+    let headers = crate::settings::header_list(headers).ok_or_else(|| {
+        Failure::Settings(format!(
+            "{} is no list of headers: write `name=value`, several with commas between them",
+            env_vars::OTLP_HEADERS
+        ))
+    })?;
+    Ok(Some(conclave_plugin_tracing::TracingSettings {
+        endpoint: url(env_vars::OTLP_ENDPOINT, address)?,
+        headers: headers
+            .into_iter()
+            .map(|(name, value)| (name, SecretString::from(value)))
+            .collect(),
+        parent: environment.get(env_vars::TRACEPARENT).map(str::to_owned),
+        run_id,
+        version: env!("CARGO_PKG_VERSION"),
+    }))
+}
