@@ -48,6 +48,7 @@ pub(crate) use self::{
 };
 use self::{
     ending::Ending,
+    inputs::Sources,
     observers::Observers,
     prepare::{Prepared, prepare},
     registry::{House, Purpose},
@@ -302,16 +303,27 @@ impl Sessions<'_> {
             config,
             runtime: runtime_config,
             library,
-            warnings,
+            repo,
+            mut warnings,
             ..
         } = prepared;
         run.progress
             .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
         let workspace = scratch.join("workspace");
+        let sources = Sources {
+            job: &job,
+            diff: &diff,
+            repo_config: &repo.in_force.config,
+            contributed: &runtime_config,
+            library: &library,
+        };
         let desk = Arc::new(Desk::default());
         let starting = async {
             check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
-            let inputs = inputs::write(&job, &diff, &spool, &mut plan, &runtime_config, directory, &workspace).await?;
+            let inputs = inputs::write(sources, &mut plan, &spool, directory, &workspace).await?;
+            for warning in &inputs.warnings {
+                run.progress.report(ProgressEvent::Warning(warning));
+            }
             directory.write("prompts/REVIEWER_SHARED.md", library.shared()?.as_bytes())?;
             directory.write("prompts/coordinator.md", library.get("coordinator")?.as_bytes())?;
             watch.lap("workspace");
@@ -336,6 +348,7 @@ impl Sessions<'_> {
             _ = run.signals.arrived() => return Ok(None),
             started = starting => started?,
         };
+        warnings.extend(inputs.warnings);
 
         let source = RepositoryTree::new(&job, &diff.files, inputs.context);
         let review_job = ReviewJob {
@@ -343,6 +356,7 @@ impl Sessions<'_> {
             subject: job.subject.clone(),
             files: Arc::new(diff.files),
             patches: inputs.patches,
+            cut: inputs.cut,
             filtered: diff.filtered,
             by_rules,
             plan,

@@ -21,6 +21,7 @@ mod noise;
 mod plan;
 mod remote_config;
 mod replay;
+mod shared_prompt;
 mod signals;
 mod support;
 #[cfg(feature = "otlp")]

@@ -7,7 +7,7 @@ mod stop;
 mod tools;
 mod trace;
 
-pub use forge::{Comment, Forge, ForgeError, PublishOutcome, ReviewSubject};
+pub use forge::{Comment, ExistingFinding, Forge, ForgeError, PublishOutcome, ReviewSubject, ThreadState};
 pub use progress::{Progress, ProgressEvent};
 pub use runtime::{
     AgentRuntime, FileRead, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt,

@@ -225,6 +225,10 @@ fn account(review: &Review, directory: &Utf8Path) -> String {
             format!("  filtered: {} ({})", clean(&file.path), file.reason.describe()).dimmed()
         );
     }
+    for file in &coverage.cut {
+        let line = format!("cut: {} ({} lines left out)", clean(&file.path), file.lines_left_out);
+        let _ = writeln!(text, "  {} {line}", "!".yellow());
+    }
     for report in review.reviewers.iter().chain([&review.coordinator]) {
         let _ = writeln!(text, "{}", reviewer(report));
     }

@@ -197,7 +197,14 @@ impl Progress for Silent {
 }
 
 async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokenizer) -> Result<PlanDocument, Failure> {
-    let inputs = inputs::render(&prepared.job, &prepared.diff, &mut prepared.plan, &prepared.runtime).await?;
+    let sources = inputs::Sources {
+        job: &prepared.job,
+        diff: &prepared.diff,
+        repo_config: &prepared.repo.in_force.config,
+        contributed: &prepared.runtime,
+        library: &prepared.library,
+    };
+    let inputs = inputs::render(sources, &mut prepared.plan, |files, _| Ok(vec![0; files.len()])).await?;
     let Prepared { job, diff, plan, .. } = &prepared;
     let mut patches = Vec::new();
     let mut patch = Vec::new();

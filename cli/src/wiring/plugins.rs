@@ -84,10 +84,12 @@ impl ReviewPlugin for CoordinatorToolsPlugin {
     }
 }
 
-/// The prompts: built in, replaced file by file from a directory.
-pub(super) fn library(directory: Option<&Utf8Path>) -> Result<PromptLibrary, Failure> {
+/// The prompts: built in, replaced file by file from a directory; and what to say about files without effect.
+pub(super) fn library(directory: Option<&Utf8Path>) -> Result<(PromptLibrary, Vec<String>), Failure> {
     let mut library = PromptLibrary::default();
-    let Some(directory) = directory else { return Ok(library) };
+    let Some(directory) = directory else {
+        return Ok((library, Vec::new()));
+    };
     let failed = || Failure::io(format!("read the prompts in {directory}"));
     let mut texts = Vec::new();
     for entry in directory.read_dir_utf8().map_err(failed())? {
@@ -104,6 +106,12 @@ pub(super) fn library(directory: Option<&Utf8Path>) -> Result<PromptLibrary, Fai
             "--prompts {directory}: there is no .md file in it"
         )));
     }
-    library.replace(texts);
-    Ok(library)
+    texts.sort();
+    let without_effect = library
+        .replace(texts)
+        .map_err(|error| Failure::Settings(format!("--prompts {directory}: {error}")))?;
+    let warnings = without_effect
+        .iter()
+        .map(|file| format!("--prompts {directory}: {file}"));
+    Ok((library, warnings.collect()))
 }

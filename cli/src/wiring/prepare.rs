@@ -117,13 +117,14 @@ pub(super) async fn prepare(
     warnings.extend(plugins.iter().flat_map(|plugin| plugin.warnings()));
     warnings.extend(repo.warnings());
     let security = security_paths(&config, &mut warnings);
+    let (library, without_effect) = plugins::library(arguments.prompts.as_deref())?;
+    warnings.extend(without_effect);
     for warning in notes.iter().chain(&job.notes).chain(&warnings) {
         progress.report(ProgressEvent::Warning(warning));
     }
     if let Some(agents) = agents {
         config.limits.sessions = agents;
     }
-    let library = plugins::library(arguments.prompts.as_deref())?;
     // What counts as noise depends on the operator's and the repository's settings, so it is taken out only now.
     let settings = &repo.in_force.config;
     let diff = filter(&job, diff, &security, &settings.paths.ignore).await?;

@@ -51,6 +51,15 @@ impl Repository {
         repository
     }
 
+    /// The repository that the demo reviews, with its branch `feature/order-export`.
+    pub(crate) fn demo() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let script = super::repository_root().join("scripts/demo-repository");
+        let output = Command::new(script).arg(directory.path()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Self { directory }
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.directory.path()
     }

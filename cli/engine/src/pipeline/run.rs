@@ -13,7 +13,7 @@ use crate::{
     judge::{JudgedFinding, RubricInput, RubricSettings, VerdictReason, apply, judge_without_model, verdict},
     lock_files::LOCK_FILES,
     ports::{AgentRuntime, ModelLedger, Progress, ProgressEvent, ReviewSubject, StopCause, StopSignal, TelemetrySink},
-    report::{Coverage, Review, StageTime},
+    report::{Coverage, CutFile, Review, StageTime},
     scheduler::{
         Desk, JudgedBy, PanelInput, PanelResult, ReviewerReport, SessionContext, SourceTree, coordinate, run_panel,
     },
@@ -33,6 +33,8 @@ pub struct ReviewJob {
     pub files: Arc<Vec<FileDiff>>,
     /// The patch of each file, relative to the workspace, in the same order.
     pub patches: Vec<String>,
+    /// Patches that reviewers get a part of only.
+    pub cut: Vec<CutFile>,
     /// What is not reviewed.
     pub filtered: Vec<FilteredFile>,
     /// What rules found, without any model. `None` if there was nothing for them to check.
@@ -122,6 +124,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         changed_lines: job.files.iter().map(FileDiff::changed_lines).sum(),
         filtered: job.filtered,
         not_read,
+        cut: job.cut,
         hallucinated: panel.hallucinated.len(),
         gaps: Vec::new(),
         notes: job.plan.rules.notes,
@@ -208,6 +211,15 @@ fn gaps(panel: &PanelResult, coverage: &Coverage, partly_read: Vec<String>, stop
                 reason.as_deref().unwrap_or("no reason given")
             )),
         }
+    }
+    match coverage.cut.as_slice() {
+        [] => {}
+        [one] => gaps.push(format!("{} is too large to be read whole", one.path)),
+        [first, rest @ ..] => gaps.push(format!(
+            "{} and {} more files are too large to be read whole",
+            first.path,
+            rest.len()
+        )),
     }
     match coverage.not_read.as_slice() {
         [] => {}

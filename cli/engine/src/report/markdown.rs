@@ -242,6 +242,18 @@ fn coverage(review: &Review) -> String {
         }
         text.push('\n');
     }
+    if !coverage.cut.is_empty() {
+        let _ = writeln!(text, "**Too large to be read whole:**\n");
+        for file in &coverage.cut {
+            let _ = writeln!(
+                text,
+                "- {}: {} lines of its patch were left out",
+                code_span(&file.path),
+                file.lines_left_out
+            );
+        }
+        text.push('\n');
+    }
     let dropped = review.findings.iter().filter(|entry| !entry.stands()).count();
     let rate = tokens
         .cache_hit_rate()

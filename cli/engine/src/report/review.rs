@@ -75,6 +75,9 @@ pub struct Coverage {
     pub filtered: Vec<FilteredFile>,
     /// Files that were given to the panel and that nobody opened.
     pub not_read: Vec<String>,
+    /// Files of which reviewers got a part only, because the whole diff is larger than they can read.
+    #[serde(default)]
+    pub cut: Vec<CutFile>,
     /// Findings that were dropped because their evidence does not exist.
     pub hallucinated: usize,
     /// What had to be reviewed and was not, in words.
@@ -82,6 +85,15 @@ pub struct Coverage {
     /// What else there is to say about it, in words.
     #[serde(default)]
     pub notes: Vec<String>,
+}
+
+/// A file whose patch was cut.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CutFile {
+    /// The file.
+    pub path: String,
+    /// Lines of its patch that nobody was given.
+    pub lines_left_out: u64,
 }
 
 /// Seconds that a stage took.

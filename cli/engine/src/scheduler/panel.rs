@@ -33,7 +33,7 @@ pub struct PanelMember {
     pub required: bool,
     /// Time for one attempt.
     pub attempt: Duration,
-    /// Its message.
+    /// Its message: with the plan its role alone, with what all reviewers share in front once that is written.
     pub parts: Vec<String>,
     /// The rules that its findings have to cite, for the one that checks rules.
     pub rules: Option<Arc<RuleBook>>,

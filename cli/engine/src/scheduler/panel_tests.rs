@@ -43,6 +43,7 @@ fn members(names: &[&str]) -> Vec<PanelMember> {
         route: Ok(route()),
         required: true,
         attempt: Duration::from_mins(10),
+        rules: None,
         parts: vec!["shared".to_owned(), "role".to_owned()],
     };
     names.iter().map(member).collect()

@@ -26,10 +26,13 @@ pub(super) enum Reading {
 impl Reading {
     /// The state of the reading in this conversation.
     pub(super) fn of(request: &ModelRequest, wants_agents_md: bool) -> Self {
-        let context = match read(request, CONTEXT) {
-            Outcome::NotAsked => return Self::Missing(vec![CONTEXT.to_owned()]),
-            Outcome::Failed(why) => return Self::Failed(why),
-            Outcome::Text(text) => text,
+        let context = match given(request) {
+            Some(text) => text,
+            None => match read(request, CONTEXT) {
+                Outcome::NotAsked => return Self::Missing(vec![CONTEXT.to_owned()]),
+                Outcome::Failed(why) => return Self::Failed(why),
+                Outcome::Text(text) => text,
+            },
         };
         let index = patch_index(&context);
         let mut files: Vec<PatchFile> = Vec::new();
@@ -83,6 +86,18 @@ pub(super) fn ask(files: &[String]) -> Answer {
     files
         .iter()
         .fold(start, |answer, file| answer.and_call("read", json!({"filePath": file})))
+}
+
+/// The context, where the message before the role brings it along.
+fn given(request: &ModelRequest) -> Option<String> {
+    let first = request.messages.iter().find(|message| message.role == Role::User)?;
+    first.parts.iter().rev().skip(1).find_map(|part| match part {
+        Part::Text(text) => {
+            let (introduction, context) = text.split_once("\n\n")?;
+            introduction.contains(CONTEXT).then(|| context.to_owned())
+        }
+        _ => None,
+    })
 }
 
 enum Outcome {
