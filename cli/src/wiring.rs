@@ -82,7 +82,7 @@ pub(crate) async fn review(
     let observers = house.observers.clone();
     let lines = Arc::new(output::Lines::new(redactor.clone()));
     let run = Run {
-        run_id,
+        id: run_id,
         arguments,
         environment,
         redactor,
@@ -97,7 +97,7 @@ pub(crate) async fn review(
 
 /// What all parts of a run share.
 struct Run<'a> {
-    run_id: Uuid,
+    id: Uuid,
     arguments: &'a CommonArguments,
     environment: &'a Environment,
     redactor: &'a Redactor,
@@ -149,7 +149,7 @@ impl Run<'_> {
             return Err(Failure::Settings(format!("nobody can review: {none}")));
         }
 
-        let directory = RunDirectory::create(arguments.output.as_deref(), &self.run_id.to_string(), environment)?;
+        let directory = RunDirectory::create(arguments.output.as_deref(), &self.id.to_string(), environment)?;
         let sink = self.observers.sink();
         sink.record(EventBody::RunStarted(RunStarted {
             tier: prepared.plan.assessment.tier,
@@ -262,7 +262,7 @@ impl Sessions<'_> {
 
         let source = RepositoryTree::new(&job, inputs.context);
         let review_job = ReviewJob {
-            run_id: run.run_id.to_string(),
+            run_id: run.id.to_string(),
             subject: job.subject.clone(),
             files: Arc::new(diff.files),
             patches: inputs.patches,
