@@ -15,6 +15,17 @@ pub(crate) struct CiEnvironment {
     pub(crate) directory: Utf8PathBuf,
     /// The target project's path, for the configuration service; the number where there is no path.
     pub(crate) project_path: String,
+    /// The commit that the pipeline runs for, as far as it is one of the merge request's.
+    pub(crate) head_sha: Option<String>,
+    /// The repository's address, with the job's own credentials in it.
+    pub(crate) repository_url: Option<SecretString>,
+    /// The certificate authority of the GitLab server, if it is not a public one.
+    pub(crate) ca_file: Option<Utf8PathBuf>,
+}
+
+/// Whether this is a job of GitLab CI, of whatever pipeline.
+pub(crate) fn is_gitlab_job(environment: &Environment) -> bool {
+    environment.get("GITLAB_CI") == Some("true")
 }
 
 /// Reads the pipeline's variables.
@@ -46,6 +57,13 @@ pub(crate) fn read(environment: &Environment) -> Result<CiEnvironment, Failure> 
             .get("CI_MERGE_REQUEST_PROJECT_PATH")
             .unwrap_or(&project)
             .to_owned(),
+        // In a merged-results pipeline the checked-out commit is one of GitLab's making, and in no merge request.
+        head_sha: environment
+            .get("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA")
+            .or_else(|| environment.get("CI_COMMIT_SHA"))
+            .map(str::to_owned),
+        repository_url: environment.get("CI_REPOSITORY_URL").map(SecretString::from),
+        ca_file: environment.get("CI_SERVER_TLS_CA_FILE").map(Utf8PathBuf::from),
         gitlab: GitLabSettings {
             api_url,
             token: SecretString::from(token),

@@ -1,6 +1,8 @@
 //! The commands.
 
 mod local;
+mod plan;
+mod replay;
 mod review;
 
 use conclave_shared::redact::Redactor;
@@ -16,5 +18,7 @@ pub(crate) async fn run(arguments: Arguments, environment: &Environment, redacto
     match arguments.command {
         Command::Local(arguments) => local::run(arguments, environment, redactor).await,
         Command::Review(arguments) => review::run(arguments, environment, redactor).await,
+        Command::Plan(arguments) => plan::run(arguments, environment, redactor).await,
+        Command::Replay(arguments) => replay::run(&arguments, redactor),
     }
 }

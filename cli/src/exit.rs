@@ -84,6 +84,9 @@ pub(crate) enum Failure {
     /// A plugin.
     #[error(transparent)]
     Plugin(#[from] PluginError),
+    /// `.conclave.toml`, all of its problems at once.
+    #[error("the repository's settings have {}:\n{}", problems(.0.len()), .0.join("\n"))]
+    RepoConfig(Vec<String>),
     /// A prompt.
     #[error(transparent)]
     Prompt(#[from] UnknownPrompt),
@@ -98,6 +101,10 @@ pub(crate) enum Failure {
         /// Why it failed.
         source: std::io::Error,
     },
+}
+
+fn problems(count: usize) -> String {
+    format!("{count} problem{}", if count == 1 { "" } else { "s" })
 }
 
 impl Failure {

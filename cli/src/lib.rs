@@ -4,6 +4,8 @@
 //! the plugins, the gateway and the agent runtime to the engine, prints, and turns the outcome into an exit code.
 
 mod args;
+#[doc(hidden)]
+pub mod bench;
 mod ci_environment;
 mod commands;
 mod env_vars;
@@ -11,8 +13,11 @@ mod exit;
 mod logging;
 mod output;
 mod providers;
+mod replay;
+mod repo_config;
 mod rundir;
 mod settings;
+mod tokenizer;
 mod wiring;
 
 use std::{ffi::OsString, process::ExitCode};

@@ -1,9 +1,13 @@
 //! One review, wired: plugins, gateway, agent runtime, engine, output.
 
 mod assignment;
+pub(crate) mod changes;
+mod checkout;
 mod inputs;
+mod lock_files;
 mod observers;
-mod patches;
+pub(crate) mod patches;
+mod plan;
 mod plugin_settings;
 mod plugins;
 mod prepare;
@@ -34,11 +38,16 @@ use conclave_shared::{
 use secrecy::SecretString;
 use uuid::Uuid;
 
-pub(crate) use self::assignment::{Assignment, Origin};
+pub(crate) use self::{
+    assignment::{Assignment, Origin},
+    checkout::Checkout,
+    plan::{ModelChoice, PlanDocument, PlanRequest, PlannedModel, PlannedReviewer, plan},
+    prepare::ChosenBy,
+};
 use self::{
     observers::Observers,
     prepare::{Prepared, prepare},
-    registry::House,
+    registry::{House, Purpose},
     runtime::{Runtime, RuntimeInput},
     signals::Signals,
     source::RepositoryTree,
@@ -46,7 +55,7 @@ use self::{
 };
 use crate::{
     args::{CommonArguments, Format, Gate},
-    env_vars,
+    ci_environment, env_vars,
     exit::{Exit, Failure},
     output,
     rundir::{RunDirectory, Scratch},
@@ -78,20 +87,22 @@ pub(crate) async fn review(
     // From here on a signal ends the run in good order, with nothing left behind.
     let signals = Signals::watch().map_err(Failure::io("watch for signals"))?;
     let run_id = Uuid::now_v7();
-    let house = registry::build(assignment, environment, run_id)?;
+    let house = registry::build(assignment, environment, run_id, Purpose::Review)?;
     let observers = house.observers.clone();
-    let lines = Arc::new(output::Lines::new(redactor.clone()));
+    let screen = output::screen(ci_environment::is_gitlab_job(environment), environment.get("TERM"));
+    let display = Arc::new(output::Display::new(screen, redactor.clone()));
     let run = Run {
         id: run_id,
         arguments,
         environment,
         redactor,
         signals: &signals,
-        progress: observers.progress(Arc::clone(&lines) as _),
+        progress: observers.progress(Arc::clone(&display) as _),
+        display: &display,
         observers: &observers,
     };
     let result = run.review(house, scratch).await;
-    observers.flush(lines.as_ref()).await;
+    observers.flush(display.as_ref()).await;
     result
 }
 
@@ -103,6 +114,7 @@ struct Run<'a> {
     redactor: &'a Redactor,
     signals: &'a Signals,
     progress: Arc<dyn Progress>,
+    display: &'a output::Display,
     observers: &'a Observers,
 }
 
@@ -126,7 +138,13 @@ impl Run<'_> {
         let preparing = async {
             tokio::join!(
                 find_opencode(configured, &path),
-                prepare(house, arguments, self.progress.as_ref())
+                prepare(
+                    house,
+                    &arguments.planning,
+                    arguments.agents,
+                    scratch.path(),
+                    self.progress.as_ref()
+                )
             )
         };
         let (binary, prepared) = tokio::select! {
@@ -141,7 +159,7 @@ impl Run<'_> {
             }
         };
         watch.lap("diff, configuration, plan");
-        if prepared.diff.files.is_empty() {
+        if prepared.is_settled() {
             nothing_left(&prepared.diff, redactor);
             return Ok(Exit::Reviewed);
         }
@@ -149,7 +167,11 @@ impl Run<'_> {
             return Err(Failure::Settings(format!("nobody can review: {none}")));
         }
 
+        let gate = Gate::in_force(arguments.gate, prepared.repo.in_force.config.review.gate);
         let directory = RunDirectory::create(arguments.output.as_deref(), &self.id.to_string(), environment)?;
+        self.display
+            .record_in(directory.path())
+            .map_err(Failure::io(format!("write {}", output::PROGRESS_FILE)))?;
         let sink = self.observers.sink();
         sink.record(EventBody::RunStarted(RunStarted {
             tier: prepared.plan.assessment.tier,
@@ -169,6 +191,7 @@ impl Run<'_> {
             directory: &directory,
         };
         let ran = sessions.run(prepared, &mut watch).await;
+        self.display.close();
         // The runtime is gone by now, so nothing uses the scratch space any more.
         drop(scratch);
         let (job, mut review) = ran?;
@@ -183,14 +206,14 @@ impl Run<'_> {
         let posted = post(&job, &review, redactor).await;
         watch.lap("printing and posting");
         posted?;
-        Ok(exit_of(&review, arguments))
+        Ok(exit_of(&review, gate, arguments.strict))
     }
 }
 
-fn exit_of(review: &Review, arguments: &CommonArguments) -> Exit {
+fn exit_of(review: &Review, gate: Gate, strict: bool) -> Exit {
     match review.verdict {
-        Verdict::SignificantConcerns if arguments.gate == Gate::Block => Exit::Blocked,
-        Verdict::Inconclusive if arguments.strict => Exit::Inconclusive,
+        Verdict::SignificantConcerns if gate == Gate::Block => Exit::Blocked,
+        Verdict::Inconclusive if strict => Exit::Inconclusive,
         _ => Exit::Reviewed,
     }
 }
@@ -229,17 +252,20 @@ impl Sessions<'_> {
         let Prepared {
             job,
             diff,
+            spool,
+            by_rules,
             mut plan,
             config,
             runtime: runtime_config,
             library,
             warnings,
+            ..
         } = prepared;
         run.progress
             .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
         let workspace = scratch.join("workspace");
         check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
-        let inputs = inputs::write(&job, &diff, &mut plan, &runtime_config, directory, &workspace).await?;
+        let inputs = inputs::write(&job, &diff, &spool, &mut plan, &runtime_config, directory, &workspace).await?;
         directory.write("prompts/REVIEWER_SHARED.md", library.shared()?.as_bytes())?;
         directory.write("prompts/coordinator.md", library.get("coordinator")?.as_bytes())?;
         watch.lap("workspace");
@@ -260,13 +286,14 @@ impl Sessions<'_> {
         .await?;
         watch.lap("OpenCode start");
 
-        let source = RepositoryTree::new(&job, inputs.context);
+        let source = RepositoryTree::new(&job, &diff.files, inputs.context);
         let review_job = ReviewJob {
             run_id: run.id.to_string(),
             subject: job.subject.clone(),
             files: Arc::new(diff.files),
             patches: inputs.patches,
             filtered: diff.filtered,
+            by_rules,
             plan,
             coordinator_message: inputs.coordinator,
             limits: config.limits,
@@ -303,12 +330,12 @@ async fn finish(
     let json = output::json(review, redactor);
     directory.write("review.json", json.as_bytes())?;
     directory.write("review.md", redactor.redact(&render_markdown(review)).as_bytes())?;
+    let excerpts = source::excerpts(&job.repository, review).await;
+    let lines = serde_json::to_string(&excerpts).unwrap_or_default();
+    directory.write(output::Excerpts::FILE, redactor.redact(&lines).as_bytes())?;
     match arguments.format {
         Format::Json => output::print(&json),
-        Format::Human => {
-            let source = source::excerpts(&job.repository, review).await;
-            output::print(&redactor.redact(&output::review(review, &source, directory.path())));
-        }
+        Format::Human => output::print(&redactor.redact(&output::review(review, &excerpts, directory.path()))),
     }
     Ok(())
 }

@@ -2,6 +2,20 @@
 
 /// `reviewer-config`: the effective configuration of a project; query parameter `project`.
 pub const CONFIG: &str = "/v1/config";
+/// `reviewer-config`: the document as operators write it.
+pub const CONFIG_DOCUMENT: &str = "/v1/config/document";
+/// `reviewer-config`: checks a document without storing it.
+pub const CONFIG_VALIDATE: &str = "/v1/config/validate";
+/// `reviewer-config`: the switch of a provider, whose name follows.
+pub const PROVIDERS: &str = "/v1/providers";
+/// `reviewer-config`: who stands in for whom.
+pub const FAILBACK: &str = "/v1/failback";
+/// `reviewer-config`: who changed what, when and why; one revision is below it, under its number.
+pub const HISTORY: &str = "/v1/history";
+/// `reviewer-config`: makes an earlier revision the current one; its number follows.
+pub const ROLLBACK: &str = "/v1/rollback";
+/// `reviewer-config`: the description of this API.
+pub const CONFIG_OPENAPI: &str = "/v1/openapi.json";
 /// `review-tracker`: takes a batch of events.
 pub const EVENTS: &str = "/v1/events";
 /// `review-tracker`: metrics for Prometheus.

@@ -11,10 +11,14 @@
 mod ai_gateway;
 mod bad_input;
 mod broken_things;
+mod checkouts;
 mod gitlab_review;
 mod hostile_repository;
 mod local_review;
+mod noise;
+mod plan;
 mod remote_config;
+mod replay;
 mod signals;
 mod support;
 #[cfg(feature = "otlp")]

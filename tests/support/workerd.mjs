@@ -24,15 +24,17 @@ process.env.WRANGLER_SEND_METRICS = 'false';
  * @param {object} [options]
  * @param {Record<string, string>} [options.vars] Secrets and variables. Nothing is taken from `.dev.vars`.
  * @param {string} [options.persist] A directory as in `wrangler dev --persist-to`; without, storage ends with the instance.
+ * @param {string[]} [options.without] Kinds of bindings that are left out, as if their service were down.
  * @param {boolean} [options.migrate] `false` leaves the database as it is.
  * @param {string} [options.host]
  * @param {number} [options.port] 0 takes a free one.
  * @returns {Promise<{url: string, mf: Miniflare, dispose: () => Promise<void>}>}
  */
-export async function start(name, { vars = {}, persist, migrate = true, host = '127.0.0.1', port = 0 } = {}) {
+export async function start(name, { vars = {}, persist, without = [], migrate = true, host = '127.0.0.1', port = 0 } = {}) {
   const build = buildOf(name);
   const { workerOptions } = unstable_getMiniflareWorkerOptions(join(root, 'wrangler.toml'), name);
   delete workerOptions.modulesRules;
+  for (const kind of without) delete workerOptions[kind];
   const options = convertV4MiniflareOptions({
     ...workerOptions,
     name,

@@ -5,6 +5,7 @@
 pub mod diff;
 pub mod findings;
 pub mod judge;
+pub mod lock_files;
 pub mod pipeline;
 pub mod plugin;
 pub mod ports;

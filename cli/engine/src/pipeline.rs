@@ -1,7 +1,11 @@
 //! From a filtered diff to a judged review.
 
+mod estimate;
 mod plan;
 mod run;
+mod seats;
 
-pub use plan::{Plan, PlanInput, plan};
+pub use estimate::{Counted, Estimate, EstimateInput, SessionEstimate, estimate};
+pub use plan::{Plan, PlanInput, explain_models, plan};
 pub use run::{ReviewJob, ReviewPorts, review};
+pub use seats::{Presence, Seat};

@@ -11,6 +11,9 @@ pub enum GitError {
     /// There is no git.
     #[error("failed to start git: {0}. Install git and make sure that it is on PATH")]
     Start(#[source] std::io::Error),
+    /// A pipe to or from git broke.
+    #[error("failed to read what git answers: {0}")]
+    Pipe(#[source] std::io::Error),
     /// The directory is in no repository.
     #[error("{0} is not in a git repository. Change to your project's directory, or name it with --repo PATH")]
     NotARepository(Utf8PathBuf),
@@ -21,6 +24,16 @@ pub enum GitError {
         revision: String,
         /// What to do about it, beginning with `.`, or nothing.
         hint: String,
+    },
+    /// A commit that has to be here, and cannot be had.
+    #[error(
+        "the commit {commit} of the merge request is not in this checkout, and {reason}. Set `GIT_DEPTH: 0` for the job, so that it has the whole history, and `GIT_STRATEGY: fetch` or `clone`, so that it has a checkout"
+    )]
+    MissingCommit {
+        /// Its name.
+        commit: String,
+        /// Why it could not be fetched.
+        reason: String,
     },
     /// A repository without a commit.
     #[error("the repository has no commit yet: make one, then review what you change after it")]
@@ -92,6 +105,8 @@ pub(crate) fn git(directory: &Utf8Path, stores: &ObjectStores, arguments: &[&str
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("GIT_OPTIONAL_LOCKS", "0")
         .env("GIT_LFS_SKIP_SMUDGE", "1")
+        // What is reviewed are the commits as they are, not what local refs or files say instead of them.
+        .env("GIT_NO_REPLACE_OBJECTS", "1")
         .env("LC_ALL", "C")
         .env("HOME", "/nonexistent")
         .envs(stores.variables())
@@ -139,7 +154,7 @@ pub(crate) async fn text(directory: &Utf8Path, stores: &ObjectStores, arguments:
     Ok(text.trim().to_owned())
 }
 
-fn failure(arguments: &[&str], stderr: &[u8]) -> GitError {
+pub(crate) fn failure(arguments: &[&str], stderr: &[u8]) -> GitError {
     let stderr = String::from_utf8_lossy(stderr);
     let message = stderr.trim().lines().rev().take(3).collect::<Vec<_>>();
     let message = message.into_iter().rev().collect::<Vec<_>>().join("; ");

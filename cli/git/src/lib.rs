@@ -4,13 +4,19 @@
 //! diff or text conversion, and explicit output options: neither the author of a merge request nor the habits of the
 //! machine's user change what is executed or what the output looks like.
 
+mod blobs;
 mod command;
 mod diff;
+mod fetch;
 mod repository;
 mod snapshot;
+#[cfg(test)]
+mod test_support;
 mod workspace;
 
+pub use blobs::{Blob, BlobReader};
 pub use command::GitError;
-pub use diff::RawDiff;
+pub use diff::DiffStream;
+pub use fetch::{FetchSettings, Remote, with_commits};
 pub use repository::Repository;
 pub use workspace::{WORKSPACE_EXCLUDES, WorkspaceError, check_out_workspace};

@@ -129,11 +129,29 @@ impl Repository {
         }
     }
 
-    /// The subjects of the commits in a range, newest first, at most 50.
+    /// The name of the object at a path of a commit, or `None` if there is none.
+    pub async fn object(&self, commit: &str, path: &str) -> Result<Option<String>, GitError> {
+        let expression = format!("{commit}:{path}");
+        let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &expression];
+        match self.text(&arguments).await {
+            Ok(name) => Ok(Some(name)),
+            Err(GitError::Failed { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The subjects of the commits in a range, newest first, at most 50. Where the history between the two is not here,
+    /// only the last one: others could be of another branch.
     pub async fn subjects(&self, base: &str, head: &str) -> Result<Vec<String>, GitError> {
-        let range = format!("{base}..{head}");
+        let connected = self.text(&["merge-base", "--is-ancestor", base, head]).await.is_ok();
+        let range = if connected {
+            format!("{base}..{head}")
+        } else {
+            head.to_owned()
+        };
+        let count = if connected { "--max-count=50" } else { "--max-count=1" };
         let log = self
-            .text(&["log", "--max-count=50", "--format=%s", "--end-of-options", &range])
+            .text(&["log", count, "--format=%s", "--end-of-options", &range])
             .await?;
         Ok(log.lines().map(str::to_owned).collect())
     }
@@ -145,9 +163,5 @@ impl Repository {
 
     pub(crate) async fn text(&self, arguments: &[&str]) -> Result<String, GitError> {
         command::text(&self.root, &self.stores, arguments).await
-    }
-
-    pub(crate) async fn bytes(&self, arguments: &[&str]) -> Result<Vec<u8>, GitError> {
-        command::run(&self.root, &self.stores, arguments).await
     }
 }

@@ -2,52 +2,10 @@
 
 use std::process::Command;
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 
 use super::*;
-
-fn git(directory: &Utf8Path, arguments: &[&str]) -> String {
-    let output = Command::new("git")
-        .args([
-            "-c",
-            "user.name=t",
-            "-c",
-            "user.email=t@example.org",
-            "-c",
-            "init.defaultBranch=main",
-        ])
-        .args(arguments)
-        .current_dir(directory)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .output()
-        .expect("git runs");
-    assert!(
-        output.status.success(),
-        "{arguments:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8(output.stdout).expect("text").trim().to_owned()
-}
-
-fn write(root: &Utf8Path, path: &str, content: &str) {
-    let path = root.join(path);
-    std::fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
-    std::fs::write(path, content).expect("a file");
-}
-
-struct Scratch {
-    _directory: tempfile::TempDir,
-    path: Utf8PathBuf,
-}
-
-fn scratch() -> Scratch {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let path = Utf8PathBuf::from_path_buf(directory.path().to_owned()).expect("UTF-8");
-    Scratch {
-        _directory: directory,
-        path,
-    }
-}
+use crate::test_support::{git, scratch, write};
 
 #[tokio::test]
 async fn nothing_that_could_act_reaches_the_workspace() {

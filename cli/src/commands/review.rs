@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
-use conclave_git::Repository;
 use conclave_plugin_gitlab::GitLab;
 use conclave_shared::redact::Redactor;
 
 use crate::{
-    args::ReviewArguments,
+    args::{CommonArguments, ReviewArguments},
     ci_environment,
     exit::{Exit, Failure},
     rundir::Scratch,
     settings::Environment,
-    wiring::{self, Assignment, Origin},
+    wiring::{self, Assignment, Checkout, Origin, PlanRequest},
 };
 
 pub(crate) async fn run(
@@ -22,15 +21,25 @@ pub(crate) async fn run(
 ) -> Result<Exit, Failure> {
     let pipeline = ci_environment::read(environment)?;
     let secret = pipeline.gitlab.secret.clone();
-    let repository = Repository::open(&pipeline.directory).await?;
+    let scratch = Scratch::create()?;
+    let checkout = Checkout::open(&pipeline, environment, scratch.path()).await?;
     let assignment = Assignment {
         origin: Origin::GitLab {
             gitlab: Arc::new(GitLab::new(pipeline.gitlab)?),
-            repository,
+            checkout: Box::new(checkout),
             post: !arguments.dry_run,
         },
         project: pipeline.project_path,
         secret: Some(secret),
     };
-    wiring::review(assignment, &arguments.common, Scratch::create()?, environment, redactor).await
+    if arguments.estimate {
+        let CommonArguments { planning, format, .. } = &arguments.common;
+        let request = PlanRequest {
+            planning,
+            format: *format,
+            explain: false,
+        };
+        return wiring::plan(assignment, &request, &scratch, environment, redactor).await;
+    }
+    wiring::review(assignment, &arguments.common, scratch, environment, redactor).await
 }

@@ -9,7 +9,7 @@ use conclave_engine::{
 };
 use secrecy::ExposeSecret;
 
-use super::{Job, patches};
+use super::{Job, changes::Spool, patches};
 use crate::{exit::Failure, rundir::RunDirectory};
 
 /// The texts, and where each file's patch is.
@@ -25,10 +25,29 @@ pub(super) struct Inputs {
 pub(super) async fn write(
     job: &Job,
     diff: &FilteredDiff,
+    spool: &Spool,
     plan: &mut Plan,
     runtime: &RuntimeConfig,
     directory: &RunDirectory,
     workspace: &Utf8Path,
+) -> Result<Inputs, Failure> {
+    let inputs = render(job, diff, plan, runtime).await?;
+    let files: Vec<(&FileDiff, &str)> = diff
+        .files
+        .iter()
+        .zip(inputs.patches.iter().map(String::as_str))
+        .collect();
+    patches::write(directory, workspace, &files, spool, &inputs.context)?;
+    directory.write("prompts/coordinator-message.md", inputs.coordinator.as_bytes())?;
+    Ok(inputs)
+}
+
+/// What the sessions would read, with the additions of plugins to the reviewers' messages.
+pub(super) async fn render(
+    job: &Job,
+    diff: &FilteredDiff,
+    plan: &mut Plan,
+    runtime: &RuntimeConfig,
 ) -> Result<Inputs, Failure> {
     let entries: Vec<PatchEntry> = diff
         .files
@@ -67,13 +86,6 @@ pub(super) async fn write(
     for member in &mut plan.members {
         add_to_reviewer(&mut member.parts, runtime, member.name.as_str(), &nonce);
     }
-    let files: Vec<(&FileDiff, &str)> = diff
-        .files
-        .iter()
-        .zip(entries.iter().map(|entry| entry.patch.as_str()))
-        .collect();
-    patches::write(directory, workspace, &files, &context)?;
-    directory.write("prompts/coordinator-message.md", coordinator.as_bytes())?;
     Ok(Inputs {
         context,
         coordinator,

@@ -6,20 +6,24 @@ use conclave_engine::{
     prompt::{CONTEXT_FILE, REVIEW_DIRECTORY},
 };
 
+use super::changes::Spool;
 use crate::{exit::Failure, rundir::RunDirectory};
 
 /// Writes them. The workspace's copies are links where the file system allows it, so a large diff is stored once.
-pub(super) fn write(
+pub(crate) fn write(
     directory: &RunDirectory,
     workspace: &Utf8Path,
     files: &[(&FileDiff, &str)],
+    spool: &Spool,
     context: &str,
 ) -> Result<(), Failure> {
     let patches = workspace.join(REVIEW_DIRECTORY).join("patches");
     std::fs::create_dir_all(&patches).map_err(Failure::io(format!("make {patches}")))?;
+    let mut text = Vec::new();
     for (file, patch) in files {
         let name = Utf8Path::new(patch).file_name().unwrap_or_default();
-        let record = directory.write(&format!("patches/{name}"), &file.patch)?;
+        spool.patch(file, &mut text)?;
+        let record = directory.write(&format!("patches/{name}"), &text)?;
         link_or_copy(&record, &workspace.join(patch))?;
     }
     let record = directory.write("shared-mr-context.txt", context.as_bytes())?;

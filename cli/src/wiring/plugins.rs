@@ -13,17 +13,33 @@ use crate::{exit::Failure, providers};
 /// Providers that are asked with keys of their own.
 pub(super) struct DirectProviders {
     specs: Option<Vec<ProviderSpec>>,
+    /// Whether a run without any of them makes sense.
+    optional: bool,
 }
 
 impl DirectProviders {
     /// These.
     pub(super) fn on(specs: Vec<ProviderSpec>) -> Self {
-        Self { specs: Some(specs) }
+        Self {
+            specs: Some(specs),
+            optional: false,
+        }
+    }
+
+    /// These, if any: a plan can be made without.
+    pub(super) fn if_any(specs: Vec<ProviderSpec>) -> Self {
+        Self {
+            optional: true,
+            ..Self::on(specs)
+        }
     }
 
     /// None, because somebody else brings them.
     pub(super) fn off() -> Self {
-        Self { specs: None }
+        Self {
+            specs: None,
+            optional: true,
+        }
     }
 }
 
@@ -34,7 +50,7 @@ impl ReviewPlugin for DirectProviders {
 
     fn configure(&self, context: &mut ConfigureContext<'_>) -> Result<(), PluginError> {
         let Some(specs) = &self.specs else { return Ok(()) };
-        if specs.is_empty() {
+        if specs.is_empty() && !self.optional {
             return Err(PluginError(providers::NO_CREDENTIALS.to_owned()));
         }
         for spec in specs {

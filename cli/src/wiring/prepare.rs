@@ -1,30 +1,65 @@
 //! Before any model is asked: the phases of the plugins, the diff, and the plan.
 
+use camino::Utf8Path;
 use conclave_engine::{
-    diff::FilteredDiff,
-    pipeline::{Plan, PlanInput, plan},
+    diff::{Diff, FilterRules, FilteredDiff},
+    pipeline::{Plan, PlanInput, explain_models, plan},
     plugin::{self, RuntimeConfig},
     ports::{Progress, ProgressEvent},
     prompt::PromptLibrary,
 };
 use conclave_shared::{
-    config::{ConfigDocument, Preset},
+    config::{ConfigDocument, Preset, RouteExplanation},
+    finding::Finding,
+    path_globs::PathGlobs,
+    reviewer::ReviewerName,
     risk::SecurityPaths,
 };
+use serde::Serialize;
 
-use super::{Job, plugins, registry::House, source};
-use crate::{args::CommonArguments, exit::Failure};
+use super::{
+    Job,
+    changes::{self, Spool},
+    lock_files, plugins,
+    registry::House,
+};
+use crate::{
+    args::PlanningArguments,
+    exit::Failure,
+    repo_config::{self, LoadedRepoConfig},
+};
 
 /// What is known once the panel is decided.
 pub(super) struct Prepared {
     pub(super) job: Job,
     pub(super) diff: FilteredDiff,
+    pub(super) spool: Spool,
+    /// What rules found in lock files; `None` if none changed.
+    pub(super) by_rules: Option<Vec<Finding>>,
     pub(super) plan: Plan,
     pub(super) config: ConfigDocument,
     /// What the runtime will be started with. Rendering it needs the addresses of running servers, or placeholders.
     pub(super) runtime: RuntimeConfig,
     pub(super) library: PromptLibrary,
+    /// The repository's own settings.
+    pub(super) repo: LoadedRepoConfig,
+    /// The preset in force, and who chose it.
+    pub(super) preset: (Preset, ChosenBy),
+    /// How the models of the panel, and then of the coordinator, come about.
+    pub(super) models: Vec<(ReviewerName, RouteExplanation)>,
     pub(super) warnings: Vec<String>,
+}
+
+/// Who chose a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ChosenBy {
+    /// Nobody: it is built in.
+    Default,
+    /// `.conclave.toml` of the target branch.
+    Repo,
+    /// An argument or a variable of the job.
+    Job,
 }
 
 /// Runs the phases. Nothing listens and no child runs before, during or after it: a plan can be shown without.
@@ -36,7 +71,9 @@ pub(super) struct Prepared {
 /// sits on the panel to contribute to it.
 pub(super) async fn prepare(
     house: House,
-    arguments: &CommonArguments,
+    arguments: &PlanningArguments,
+    agents: Option<u32>,
+    scratch: &Utf8Path,
     progress: &dyn Progress,
 ) -> Result<Prepared, Failure> {
     let House {
@@ -48,31 +85,52 @@ pub(super) async fn prepare(
     } = house;
     let change = async {
         let job = arrival.wait(secret).await?;
-        let diff = read_diff(&job).await?;
-        Ok::<_, Failure>((job, diff))
+        let (base, head) = (&job.subject.base_sha, &job.subject.head_sha);
+        let diff = changes::read(&job.repository, base, head, scratch);
+        let repo = async { Ok(repo_config::load(&job.repository, &job.subject).await?) };
+        let (diff, repo) = tokio::try_join!(diff, repo)?;
+        // Before the noise is taken out: lock files are a part of it.
+        let locks = lock_files::check(&job.repository, &diff.0).await?;
+        Ok::<_, Failure>((job, diff, locks, repo))
     };
     // Without a change there is nothing to wait for: its failure ends the phase for all.
-    let (mut warnings, (job, diff)) = tokio::try_join!(async { Ok(plugin::bootstrap(&mut plugins).await) }, change)?;
+    let (mut warnings, (job, (diff, spool), locks, repo)) =
+        tokio::try_join!(async { Ok(plugin::bootstrap(&mut plugins).await) }, change)?;
+    warnings.extend(locks.faults);
     let mut config = ConfigDocument::default();
     let mut assembled = plugin::configure(&plugins, &mut config)?;
     warnings.extend(plugin::post_configure(&plugins, &mut assembled, &mut config).await);
     warnings.extend(plugins.iter().flat_map(|plugin| plugin.warnings()));
+    warnings.extend(repo.warnings());
+    let security = security_paths(&config, &mut warnings);
     for warning in notes.iter().chain(&job.notes).chain(&warnings) {
         progress.report(ProgressEvent::Warning(warning));
     }
-    if let Some(agents) = arguments.agents {
+    if let Some(agents) = agents {
         config.limits.sessions = agents;
     }
     let library = plugins::library(arguments.prompts.as_deref())?;
-    let plan = plan(&PlanInput {
+    // What counts as noise depends on the operator's and the repository's settings, so it is taken out only now.
+    let settings = &repo.in_force.config;
+    let diff = filter(&job, diff, &security, &settings.paths.ignore).await?;
+    let preset = match (arguments.preset, settings.review.preset) {
+        (Some(preset), _) => (preset.into(), ChosenBy::Job),
+        (None, Some(preset)) => (preset, ChosenBy::Repo),
+        (None, None) => (Preset::default(), ChosenBy::Default),
+    };
+    let input = PlanInput {
         diff: &diff,
         config: &config,
-        preset: Preset::Current,
+        preset: preset.0,
         credentials: &assembled.providers(),
         registered: &assembled.reviewers(),
         library: &library,
-    })?;
-    for line in switched_off(&plan) {
+        repo: settings,
+        security: &security,
+    };
+    let plan = plan(&input)?;
+    let models = explain(&plan, &input);
+    for line in plan.warnings().into_iter().chain(switched_off(&plan)) {
         progress.report(ProgressEvent::Warning(&line));
         warnings.push(line);
     }
@@ -80,11 +138,42 @@ pub(super) async fn prepare(
     Ok(Prepared {
         job,
         diff,
+        spool,
+        by_rules: locks.findings,
         plan,
         config,
         runtime,
         library,
+        repo,
+        preset,
+        models,
         warnings,
+    })
+}
+
+/// How the models of the panel, and then of the coordinator, come about.
+fn explain(plan: &Plan, input: &PlanInput<'_>) -> Vec<(ReviewerName, RouteExplanation)> {
+    let mut members = plan.reviewers();
+    members.push(ReviewerName::coordinator());
+    let explained = members.into_iter().map(|name| {
+        let explained = explain_models(name.as_str(), plan.assessment.tier, input);
+        (name, explained)
+    });
+    explained.collect()
+}
+
+/// The security-sensitive paths. A document's patterns are checked when it is read, so the built-in ones stand in only
+/// for what no check foresaw; then the review says so.
+fn security_paths(config: &ConfigDocument, warnings: &mut Vec<String>) -> SecurityPaths {
+    SecurityPaths::new(&config.risk).unwrap_or_else(|faults| {
+        warnings.extend(faults.into_iter().map(|fault| {
+            let place = format!("risk.{}[{}]", fault.list, fault.index);
+            format!(
+                "the built-in security-sensitive paths are used: {place}: {}",
+                fault.detail
+            )
+        }));
+        SecurityPaths::default()
     })
 }
 
@@ -108,14 +197,21 @@ fn switched_off(plan: &Plan) -> Vec<String> {
     lines
 }
 
-async fn read_diff(job: &Job) -> Result<FilteredDiff, Failure> {
-    let (base, head) = (&job.subject.base_sha, &job.subject.head_sha);
-    let raw = job.repository.diff(base, head).await?;
-    let diff = conclave_engine::diff::parse(&raw.raw, &raw.numstat, &raw.patch)?;
-    // The filter asks for few files; reading them beforehand keeps it free of I/O.
-    let contents = source::heads(&job.repository, base, head, &diff).await?;
-    let security = SecurityPaths::default();
-    Ok(conclave_engine::diff::filter(diff, &security, |file| {
-        contents.get(&file.path).cloned().unwrap_or_default()
-    }))
+/// Takes the noise out, and what the project leaves out of its reviews. The patterns are those that could be read.
+async fn filter(job: &Job, diff: Diff, security: &SecurityPaths, ignore: &[String]) -> Result<FilteredDiff, Failure> {
+    let ignore = PathGlobs::new(ignore).unwrap_or_default();
+    let rules = FilterRules {
+        security,
+        ignore: ignore.as_set(),
+    };
+    changes::without_noise(&job.repository, diff, rules).await
+}
+
+impl Prepared {
+    /// Whether there is neither anything to review nor anything to say without a review.
+    pub(super) fn is_settled(&self) -> bool {
+        self.diff.files.is_empty()
+            && self.by_rules.as_ref().is_none_or(Vec::is_empty)
+            && !self.diff.filtered.iter().any(|file| file.reason.is_gap())
+    }
 }

@@ -29,8 +29,22 @@ pub(super) struct House {
     pub(super) notes: Vec<String>,
 }
 
+/// What the plugins are made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A review.
+    Review,
+    /// A plan: no key is needed, and nobody is told.
+    Plan,
+}
+
 /// Makes all plugins. One without settings is there too, and contributes nothing.
-pub(super) fn build(assignment: Assignment, environment: &Environment, run_id: Uuid) -> Result<House, Failure> {
+pub(super) fn build(
+    assignment: Assignment,
+    environment: &Environment,
+    run_id: Uuid,
+    purpose: Purpose,
+) -> Result<House, Failure> {
     let Assignment {
         origin,
         project,
@@ -42,17 +56,24 @@ pub(super) fn build(assignment: Assignment, environment: &Environment, run_id: U
     let (gitlab, local, arrival) = origin.plugins();
     let ai_gateway = plugin_settings::ai_gateway(environment, &project, secret.as_ref())?;
     let direct = if ai_gateway.is_none() {
-        DirectProviders::on(providers::read(environment)?)
+        let providers = providers::read(environment)?;
+        match purpose {
+            Purpose::Plan => DirectProviders::if_any(providers),
+            Purpose::Review => DirectProviders::on(providers),
+        }
     } else {
         // With AI Gateway all providers are behind it; a key beside it is left alone, and the person told.
         notes.extend(plugin_settings::unused_keys(environment));
         DirectProviders::off()
     };
-    let telemetry = TelemetryPlugin::start(plugin_settings::telemetry(environment, run_id, &project)?);
+    let told = purpose == Purpose::Review;
+    let telemetry = TelemetryPlugin::start(plugin_settings::telemetry(environment, run_id, &project)?.filter(|_| told));
     let reviewer_config = ReviewerConfigPlugin::new(plugin_settings::config_source(environment, &project)?);
     #[cfg(feature = "otlp")]
-    let tracing = conclave_plugin_tracing::TracingPlugin::start(plugin_settings::tracing(environment, run_id)?)
-        .map_err(|error| Failure::Settings(format!("{}: {error}", env_vars::OTLP_ENDPOINT)))?;
+    let tracing = conclave_plugin_tracing::TracingPlugin::start(
+        plugin_settings::tracing(environment, run_id)?.filter(|_| told),
+    )
+    .map_err(|error| Failure::Settings(format!("{}: {error}", env_vars::OTLP_ENDPOINT)))?;
     #[cfg(feature = "otlp")]
     let trace = tracing.tracer().map(|tracer| tracer as _);
     #[cfg(not(feature = "otlp"))]

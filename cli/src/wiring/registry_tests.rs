@@ -23,7 +23,7 @@ fn house(variables: &[(&str, &str)]) -> Result<House, Failure> {
         project: "project".to_owned(),
         secret: None,
     };
-    build(assignment, &environment(variables), Uuid::nil())
+    build(assignment, &environment(variables), Uuid::nil(), Purpose::Review)
 }
 
 #[track_caller]

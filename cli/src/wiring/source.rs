@@ -1,32 +1,53 @@
 //! Reading the reviewed source from git.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use async_trait::async_trait;
 use conclave_engine::{
-    diff::{ChangeKind, Content, Diff},
+    diff::{Content, FileDiff, peek},
     prompt::CONTEXT_FILE,
     report::Review,
     scheduler::SourceTree,
 };
-use conclave_git::{GitError, Repository};
+use conclave_git::Repository;
 
 use super::Job;
+use crate::output::Excerpts;
+
+/// A file larger than this is no evidence of anything; reading it whole would cost more than it tells.
+const LARGEST_SOURCE: usize = 32 << 20;
 
 /// The source at base and head.
 pub(super) struct RepositoryTree {
     repository: Repository,
     base: String,
     head: String,
+    /// The objects of the changed files. They are found also where the path is one that git itself cannot be asked for.
+    objects: HashMap<String, Objects>,
     context: String,
 }
 
+struct Objects {
+    submodule: bool,
+    base: String,
+    head: String,
+}
+
 impl RepositoryTree {
-    pub(super) fn new(job: &Job, context: String) -> Self {
+    pub(super) fn new(job: &Job, files: &[FileDiff], context: String) -> Self {
+        let objects = files.iter().map(|file| {
+            let objects = Objects {
+                submodule: file.content == Content::Submodule,
+                base: file.objects.0.clone(),
+                head: file.objects.1.clone(),
+            };
+            (file.path.clone(), objects)
+        });
         Self {
             repository: job.repository.clone(),
             base: job.subject.base_sha.clone(),
             head: job.subject.head_sha.clone(),
+            objects: objects.collect(),
             context,
         }
     }
@@ -38,42 +59,35 @@ impl SourceTree for RepositoryTree {
         if path == CONTEXT_FILE {
             return Some(self.context.clone());
         }
-        let commit = if at_base { &self.base } else { &self.head };
-        let bytes = self.repository.file(commit, path).await.ok()??;
-        String::from_utf8(bytes).ok()
-    }
-}
-
-type Contents = HashMap<String, (Option<Vec<u8>>, Option<Vec<u8>>)>;
-
-/// The contents at base and head of the files that could be marked as generated: text that was there before.
-pub(super) async fn heads(repository: &Repository, base: &str, head: &str, diff: &Diff) -> Result<Contents, GitError> {
-    let mut contents = Contents::new();
-    for file in &diff.files {
-        if file.content != Content::Text || file.kind == ChangeKind::Added {
-            continue;
-        }
-        let before = repository.file(base, &file.old_path).await?;
-        // Nothing depends on the head unless the base is marked.
-        let marked = before
-            .as_deref()
-            .is_some_and(conclave_engine::diff::is_marked_generated);
-        let after = if marked {
-            repository.file(head, &file.path).await?
-        } else {
-            None
+        let object = match self.objects.get(path) {
+            Some(objects) => {
+                let object = if at_base { &objects.base } else { &objects.head };
+                if objects.submodule {
+                    // All that there is of it here, in git's words.
+                    return Some(format!("Subproject commit {object}\n"));
+                }
+                object.clone()
+            }
+            None => {
+                let commit = if at_base { &self.base } else { &self.head };
+                self.repository.object(commit, path).await.ok()??
+            }
         };
-        contents.insert(file.path.clone(), (before.filter(|_| marked), after));
+        let blob = self.repository.blobs().read(&object, LARGEST_SOURCE).await.ok()??;
+        if blob.is_cut() || !(blob.content.is_empty() || peek(&blob.content).text) {
+            return None;
+        }
+        // A reviewer reads other encodings in the same way, so its quotes stand there.
+        Some(String::from_utf8_lossy(&blob.content).into_owned())
     }
-    Ok(contents)
 }
 
-/// The lines around each finding, for the terminal: by file, line number and text.
-pub(super) async fn excerpts(repository: &Repository, review: &Review) -> BTreeMap<String, Vec<String>> {
-    let mut files = BTreeMap::new();
+/// The lines around each finding, for the terminal.
+pub(super) async fn excerpts(repository: &Repository, review: &Review) -> Excerpts {
+    let mut excerpts = Excerpts::default();
     for entry in review.standing() {
         let path = &entry.finding.file;
-        if files.contains_key(path) {
+        if excerpts.has(path) {
             continue;
         }
         let head = repository.file(&review.head_sha, path).await.ok().flatten();
@@ -82,8 +96,8 @@ pub(super) async fn excerpts(repository: &Repository, review: &Review) -> BTreeM
             None => repository.file(&review.base_sha, path).await.ok().flatten(),
         };
         if let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) {
-            files.insert(path.clone(), text.lines().map(str::to_owned).collect());
+            excerpts.add(review, path, &text);
         }
     }
-    files
+    excerpts
 }

@@ -1,6 +1,6 @@
 //! Who may call: bearer tokens from the Worker's secrets.
 
-use conclave_shared::token;
+use conclave_shared::{problem::Problem, token};
 use worker::{Env, Request};
 
 use crate::{Outcome, Refusal, problem, texts};
@@ -36,19 +36,37 @@ pub fn configured(env: &Env, name: &str) -> Option<String> {
 /// Lets a request pass whose bearer token is listed in the secret `name`; everything else is refused with a problem
 /// that says what to do.
 pub fn authorize(request: &Request, env: &Env, name: &str) -> Outcome<()> {
-    let header = request.headers().get("authorization")?;
-    let presented = header.as_deref().and_then(token::bearer);
-    match judge(presented, configured(env, name).as_deref()) {
-        Access::Granted => Ok(()),
-        Access::Unconfigured => Err(Refusal::Answer(problem(&texts::unconfigured(name))?)),
-        Access::Denied => {
-            let response = problem(&texts::unauthorized(presented.is_some()))?;
-            response
-                .headers()
-                .set("www-authenticate", "Bearer realm=\"conclave\"")?;
-            Err(Refusal::Answer(response))
+    holder(request, env, name).map(drop)
+}
+
+/// Like [`authorize`], and says whose token it was; empty if the secret does not say.
+pub fn holder(request: &Request, env: &Env, name: &str) -> Outcome<String> {
+    let presented = presented(request)?;
+    let accepted = configured(env, name);
+    match judge(presented.as_deref(), accepted.as_deref()) {
+        Access::Granted => {
+            let accepted = accepted.unwrap_or_default();
+            let holder = token::holder(&presented.unwrap_or_default(), &accepted);
+            Ok(holder.unwrap_or_default().to_owned())
         }
+        Access::Unconfigured => Err(Refusal::Answer(problem(&texts::unconfigured(name))?)),
+        Access::Denied => Err(denied(&texts::unauthorized(presented.is_some()))?),
     }
+}
+
+/// The bearer token of a request, if it has one.
+pub fn presented(request: &Request) -> worker::Result<Option<String>> {
+    let header = request.headers().get("authorization")?;
+    Ok(header.as_deref().and_then(token::bearer).map(str::to_owned))
+}
+
+/// A 401 with the header that belongs to it.
+pub fn denied(why: &Problem) -> worker::Result<Refusal> {
+    let response = problem(why)?;
+    response
+        .headers()
+        .set("www-authenticate", "Bearer realm=\"conclave\"")?;
+    Ok(Refusal::Answer(response))
 }
 
 #[cfg(test)]

@@ -6,13 +6,15 @@
 
 mod auth;
 mod body;
+mod clock;
 pub mod entity_tag;
 mod method;
 mod reply;
 mod texts;
 
-pub use auth::{Access, authorize, configured, judge};
+pub use auth::{Access, authorize, configured, denied, holder, judge, presented};
 pub use body::read_capped;
+pub use clock::now_ms;
 pub use method::allow;
 pub use reply::{Outcome, Refusal, finish, harden, json, problem};
-pub use texts::not_found;
+pub use texts::{not_found, unauthorized};

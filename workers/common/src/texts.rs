@@ -18,7 +18,8 @@ pub(crate) fn method_not_allowed(method: &str, allowed: &str) -> Problem {
     )
 }
 
-pub(crate) fn unauthorized(presented: bool) -> Problem {
+/// No token, or a wrong one.
+pub fn unauthorized(presented: bool) -> Problem {
     let detail = if presented {
         "The bearer token is not one of the accepted ones."
     } else {

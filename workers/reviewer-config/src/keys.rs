@@ -6,5 +6,13 @@ pub(crate) const DOCUMENT: &str = "config/document";
 /// What the keys of provider switches begin with; the provider's name follows.
 pub(crate) const PROVIDER_PREFIX: &str = "provider/";
 
+/// What the keys of past revisions begin with; the number follows. Written for people, never read.
+pub(crate) const REVISION_PREFIX: &str = "config/revision/";
+
 /// The most switches that are read. Also what one bulk read of KV can hold.
 pub(crate) const MAX_SWITCHES: usize = 100;
+
+/// The key of a provider's switch.
+pub(crate) fn switch(provider: &str) -> String {
+    format!("{PROVIDER_PREFIX}{provider}")
+}

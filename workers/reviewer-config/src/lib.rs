@@ -5,31 +5,72 @@
 //! stored, the answer is usable: a value that cannot be read is left out and named in the answer's warnings, because
 //! a typing error in the store must not stop the reviews of a whole company.
 
+mod admin;
+mod current;
 mod keys;
+mod ledger;
+mod limit;
 mod merge;
 mod read;
+mod reader;
+mod revision;
 mod store;
 mod texts;
 
 use conclave_shared::routes;
 use conclave_worker_common::{Outcome, Refusal, allow, finish, harden, json, not_found, problem};
-use worker::{Context, Env, Request, Response, Result, RouteContext, Router, event};
+use worker::{Context, Env, Request, Response, ResponseBuilder, Result, RouteContext, Router, event};
+
+/// The description of the API, as it is served.
+const OPENAPI: &str = include_str!("../openapi.json");
 
 /// Answers a request. Never an `Err`: faults are logged and answered as a problem document.
 #[event(fetch)]
 async fn fetch(request: Request, env: Env, _context: Context) -> Result<Response> {
-    let response = Router::new()
+    let response = finish(routes().run(request, env).await.map_err(Refusal::from))?;
+    harden(&response)?;
+    Ok(response)
+}
+
+fn routes() -> Router<'static, ()> {
+    Router::new()
         .on_async(routes::CONFIG, |request, context| async move {
             finish(read::handle(&request, &context.env).await)
         })
+        .on_async(routes::CONFIG_DOCUMENT, |request, context| async move {
+            finish(admin::document(request, &context.env).await)
+        })
+        .on_async(routes::CONFIG_VALIDATE, |request, context| async move {
+            finish(admin::validate(request, &context.env).await)
+        })
+        .on_async(&format!("{}/:id", routes::PROVIDERS), |request, context| async move {
+            finish(admin::provider(request, &context).await)
+        })
+        .on_async(routes::FAILBACK, |request, context| async move {
+            finish(admin::failback(request, &context.env).await)
+        })
+        .on_async(routes::HISTORY, |request, context| async move {
+            finish(admin::history(&request, &context.env).await)
+        })
+        .on_async(
+            &format!("{}/:revision", routes::HISTORY),
+            |request, context| async move { finish(admin::revision(&request, &context).await) },
+        )
+        .on_async(
+            &format!("{}/:revision", routes::ROLLBACK),
+            |request, context| async move { finish(admin::rollback(&request, &context).await) },
+        )
+        .on(routes::CONFIG_OPENAPI, |request, _| finish(openapi(&request)))
         .on(routes::HEALTH, |request, _| finish(health(&request)))
         .or_else_any_method("/", nothing_here)
         .or_else_any_method("/*path", nothing_here)
-        .run(request, env)
-        .await;
-    let response = finish(response.map_err(Refusal::from))?;
-    harden(&response)?;
-    Ok(response)
+}
+
+fn openapi(request: &Request) -> Outcome<Response> {
+    allow(request, &["GET", "HEAD"])?;
+    Ok(ResponseBuilder::new()
+        .with_header("content-type", "application/json")?
+        .fixed(OPENAPI.as_bytes().to_vec()))
 }
 
 fn health(request: &Request) -> Outcome<Response> {

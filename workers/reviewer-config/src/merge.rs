@@ -1,29 +1,135 @@
-//! From stored texts to the configuration in force. Pure, and it cannot fail: what cannot be read becomes a warning.
+//! From what is stored to the configuration in force. Pure, and it cannot fail: what cannot be read becomes a warning.
+//!
+//! There are two stores. Writes through the API go to the Durable Object, which every read asks, and from there to KV.
+//! Operators also write KV by hand, and KV may be up to a minute behind. Which of two values is the later one is decided
+//! by [`in_force`].
+
+use std::collections::BTreeMap;
 
 use conclave_shared::config::{ConfigDocument, EffectiveConfig, ProviderSwitch, validate};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
-    keys::{DOCUMENT, PROVIDER_PREFIX},
+    keys::{self, DOCUMENT, PROVIDER_PREFIX},
+    revision::State,
     store::Stored,
     texts,
 };
 
-/// Merges the stored document with the provider switches. A switch's own key wins over the document: it is what an
-/// operator flips in a hurry.
-pub(crate) fn merge(stored: &Stored) -> EffectiveConfig {
-    let mut warnings = Vec::new();
-    let mut config = stored.document.as_deref().map_or_else(ConfigDocument::default, |text| {
-        read_document(text).unwrap_or_else(|reason| {
-            warnings.push(texts::ignored_document(DOCUMENT, &reason));
-            ConfigDocument::default()
-        })
+/// How far KV may be behind, as documented: 60 s.
+const KV_DELAY_MS: i64 = 60_000;
+
+/// The last write of a key through the API.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct KeyWrite {
+    /// The revision that wrote it.
+    pub(crate) revision: u64,
+    /// When, in milliseconds since 1970.
+    pub(crate) at_ms: i64,
+    /// The text that stood in KV and that nobody had written through the API.
+    pub(crate) replaced: Option<String>,
+    /// Whether KV has it.
+    pub(crate) synced: bool,
+}
+
+/// What the Durable Object knows.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct Snapshot {
+    /// The current revision; 0 before the first write.
+    pub(crate) revision: u64,
+    /// Its state.
+    pub(crate) state: State,
+    /// The writes of keys, by key.
+    pub(crate) writes: BTreeMap<String, KeyWrite>,
+}
+
+/// A value of KV.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KvValue {
+    /// The text.
+    pub(crate) text: String,
+    /// The revision that wrote it; `None` for a value that was written by hand.
+    pub(crate) revision: Option<u64>,
+}
+
+/// Where a key's value comes from.
+#[derive(Debug, PartialEq, Eq)]
+enum InForce<'a> {
+    /// The Durable Object's state, or nothing if it has none.
+    Api,
+    /// KV, by hand.
+    Kv(&'a str),
+    /// Nothing: it was deleted by hand.
+    Nothing,
+}
+
+/// Which of two values of a key is the later one.
+fn in_force<'a>(write: Option<&KeyWrite>, kv: Option<&'a KvValue>, now_ms: i64) -> InForce<'a> {
+    let Some(write) = write else {
+        return kv.map_or(InForce::Nothing, |value| InForce::Kv(&value.text));
+    };
+    // KV may still show what was there before the write.
+    let settling = !write.synced || now_ms - write.at_ms < KV_DELAY_MS;
+    match kv {
+        Some(KvValue { revision: Some(_), .. }) => InForce::Api,
+        Some(value) if settling && write.replaced.as_ref() == Some(&value.text) => InForce::Api,
+        Some(value) => InForce::Kv(&value.text),
+        None if settling => InForce::Api,
+        None => InForce::Nothing,
+    }
+}
+
+/// The document in force as it was written, and whether by hand: its text if so.
+pub(crate) fn document_in_force<'a>(
+    snapshot: &Snapshot,
+    stored: &'a Stored,
+    now_ms: i64,
+) -> (Option<Value>, Option<&'a str>) {
+    match in_force(snapshot.writes.get(DOCUMENT), stored.document.as_ref(), now_ms) {
+        InForce::Api => (snapshot.state.document.clone(), None),
+        InForce::Kv(text) => (serde_json::from_str(text).ok(), Some(text)),
+        InForce::Nothing => (None, None),
+    }
+}
+
+/// Merges document and provider switches. A switch's own key wins over the document: it is what an operator flips in a
+/// hurry.
+pub(crate) fn merge(snapshot: &Snapshot, stored: &Stored, now_ms: i64) -> EffectiveConfig {
+    let mut warnings = stored.warnings.clone();
+    let mut config = match in_force(snapshot.writes.get(DOCUMENT), stored.document.as_ref(), now_ms) {
+        InForce::Api => snapshot.state.document.clone().map_or_else(
+            || Ok(ConfigDocument::default()),
+            // It was valid when it was written; a Worker of another version may see it otherwise.
+            |document| typed(serde_json::from_value(document)),
+        ),
+        InForce::Kv(text) => typed(serde_json::from_str(text)),
+        InForce::Nothing => Ok(ConfigDocument::default()),
+    }
+    .unwrap_or_else(|reason| {
+        warnings.push(texts::ignored_document(DOCUMENT, &reason));
+        ConfigDocument::default()
     });
-    for (key, text) in &stored.switches {
-        match read_switch(key, text) {
-            Ok((provider, switch)) => {
-                config.providers.insert(provider, switch);
+    config.revision = config.revision.max(snapshot.revision);
+    let names = snapshot.state.switches.keys().map(|name| keys::switch(name));
+    let mut all: Vec<String> = names.chain(stored.switches.keys().cloned()).collect();
+    all.sort();
+    all.dedup();
+    for key in all {
+        let provider = key.strip_prefix(PROVIDER_PREFIX).unwrap_or_default().to_owned();
+        match in_force(snapshot.writes.get(&key), stored.switches.get(&key), now_ms) {
+            InForce::Api => {
+                if let Some(switch) = snapshot.state.switches.get(&provider) {
+                    config.providers.insert(provider, switch.clone());
+                }
             }
-            Err(reason) => warnings.push(texts::ignored_switch(key, &reason)),
+            InForce::Kv(text) => match read_switch(&provider, text) {
+                Ok(switch) => {
+                    config.providers.insert(provider, switch);
+                }
+                Err(reason) => warnings.push(texts::ignored_switch(&key, &reason)),
+            },
+            InForce::Nothing => {}
         }
     }
     if stored.more_switches {
@@ -32,8 +138,8 @@ pub(crate) fn merge(stored: &Stored) -> EffectiveConfig {
     EffectiveConfig { config, warnings }
 }
 
-fn read_document(text: &str) -> Result<ConfigDocument, String> {
-    let document: ConfigDocument = serde_json::from_str(text).map_err(|error| texts::unreadable(&error))?;
+fn typed(read: serde_json::Result<ConfigDocument>) -> Result<ConfigDocument, String> {
+    let document = read.map_err(|error| texts::unreadable(&error))?;
     let faults = validate(&document);
     if faults.is_empty() {
         Ok(document)
@@ -42,98 +148,13 @@ fn read_document(text: &str) -> Result<ConfigDocument, String> {
     }
 }
 
-fn read_switch(key: &str, text: &str) -> Result<(String, ProviderSwitch), String> {
-    let provider = key.strip_prefix(PROVIDER_PREFIX).unwrap_or_default();
+fn read_switch(provider: &str, text: &str) -> Result<ProviderSwitch, String> {
     if provider.is_empty() || provider.contains('/') {
         return Err(texts::not_a_provider());
     }
-    let switch = serde_json::from_str(text).map_err(|error| texts::unreadable(&error))?;
-    Ok((provider.to_owned(), switch))
+    serde_json::from_str(text).map_err(|error| texts::unreadable(&error))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn stored(document: Option<&str>, switches: &[(&str, &str)]) -> Stored {
-        Stored {
-            document: document.map(str::to_owned),
-            switches: switches
-                .iter()
-                .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-                .collect(),
-            more_switches: false,
-        }
-    }
-
-    #[test]
-    fn an_empty_store_is_the_default_document_without_warnings() {
-        let effective = merge(&Stored::default());
-        assert_eq!(effective.config, ConfigDocument::default());
-        assert_eq!(effective.warnings, Vec::<String>::new());
-    }
-
-    #[test]
-    fn a_switch_of_its_own_key_wins_over_the_document() {
-        let document = r#"{"schema_version":1,"revision":7,"providers":{"anthropic":{"enabled":true}}}"#;
-        let effective = merge(&stored(
-            Some(document),
-            &[("provider/anthropic", r#"{"enabled":false,"reason":"incident 7"}"#)],
-        ));
-        assert_eq!(effective.config.revision, 7);
-        assert!(!effective.config.providers["anthropic"].enabled);
-        assert!(effective.warnings.is_empty());
-    }
-
-    #[test]
-    fn bad_values_are_left_out_and_named_while_good_ones_count() {
-        let effective = merge(&stored(
-            Some(r#"{"schema_version":1,"limits":{"sessions":0},"failback":{"x":null}}"#),
-            &[
-                ("provider/", r#"{"enabled":false}"#),
-                ("provider/anthropic", "off"),
-                ("provider/openai", r#"{"enabled":false}"#),
-            ],
-        ));
-        assert_eq!(effective.config.limits, ConfigDocument::default().limits);
-        assert_eq!(effective.config.providers.len(), 1);
-        assert!(!effective.config.providers["openai"].enabled);
-        assert_eq!(effective.warnings.len(), 3);
-        assert!(
-            effective.warnings[0].starts_with("config/document: "),
-            "{:?}",
-            effective.warnings
-        );
-        assert!(
-            effective.warnings[0].contains("/limits/sessions"),
-            "{:?}",
-            effective.warnings
-        );
-        assert!(
-            effective.warnings[0].contains("/failback/x"),
-            "{:?}",
-            effective.warnings
-        );
-        assert!(
-            effective.warnings[1].starts_with("provider/: "),
-            "{:?}",
-            effective.warnings
-        );
-        assert!(
-            effective.warnings[2].starts_with("provider/anthropic: "),
-            "{:?}",
-            effective.warnings
-        );
-    }
-
-    #[test]
-    fn a_document_from_the_future_is_not_guessed_at() {
-        let effective = merge(&stored(Some(r#"{"schema_version":2,"revision":3}"#), &[]));
-        assert_eq!(effective.config, ConfigDocument::default());
-        assert!(
-            effective.warnings[0].contains("/schema_version"),
-            "{:?}",
-            effective.warnings
-        );
-    }
-}
+#[path = "merge_tests.rs"]
+mod tests;

@@ -1,12 +1,9 @@
 //! `GET /v1/config`: the configuration in force.
 
-use conclave_worker_common::{Outcome, Refusal, allow, authorize, entity_tag, problem};
+use conclave_worker_common::{Outcome, Refusal, allow, entity_tag, problem};
 use worker::{Env, Request, Response, ResponseBuilder};
 
-use crate::{merge::merge, store, texts};
-
-/// The secret that lists the readers' tokens.
-pub(crate) const READER_TOKENS: &str = "READER_TOKENS";
+use crate::{current, reader, texts};
 
 /// The longest project path, in bytes.
 const MAX_PROJECT: usize = 512;
@@ -14,21 +11,22 @@ const MAX_PROJECT: usize = 512;
 /// Answers with the merged configuration, or 304 where the caller has it already.
 pub(crate) async fn handle(request: &Request, env: &Env) -> Outcome<Response> {
     allow(request, &["GET", "HEAD"])?;
-    authorize(request, env, READER_TOKENS)?;
+    reader::authorize(request, env).await?;
     check_project(request)?;
-    let body = serde_json::to_vec(&merge(&store::load(env).await?)).map_err(worker::Error::from)?;
-    let tag = entity_tag::of(&body);
+    let current = current::get(env).await?;
     let known = request
         .headers()
         .get("if-none-match")?
-        .is_some_and(|header| entity_tag::matches(&header, &tag));
+        .is_some_and(|header| entity_tag::matches(&header, &current.tag));
     let response = ResponseBuilder::new()
-        .with_header("etag", &tag)?
+        .with_header("etag", &current.tag)?
         .with_header("cache-control", "private, no-cache")?;
     if known {
         return Ok(response.with_status(304).empty());
     }
-    Ok(response.with_header("content-type", "application/json")?.fixed(body))
+    Ok(response
+        .with_header("content-type", "application/json")?
+        .fixed(current.body.clone()))
 }
 
 /// Every project gets the same configuration today; the path is checked so that clients send it right from the start.

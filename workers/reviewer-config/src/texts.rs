@@ -1,6 +1,6 @@
 //! What operators and reviews read from this Worker.
 
-use conclave_shared::{config::ConfigFault, problem::Problem};
+use conclave_shared::{config::ConfigFault, model::ModelId, problem::Problem};
 
 use crate::keys::MAX_SWITCHES;
 
@@ -45,5 +45,136 @@ pub(crate) fn bad_project(limit: usize) -> Problem {
         "bad-request",
         "Bad request",
         format!("`project` is a path of at most {limit} bytes without control characters."),
+    )
+}
+
+/// KV cannot be read.
+pub(crate) fn kv_down(revision: u64) -> String {
+    format!("KV cannot be read; this is revision {revision}, the last that was written through the API")
+}
+
+/// The Durable Object cannot be read.
+pub(crate) fn ledger_down(revision: u64) -> String {
+    format!(
+        "the ledger of revisions cannot be read; this is what KV holds, which may be a minute old (revision {revision})"
+    )
+}
+
+/// Actions in the history.
+pub(crate) fn action_replace() -> String {
+    "wrote the document".to_owned()
+}
+
+pub(crate) fn action_switch(provider: &str, enabled: bool) -> String {
+    format!("switched {provider} {}", if enabled { "on" } else { "off" })
+}
+
+pub(crate) fn action_failback() -> String {
+    "set who stands in for whom".to_owned()
+}
+
+pub(crate) fn action_rollback(to: u64) -> String {
+    format!("went back to revision {to}")
+}
+
+pub(crate) fn unknown_model(model: &ModelId) -> String {
+    format!("`{model}` is in no price list that this Worker knows; check the spelling")
+}
+
+pub(crate) fn invalid() -> Problem {
+    Problem::new(
+        422,
+        "invalid-document",
+        "Invalid document",
+        "Nothing was changed. `errors` lists every fault with its place.",
+    )
+}
+
+pub(crate) fn bad_provider() -> Problem {
+    Problem::new(
+        422,
+        "invalid-provider",
+        "Invalid provider",
+        "A provider's name has at most 64 letters, digits, `-`, `_` and `.`, as in `anthropic`.",
+    )
+}
+
+pub(crate) fn no_such_revision(revision: u64) -> Problem {
+    Problem::new(
+        404,
+        "no-such-revision",
+        "No such revision",
+        format!("There is no revision {revision}; the history lists those that there are."),
+    )
+}
+
+pub(crate) fn stale(current: u64) -> Problem {
+    stale_tag(&format!("\"{current}\""))
+}
+
+pub(crate) fn stale_tag(current: &str) -> Problem {
+    Problem::new(
+        412,
+        "stale",
+        "Changed meanwhile",
+        format!(
+            "Somebody has changed it since you read it; nothing was written. Read it again (it is {current} now) and repeat your change."
+        ),
+    )
+}
+
+pub(crate) fn if_match_needed(current: &str) -> Problem {
+    Problem::new(
+        428,
+        "if-match-needed",
+        "If-Match needed",
+        format!(
+            "Send the `ETag` of the document that your change is based on as `If-Match`, so that nobody's change is lost. It is {current} now."
+        ),
+    )
+}
+
+pub(crate) fn not_json() -> Problem {
+    Problem::new(
+        415,
+        "not-json",
+        "Not JSON",
+        "Send the body with `Content-Type: application/json`.",
+    )
+}
+
+pub(crate) fn bad_body(error: &serde_json::Error) -> Problem {
+    Problem::new(
+        400,
+        "bad-body",
+        "Unreadable body",
+        format!("The body cannot be read: {error}."),
+    )
+}
+
+pub(crate) fn bad_reason(limit: usize) -> Problem {
+    Problem::new(
+        400,
+        "bad-reason",
+        "Bad reason",
+        format!("A reason is one line of at most {limit} bytes."),
+    )
+}
+
+pub(crate) fn bad_number(name: &str) -> Problem {
+    Problem::new(
+        400,
+        "bad-request",
+        "Bad request",
+        format!("`{name}` is a whole number."),
+    )
+}
+
+pub(crate) fn too_many_requests() -> Problem {
+    Problem::new(
+        429,
+        "too-many-requests",
+        "Too many requests",
+        "Wait a minute before the next request.",
     )
 }

@@ -1,7 +1,7 @@
 //! Marks of generated files.
 
 /// How many bytes at the beginning of a file may hold the mark.
-const HEAD_BYTES: usize = 2048;
+pub(super) const HEAD_BYTES: usize = 2048;
 /// How many lines at the beginning of a file may hold the mark.
 const HEAD_LINES: usize = 12;
 
@@ -15,7 +15,7 @@ const MARKS: [&str; 6] = [
 ];
 
 /// Whether the first lines of a file say that a tool wrote it.
-pub fn is_marked_generated(content: &[u8]) -> bool {
+pub(super) fn is_marked_generated(content: &[u8]) -> bool {
     let head = &content[..content.len().min(HEAD_BYTES)];
     let head = String::from_utf8_lossy(head);
     head.lines()

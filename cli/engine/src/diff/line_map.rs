@@ -20,6 +20,11 @@ impl LineMap {
         push(&mut self.removed, line);
     }
 
+    /// How many runs of lines are kept.
+    pub(super) fn runs(&self) -> usize {
+        self.added.len() + self.removed.len()
+    }
+
     /// Whether the merge request adds this line.
     pub fn is_added(&self, line: u32) -> bool {
         contains(&self.added, line)

@@ -12,7 +12,7 @@ pub struct Diff {
 }
 
 /// What happened to a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
     /// The file is new.
@@ -20,6 +20,7 @@ pub enum ChangeKind {
     /// The file is gone.
     Deleted,
     /// The content, the mode or the type changed.
+    #[default]
     Modified,
     /// The file has a new path, perhaps also new content.
     Renamed,
@@ -41,10 +42,11 @@ impl ChangeKind {
 }
 
 /// What kind of content changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {
     /// Text with hunks.
+    #[default]
     Text,
     /// Binary: git shows no lines.
     Binary,
@@ -56,27 +58,52 @@ pub enum Content {
     None,
 }
 
+/// Why a file's change could not be taken in. Such a file is never counted as reviewed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unread {
+    /// The path is none that a checkout could have, or occurs twice.
+    Path,
+    /// The patch, one of its lines, or the number of its lines is beyond the limits.
+    TooLarge,
+    /// The hunks do not parse.
+    Patch,
+}
+
+/// Where the spool holds a file's patch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PatchRange {
+    /// The first byte.
+    pub offset: u64,
+    /// How many bytes.
+    pub length: u64,
+}
+
 /// The change of one file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileDiff {
     /// What happened.
     pub kind: ChangeKind,
     /// What kind of content changed.
     pub content: Content,
-    /// The path at base; for a new file the same as `path`.
+    /// The path at base; for a new file the same as `path`. Bytes that are no UTF-8 are written as `\351`.
     pub old_path: String,
     /// The path at head; for a deleted file the path at base.
     pub path: String,
     /// File modes at base and head, as git writes them (`100644`; `000000` where there is no file).
     pub modes: (String, String),
+    /// The names of the objects at base and head; only zeros where there is no file.
+    pub objects: (String, String),
     /// Added lines.
     pub added: u64,
     /// Removed lines.
     pub removed: u64,
-    /// The file's part of the diff as git wrote it, headers included.
-    pub patch: Vec<u8>,
+    /// The file's part of the diff as git wrote it, headers included. Empty if `unread` is set.
+    pub patch: PatchRange,
     /// Which lines the hunks hold.
     pub lines: LineMap,
+    /// Why the patch was not taken in, if it was not.
+    pub unread: Option<Unread>,
 }
 
 impl FileDiff {
@@ -89,4 +116,24 @@ impl FileDiff {
     pub fn has_content(&self) -> bool {
         self.content != Content::None
     }
+
+    /// The file's object at base, if there is one that holds content.
+    pub fn base_object(&self) -> Option<&str> {
+        object(&self.objects.0, &self.modes.0)
+    }
+
+    /// The file's object at head, if there is one that holds content.
+    pub fn head_object(&self) -> Option<&str> {
+        object(&self.objects.1, &self.modes.1)
+    }
 }
+
+/// A submodule's commit is in another repository, so nothing can be read there.
+fn object<'a>(name: &'a str, mode: &str) -> Option<&'a str> {
+    (mode != SUBMODULE && name.bytes().any(|digit| digit != b'0')).then_some(name)
+}
+
+/// The mode of a submodule.
+pub(super) const SUBMODULE: &str = "160000";
+/// The mode of a symbolic link.
+pub(super) const SYMLINK: &str = "120000";

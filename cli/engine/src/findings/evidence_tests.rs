@@ -1,10 +1,7 @@
 //! Quotes that stand, quotes that moved, quotes that nobody wrote.
 
 use super::*;
-use crate::{
-    diff::{Content, LineMap},
-    findings::scan,
-};
+use crate::findings::scan;
 
 const SOURCE: &str =
     "import os\n\ndef load(key):\n    value = os.environ[key]\n    return value\n\ndef load_all():\n    return value\n";
@@ -19,15 +16,10 @@ impl SourceReader for OneFile {
 
 fn file() -> FileDiff {
     FileDiff {
-        kind: ChangeKind::Modified,
-        content: Content::Text,
         old_path: "src/config.py".into(),
         path: "src/config.py".into(),
-        modes: ("100644".into(), "100644".into()),
         added: 2,
-        removed: 0,
-        patch: Vec::new(),
-        lines: LineMap::default(),
+        ..FileDiff::default()
     }
 }
 

@@ -14,6 +14,7 @@ use super::Plan;
 use crate::{
     diff::{FileDiff, FilteredFile},
     judge::{JudgedFinding, RubricInput, RubricSettings, apply, judge_without_model, verdict},
+    lock_files::LOCK_FILES,
     ports::{AgentRuntime, ModelLedger, Progress, ProgressEvent, ReviewSubject, TelemetrySink},
     report::{Coverage, Review, StageTime},
     scheduler::{
@@ -21,6 +22,9 @@ use crate::{
         run_session,
     },
 };
+
+/// So many files that could not be read are named among the gaps; all of them are in the list of what was not reviewed.
+const NAMED_GAPS: usize = 5;
 
 /// What is reviewed, by whom.
 #[derive(Debug)]
@@ -35,6 +39,8 @@ pub struct ReviewJob {
     pub patches: Vec<String>,
     /// What is not reviewed.
     pub filtered: Vec<FilteredFile>,
+    /// What rules found, without any model. `None` if there was nothing for them to check.
+    pub by_rules: Option<Vec<Finding>>,
     /// Tier, panel and models.
     pub plan: Plan,
     /// The coordinator's message.
@@ -81,22 +87,34 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         .progress
         .report(ProgressEvent::Stage("Reviewers and coordinator are at work"));
     let sessions = usize::try_from(job.limits.sessions).unwrap_or(usize::MAX);
-    let (panel, (coordinator, judged_by)) = tokio::join!(
-        async {
-            let panel = run_panel(
-                &context,
-                job.plan.members,
-                Arc::clone(&job.files),
-                Arc::clone(&ports.source),
-                sessions,
-            )
-            .await;
-            ports.desk.hand_over(&panel.reports, panel.findings.clone());
-            panel
-        },
-        coordinate(&context, job.plan.coordinator, job.coordinator_message, &ports.desk),
-    );
+    let (panel, (coordinator, judged_by)) = if job.files.is_empty() {
+        (only_rules(job.by_rules), nobody_asked())
+    } else {
+        tokio::join!(
+            async {
+                let mut panel = run_panel(
+                    &context,
+                    job.plan.members,
+                    Arc::clone(&job.files),
+                    Arc::clone(&ports.source),
+                    sessions,
+                )
+                .await;
+                add_by_rules(&mut panel, job.by_rules);
+                ports.desk.hand_over(&panel.reports, panel.findings.clone());
+                panel
+            },
+            coordinate(&context, job.plan.coordinator, job.coordinator_message, &ports.desk),
+        )
+    };
     ports.telemetry.record(coordinator.event());
+    ports.progress.report(ProgressEvent::SessionDone {
+        reviewer: coordinator.name.as_str(),
+        outcome: coordinator.outcome.as_str(),
+        findings: None,
+        seconds: coordinator.seconds,
+        reason: coordinator.reason.as_deref(),
+    });
     stages.push(StageTime::new("panel", slowest(&panel.reports)));
     let judging = started.elapsed().as_secs_f64() - slowest(&panel.reports);
     stages.push(StageTime::new("judging after the panel", judging.max(0.0)));
@@ -110,7 +128,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         hallucinated: panel.hallucinated.len(),
         gaps: Vec::new(),
     };
-    coverage.gaps = gaps(&panel, &coverage.not_read, *ports.stop.borrow());
+    coverage.gaps = gaps(&panel, &coverage, *ports.stop.borrow());
     let result = verdict(RubricInput {
         findings: &judgement.findings,
         gaps: &coverage.gaps,
@@ -161,7 +179,23 @@ fn not_read(files: &[FileDiff], patches: &[String], read: &BTreeSet<String>) -> 
         .collect()
 }
 
-fn gaps(panel: &PanelResult, not_read: &[String], stopped: bool) -> Vec<String> {
+/// What rules found joins the panel's findings, as if a reviewer had reported it.
+fn add_by_rules(panel: &mut PanelResult, findings: Option<Vec<Finding>>) {
+    let (Some(findings), Ok(name)) = (findings, ReviewerName::new(LOCK_FILES)) else {
+        return;
+    };
+    panel.reports.push(ReviewerReport {
+        outcome: ReviewerOutcome::Ok,
+        findings: findings.len(),
+        ..ReviewerReport::skipped(name)
+    });
+    for mut finding in findings {
+        finding.id = format!("F{}", panel.findings.len() + 1);
+        panel.findings.push(finding);
+    }
+}
+
+fn gaps(panel: &PanelResult, coverage: &Coverage, stopped: bool) -> Vec<String> {
     let mut gaps = Vec::new();
     if stopped {
         gaps.push("the run was stopped".to_owned());
@@ -178,16 +212,39 @@ fn gaps(panel: &PanelResult, not_read: &[String], stopped: bool) -> Vec<String> 
             report.outcome.as_str().replace('_', " ")
         ));
     }
-    match not_read {
+    match coverage.not_read.as_slice() {
         [] => {}
         [one] => gaps.push(format!("nobody read {one}")),
         [first, rest @ ..] => gaps.push(format!("nobody read {first} and {} more files", rest.len())),
     }
+    let unread: Vec<&FilteredFile> = coverage.filtered.iter().filter(|file| file.reason.is_gap()).collect();
+    let named = unread.iter().take(NAMED_GAPS);
+    gaps.extend(named.map(|file| format!("{}: {}", file.path, file.reason.describe())));
+    if unread.len() > NAMED_GAPS {
+        gaps.push(format!(
+            "{} more files that could not be read",
+            unread.len() - NAMED_GAPS
+        ));
+    }
     gaps
+}
+
+/// Nothing is left for a model to read: what rules found is all there is.
+fn only_rules(findings: Option<Vec<Finding>>) -> PanelResult {
+    let mut panel = PanelResult::default();
+    add_by_rules(&mut panel, findings);
+    panel
+}
+
+fn nobody_asked() -> (ReviewerReport, JudgedBy) {
+    let mut report = ReviewerReport::skipped(ReviewerName::coordinator());
+    report.reason = Some("no file was left for a model to read".to_owned());
+    (report, JudgedBy::Rules)
 }
 
 enum JudgedBy {
     Coordinator,
+    Rules,
     Nobody(String),
 }
 
@@ -198,17 +255,7 @@ async fn coordinate(
     message: String,
     desk: &Desk,
 ) -> (ReviewerReport, JudgedBy) {
-    let mut report = ReviewerReport {
-        name: ReviewerName::coordinator(),
-        outcome: ReviewerOutcome::Skipped,
-        reason: None,
-        required: false,
-        models: Vec::new(),
-        usage: Vec::new(),
-        seconds: 0.0,
-        findings: 0,
-        hallucinated: 0,
-    };
+    let mut report = ReviewerReport::skipped(ReviewerName::coordinator());
     let route = match route {
         Ok(route) => route,
         Err(none) => {
@@ -274,6 +321,14 @@ fn judge(findings: Vec<Finding>, desk: &Desk, coordinator: &ReviewerReport, judg
                 findings: apply(findings, &submission),
                 summary: submission.summary,
                 proposed: submission.proposed_verdict,
+                degraded: None,
+            };
+        }
+        (JudgedBy::Rules, _) => {
+            return Judgement {
+                findings: judge_without_model(findings),
+                summary: "Every changed file is noise by rule, so no model was asked.".to_owned(),
+                proposed: None,
                 degraded: None,
             };
         }

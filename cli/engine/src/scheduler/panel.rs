@@ -59,6 +59,21 @@ pub struct ReviewerReport {
 }
 
 impl ReviewerReport {
+    /// The report of somebody who has not run.
+    pub fn skipped(name: ReviewerName) -> Self {
+        Self {
+            name,
+            outcome: ReviewerOutcome::Skipped,
+            reason: None,
+            required: false,
+            models: Vec::new(),
+            usage: Vec::new(),
+            seconds: 0.0,
+            findings: 0,
+            hallucinated: 0,
+        }
+    }
+
     /// The end of this session, for the tracker. Told when it happens, so that the tracker knows when that was.
     pub fn event(&self) -> EventBody {
         EventBody::ReviewerCompleted(ReviewerCompleted {
@@ -237,10 +252,10 @@ async fn run_member(
         report.hallucinated = hallucinated.len();
     }
     context.telemetry.record(report.event());
-    context.progress.report(ProgressEvent::ReviewerDone {
+    context.progress.report(ProgressEvent::SessionDone {
         reviewer: report.name.as_str(),
         outcome: report.outcome.as_str(),
-        findings: report.findings,
+        findings: Some(&findings),
         seconds: report.seconds,
         reason: report.reason.as_deref(),
     });

@@ -122,6 +122,7 @@ impl Progress for RunTracer {
             reviewer,
             model,
             attempt,
+            ..
         } = event
         {
             self.spans.session_prompted(reviewer, model, attempt);

@@ -94,6 +94,7 @@ fn completed() -> EventBody {
 
 fn prompted(tracer: &RunTracer, reviewer: &str, attempt: u32) {
     tracer.report(ProgressEvent::SessionStarted {
+        session: &conclave_engine::ports::SessionId("ses_1".to_owned()),
         reviewer,
         model: &model(),
         attempt,

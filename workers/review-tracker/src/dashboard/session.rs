@@ -3,6 +3,7 @@
 //! The signature's key is the token that was used to log in, so taking a token off the list ends the sessions that it
 //! opened, and adding one ends none.
 
+use conclave_shared::token;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
@@ -36,11 +37,8 @@ fn is_valid(value: &str, tokens: &str, now_ms: i64) -> bool {
     };
     let unexpired = expiry > now_ms / 1000 && expiry <= now_ms / 1000 + LIFETIME_SECONDS;
     unexpired
-        && tokens
-            .split(',')
-            .map(str::trim)
-            .filter(|token| !token.is_empty())
-            .filter_map(|token| signer(token, expiry))
+        && token::entries(tokens)
+            .filter_map(|(_, token)| signer(token, expiry))
             .any(|signer| signer.verify_slice(&signature).is_ok())
 }
 
@@ -67,7 +65,7 @@ mod tests {
         let value = open("old", NOW).expect("a cookie");
         let header = cookie(&value);
         assert!(is_open(&header, "old", NOW));
-        assert!(is_open(&header, "new, old", NOW + (LIFETIME_SECONDS - 1) * 1000));
+        assert!(is_open(&header, "new, ada:old", NOW + (LIFETIME_SECONDS - 1) * 1000));
         assert!(!is_open(&header, "new", NOW), "the token was taken off the list");
         assert!(!is_open(&header, "", NOW));
         assert!(!is_open(&header, "old", NOW + LIFETIME_SECONDS * 1000), "expired");

@@ -1,0 +1,273 @@
+//! The rules: what is new in a lock file, and should not be.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use conclave_shared::{
+    finding::{EvidenceStatus, Finding, fingerprint},
+    reviewer::ReviewerName,
+    severity::Severity,
+};
+
+use super::{
+    LOCK_FILES,
+    model::{Entry, Hash, LockFile, Source},
+};
+
+/// So many dependencies from elsewhere are reported one by one.
+const ONE_BY_ONE: usize = 5;
+/// So many lines an entry has at least; it is searched no further for the line that changed.
+const ENTRY_LINES: usize = 8;
+/// A rule is not sure of what it means, only of what it says.
+const CONFIDENCE: f64 = 0.95;
+
+/// A changed lock file.
+pub(super) struct Change<'a> {
+    pub(super) path: &'a str,
+    /// Registries that nobody wonders about.
+    pub(super) usual: &'a [&'a str],
+    pub(super) base: Option<&'a LockFile>,
+    pub(super) base_text: &'a str,
+    pub(super) head: &'a LockFile,
+    pub(super) head_text: &'a str,
+}
+
+/// All findings, in the order of the file's places.
+pub(super) fn compare(change: &Change<'_>) -> Vec<Finding> {
+    let mut findings = registries(change);
+    findings.extend(from_elsewhere(change));
+    findings.extend(without_hash(change));
+    findings.sort_by_key(|finding| finding.line);
+    findings
+}
+
+/// Registries that the base does not use. Without a base, the usual ones are nothing to wonder about.
+fn registries(change: &Change<'_>) -> Vec<Finding> {
+    let base = change.base.map(LockFile::registries).unwrap_or_default();
+    let private = !base.is_empty() && !base.iter().any(|registry| change.usual.contains(registry));
+    let mut new: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+    for entry in &change.head.entries {
+        if let Source::Registry(registry) = &entry.source
+            && !base.contains(registry.as_str())
+            && (private || !change.usual.contains(&registry.as_str()))
+        {
+            new.entry(registry).or_default().push(entry);
+        }
+    }
+    new.into_iter()
+        .map(|(registry, entries)| {
+            let packages = packages(&entries);
+            let (claim, scenario) = if base.is_empty() {
+                (
+                    format!(
+                        "{packages} from `{}`, which is not the usual registry.",
+                        shown(registry)
+                    ),
+                    "If nobody meant that, whoever runs that server decides what code is installed.",
+                )
+            } else {
+                (
+                    format!(
+                        "{packages} from `{}`, a registry that was not used before.",
+                        shown(registry)
+                    ),
+                    "If nobody meant to change it, whoever runs that server decides what code is installed.",
+                )
+            };
+            let severity = if change.base.is_some() {
+                Severity::Warning
+            } else {
+                Severity::Suggestion
+            };
+            finding(change, "lock-file-registry", severity, claim, scenario, entries[0])
+        })
+        .collect()
+}
+
+fn packages(entries: &[&Entry]) -> String {
+    let names: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    match names.len() {
+        1 => format!("`{}` comes", shown(&entries[0].name)),
+        count => format!("`{}` and {} more packages come", shown(&entries[0].name), count - 1),
+    }
+}
+
+/// Dependencies that come from a repository or an address, and did not at base.
+fn from_elsewhere(change: &Change<'_>) -> Vec<Finding> {
+    let known: HashSet<(&str, &str)> = change
+        .base
+        .iter()
+        .flat_map(|base| &base.entries)
+        .filter_map(|entry| Some((entry.name.as_str(), elsewhere(entry)?.1)))
+        .collect();
+    let mut seen = HashSet::new();
+    let new: Vec<&Entry> = change
+        .head
+        .entries
+        .iter()
+        .filter(|entry| {
+            elsewhere(entry).is_some_and(|(_, url)| {
+                let key = (entry.name.as_str(), url);
+                !known.contains(&key) && seen.insert(key)
+            })
+        })
+        .collect();
+    let mut findings = Vec::new();
+    for (index, entry) in new.iter().enumerate() {
+        let Some((kind, url)) = elsewhere(entry) else { continue };
+        let more = if index + 1 == ONE_BY_ONE && new.len() > ONE_BY_ONE {
+            format!(" So do {} more packages.", new.len() - ONE_BY_ONE)
+        } else {
+            String::new()
+        };
+        if index >= ONE_BY_ONE {
+            break;
+        }
+        findings.push(finding(
+            change,
+            "lock-file-source",
+            Severity::Warning,
+            format!(
+                "`{}` comes from {kind} (`{}`), not from a registry.{more}",
+                shown(&entry.name),
+                shown(url)
+            ),
+            "Nobody but the owner of that place decides what code is there, and no registry keeps or scans it.",
+            entry,
+        ));
+    }
+    findings
+}
+
+fn elsewhere(entry: &Entry) -> Option<(&'static str, &str)> {
+    match &entry.source {
+        Source::Git(url) => Some(("a Git repository", url)),
+        Source::Url(url) => Some(("an address", url)),
+        _ => None,
+    }
+}
+
+/// Packages whose hash is missing, and that are not the same as at base. A project whose lock file never had hashes is
+/// not told so in each merge request.
+fn without_hash(change: &Change<'_>) -> Vec<Finding> {
+    let key = |entry: &Entry| (entry.name.clone(), entry.version.clone());
+    let base: HashMap<(String, String), Hash> = change
+        .base
+        .iter()
+        .flat_map(|base| &base.entries)
+        .map(|entry| (key(entry), entry.hash))
+        .collect();
+    let hashed_names: HashSet<&str> = change
+        .base
+        .iter()
+        .flat_map(|base| &base.entries)
+        .filter(|entry| entry.hash == Hash::Present)
+        .map(|entry| entry.name.as_str())
+        .collect();
+    let never = change.base.is_some_and(|base| !base.entries.is_empty()) && hashed_names.is_empty();
+    let from_registry = |entry: &Entry| matches!(entry.source, Source::Registry(_) | Source::DefaultRegistry);
+    let missing: Vec<&Entry> = change
+        .head
+        .entries
+        .iter()
+        .filter(|entry| from_registry(entry))
+        .filter(|entry| match entry.hash {
+            Hash::Present => false,
+            Hash::Missing => !never && base.get(&key(entry)) != Some(&Hash::Missing),
+            Hash::Optional => !entry.version.is_empty() && hashed_names.contains(entry.name.as_str()),
+        })
+        .collect();
+    let Some(first) = missing.first() else {
+        return Vec::new();
+    };
+    let claim = match missing.len() {
+        1 => format!("`{}` has no integrity hash.", shown(&first.name)),
+        count => format!(
+            "`{}` and {} more packages have no integrity hash.",
+            shown(&first.name),
+            count - 1
+        ),
+    };
+    vec![finding(
+        change,
+        "lock-file-integrity",
+        Severity::Warning,
+        claim,
+        "Without the hash, the package manager installs whatever the server sends, also if it was replaced.",
+        first,
+    )]
+}
+
+fn finding(
+    change: &Change<'_>,
+    category: &str,
+    severity: Severity,
+    claim: String,
+    scenario: &str,
+    entry: &Entry,
+) -> Finding {
+    let (line, evidence) = locate(change, entry);
+    let reviewer = ReviewerName::new(LOCK_FILES).unwrap_or_else(|_| ReviewerName::coordinator());
+    Finding {
+        id: String::new(),
+        found_by: vec![reviewer.clone()],
+        reviewer,
+        severity,
+        fingerprint: fingerprint(change.path, category, &evidence),
+        category: category.to_owned(),
+        file: change.path.to_owned(),
+        line,
+        end_line: None,
+        claim,
+        evidence,
+        second: None,
+        scenario: scenario.to_owned(),
+        checked: "The lock file at base and at head, compared by rules.".to_owned(),
+        confidence: CONFIDENCE,
+        fix: None,
+        evidence_status: EvidenceStatus::Verified,
+    }
+}
+
+/// The line that shows it: where the source is written, else where the entry begins; a line that is not in the base comes
+/// first.
+fn locate(change: &Change<'_>, entry: &Entry) -> (u32, String) {
+    let text = change.head_text;
+    let base: HashSet<&str> = change.base_text.lines().map(str::trim_end).collect();
+    // The place of this entry, if its beginning is found; else the whole file is searched.
+    let start = text.find(&entry.anchor).unwrap_or(0);
+    let start_index = text[..start].matches('\n').count();
+    let mut found: Option<(u8, usize, &str)> = None;
+    let mut offset = 0;
+    for (index, line) in text.split('\n').enumerate() {
+        let end = offset + line.len();
+        let shows = !entry.source_text.is_empty() && line.contains(&entry.source_text);
+        let begins = offset <= start && start <= end;
+        let rank = match (shows, begins, base.contains(line.trim_end())) {
+            // The source, on a line of this merge request, at the entry or behind it.
+            (true, _, false) if end >= start => 0,
+            (true, _, false) => 1,
+            (_, true, false) => 2,
+            // Some other line of this merge request in the entry.
+            (_, _, false) if end >= start && index < start_index + ENTRY_LINES => 3,
+            (_, true, _) => 4,
+            (true, ..) => 5,
+            _ => 9,
+        };
+        if rank < 9 && found.is_none_or(|(known, ..)| rank < known) {
+            found = Some((rank, index, line));
+        }
+        offset = end + 1;
+    }
+    let (_, index, line) = found.unwrap_or((9, 0, text.lines().next().unwrap_or_default()));
+    let line: String = line.chars().take(400).collect();
+    (u32::try_from(index + 1).unwrap_or(u32::MAX), line.trim_end().to_owned())
+}
+
+/// What the author of the merge request wrote, as a word that is no sentence: it stands in a text that models read.
+fn shown(text: &str) -> String {
+    let harmless = |character: char| character.is_ascii_alphanumeric() || "-_./:@+~%=".contains(character);
+    text.chars()
+        .take(100)
+        .map(|character| if harmless(character) { character } else { '?' })
+        .collect()
+}

@@ -1,0 +1,353 @@
+//! Lock files in JSON: npm, bun, Pipenv, Composer, Nix flakes.
+//!
+//! Only the fields that matter are kept, so that a large file costs little.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::model::{Entry, Hash, Source, npm_source, origin, repository, split_name};
+
+fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| format!("it is no valid JSON: {error}"))
+}
+
+fn hash(present: bool) -> Hash {
+    if present { Hash::Present } else { Hash::Missing }
+}
+
+#[derive(Deserialize)]
+struct NpmFile {
+    #[serde(default)]
+    packages: BTreeMap<String, NpmPackage>,
+    #[serde(default)]
+    dependencies: BTreeMap<String, NpmPackage>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NpmPackage {
+    #[serde(default)]
+    version: Option<String>,
+    #[serde(default)]
+    resolved: Option<Value>,
+    #[serde(default)]
+    integrity: Option<String>,
+    #[serde(default)]
+    link: bool,
+    #[serde(default)]
+    in_bundle: bool,
+    #[serde(default)]
+    bundled: bool,
+    #[serde(default)]
+    dependencies: Option<Value>,
+}
+
+pub(super) fn npm(text: &str) -> Result<Vec<Entry>, String> {
+    let file: NpmFile = read(text)?;
+    let mut entries = Vec::new();
+    for (path, package) in &file.packages {
+        // Without `node_modules` it is a directory of this project.
+        if let Some((_, name)) = path.rsplit_once("node_modules/") {
+            entries.extend(npm_entry(path, name, package));
+        }
+    }
+    // Since version 2 this part only repeats the other one.
+    if file.packages.is_empty() {
+        npm_tree(&file.dependencies, &mut entries)?;
+    }
+    Ok(entries)
+}
+
+fn npm_tree(packages: &BTreeMap<String, NpmPackage>, entries: &mut Vec<Entry>) -> Result<(), String> {
+    for (name, package) in packages {
+        entries.extend(npm_entry(name, name, package));
+        if let Some(nested @ Value::Object(_)) = &package.dependencies {
+            let nested = BTreeMap::deserialize(nested).map_err(|error| format!("below {name}: {error}"))?;
+            npm_tree(&nested, entries)?;
+        }
+    }
+    Ok(())
+}
+
+fn npm_entry(key: &str, name: &str, package: &NpmPackage) -> Option<Entry> {
+    if package.link || package.in_bundle || package.bundled {
+        return None;
+    }
+    let version = package.version.clone().unwrap_or_default();
+    let resolved = match &package.resolved {
+        Some(Value::String(resolved)) => resolved.clone(),
+        // Version 1 has the address of a repository where the version should be.
+        _ if version.contains(':') => version.clone(),
+        _ => String::new(),
+    };
+    Some(Entry {
+        name: name.to_owned(),
+        version,
+        source: if resolved.is_empty() {
+            Source::DefaultRegistry
+        } else {
+            npm_source(&resolved)
+        },
+        hash: hash(package.integrity.is_some()),
+        source_text: resolved,
+        anchor: format!("\"{key}\":"),
+    })
+}
+
+#[derive(Deserialize)]
+struct BunFile {
+    #[serde(default)]
+    packages: BTreeMap<String, Vec<Value>>,
+}
+
+pub(super) fn bun(text: &str) -> Result<Vec<Entry>, String> {
+    let file: BunFile = read(&without_trailing_commas(text))?;
+    let mut entries = Vec::new();
+    for (key, fields) in &file.packages {
+        let Some(Value::String(id)) = fields.first() else {
+            continue;
+        };
+        let (name, specifier) = split_name(id);
+        let registry = fields.get(1).and_then(Value::as_str);
+        let (source, source_text) = match (npm_source(specifier), registry) {
+            (Source::DefaultRegistry, Some(url)) if !url.is_empty() => (Source::Registry(origin(url)), url),
+            (source, _) => (source, specifier),
+        };
+        let is_hash = |field: &Value| field.as_str().is_some_and(|text| text.starts_with("sha"));
+        entries.push(Entry {
+            name: name.to_owned(),
+            version: specifier.to_owned(),
+            source,
+            hash: hash(fields.iter().skip(1).any(is_hash)),
+            source_text: source_text.to_owned(),
+            anchor: format!("\"{key}\": ["),
+        });
+    }
+    Ok(entries)
+}
+
+/// JSON as bun writes it, made into what every reader takes. The text keeps its length.
+fn without_trailing_commas(text: &str) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    let (mut in_string, mut escaped, mut comma) = (false, false, None);
+    for at in 0..bytes.len() {
+        let byte = bytes[at];
+        if in_string {
+            in_string = escaped || byte != b'"';
+            escaped = !escaped && byte == b'\\';
+            continue;
+        }
+        match byte {
+            b'"' => (in_string, comma) = (true, None),
+            b',' => comma = Some(at),
+            b'}' | b']' => {
+                if let Some(comma) = comma.take() {
+                    bytes[comma] = b' ';
+                }
+            }
+            byte if byte.is_ascii_whitespace() => {}
+            _ => comma = None,
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[derive(Deserialize)]
+struct Pipfile {
+    #[serde(rename = "_meta", default)]
+    meta: PipfileMeta,
+    #[serde(flatten)]
+    sections: BTreeMap<String, BTreeMap<String, PipfilePackage>>,
+}
+
+#[derive(Deserialize, Default)]
+struct PipfileMeta {
+    #[serde(default)]
+    sources: Vec<PipfileSource>,
+}
+
+#[derive(Deserialize)]
+struct PipfileSource {
+    url: String,
+}
+
+#[derive(Deserialize)]
+struct PipfilePackage {
+    #[serde(default)]
+    version: String,
+    #[serde(default)]
+    hashes: Vec<String>,
+    #[serde(default)]
+    git: Option<String>,
+    #[serde(default)]
+    file: Option<String>,
+    #[serde(default)]
+    path: Option<String>,
+}
+
+pub(super) fn pipfile(text: &str) -> Result<Vec<Entry>, String> {
+    let file: Pipfile = read(text)?;
+    let mut entries: Vec<Entry> = file
+        .meta
+        .sources
+        .iter()
+        .map(|source| place("the list of sources", &source.url))
+        .collect();
+    for (name, package) in file.sections.values().flatten() {
+        let url = package.file.as_deref().filter(|file| file.contains("://"));
+        let (source, source_text) = match (&package.git, url, &package.path, &package.file) {
+            (Some(git), ..) => (Source::Git(repository(git)), git.as_str()),
+            (None, Some(url), ..) => (Source::Url(repository(url)), url),
+            (None, None, None, None) => (Source::DefaultRegistry, ""),
+            _ => (Source::Local, ""),
+        };
+        entries.push(Entry {
+            name: name.clone(),
+            version: package.version.clone(),
+            source,
+            hash: hash(!package.hashes.is_empty()),
+            source_text: source_text.to_owned(),
+            anchor: format!("\"{name}\": {{"),
+        });
+    }
+    Ok(entries)
+}
+
+/// One more registry that packages come from.
+pub(super) fn place(name: &str, url: &str) -> Entry {
+    Entry {
+        name: name.to_owned(),
+        version: String::new(),
+        source: Source::Registry(origin(url)),
+        hash: Hash::Optional,
+        source_text: url.to_owned(),
+        anchor: url.to_owned(),
+    }
+}
+
+#[derive(Deserialize)]
+struct ComposerFile {
+    #[serde(default)]
+    packages: Vec<ComposerPackage>,
+    #[serde(default, rename = "packages-dev")]
+    packages_dev: Vec<ComposerPackage>,
+}
+
+#[derive(Deserialize)]
+struct ComposerPackage {
+    name: String,
+    #[serde(default)]
+    version: String,
+    #[serde(default)]
+    source: Option<ComposerSource>,
+    #[serde(default)]
+    dist: Option<ComposerSource>,
+    #[serde(default, rename = "notification-url")]
+    notification_url: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ComposerSource {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    url: String,
+    #[serde(default)]
+    shasum: Option<String>,
+}
+
+pub(super) fn composer(text: &str) -> Result<Vec<Entry>, String> {
+    let file: ComposerFile = read(text)?;
+    let mut entries = Vec::new();
+    for package in file.packages.iter().chain(&file.packages_dev) {
+        let dist = package.dist.as_ref().filter(|dist| !dist.url.is_empty());
+        let repository_url = package
+            .source
+            .as_ref()
+            .map(|source| source.url.as_str())
+            .filter(|url| !url.is_empty());
+        // Only a registry wants to be notified; a package without that address is fetched from where it is developed.
+        let (source, source_text) = match (&package.notification_url, repository_url, dist) {
+            (_, _, Some(dist)) if dist.kind == "path" => (Source::Local, ""),
+            (Some(url), ..) => (Source::Registry(origin(url)), url.as_str()),
+            (None, Some(url), _) => (Source::Git(repository(url)), url),
+            (None, None, Some(dist)) => (Source::Url(repository(&dist.url)), dist.url.as_str()),
+            (None, None, None) => (Source::Local, ""),
+        };
+        if let (Source::Registry(_), Some(dist)) = (&source, dist) {
+            entries.push(place(&package.name, &dist.url));
+        }
+        let has_hash = dist.is_some_and(|dist| dist.shasum.as_deref().is_some_and(|sum| !sum.is_empty()));
+        entries.push(Entry {
+            name: package.name.clone(),
+            version: package.version.clone(),
+            source,
+            hash: if has_hash { Hash::Present } else { Hash::Optional },
+            source_text: source_text.to_owned(),
+            anchor: format!("\"name\": \"{}\"", package.name),
+        });
+    }
+    Ok(entries)
+}
+
+#[derive(Deserialize)]
+struct FlakeFile {
+    nodes: BTreeMap<String, FlakeNode>,
+}
+
+#[derive(Deserialize)]
+struct FlakeNode {
+    #[serde(default)]
+    locked: Option<FlakeLocked>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FlakeLocked {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    owner: String,
+    #[serde(default)]
+    repo: String,
+    #[serde(default)]
+    host: Option<String>,
+    #[serde(default)]
+    url: String,
+    #[serde(default)]
+    rev: String,
+    #[serde(default)]
+    nar_hash: Option<String>,
+}
+
+pub(super) fn flake(text: &str) -> Result<Vec<Entry>, String> {
+    let file: FlakeFile = read(text)?;
+    let mut entries = Vec::new();
+    for (name, node) in &file.nodes {
+        let Some(locked) = &node.locked else { continue };
+        let forge = |usual: &str| {
+            let host = locked.host.as_deref().unwrap_or(usual);
+            let url = format!("https://{host}/{}/{}", locked.owner, locked.repo);
+            (Source::Git(url), format!("\"repo\": \"{}\"", locked.repo))
+        };
+        let (source, source_text) = match locked.kind.as_str() {
+            "github" => forge("github.com"),
+            "gitlab" => forge("gitlab.com"),
+            "sourcehut" => forge("git.sr.ht"),
+            "path" => (Source::Local, String::new()),
+            "git" | "hg" => (Source::Git(repository(&locked.url)), locked.url.clone()),
+            _ => (Source::Url(repository(&locked.url)), locked.url.clone()),
+        };
+        entries.push(Entry {
+            name: name.clone(),
+            version: locked.rev.clone(),
+            source,
+            hash: hash(locked.nar_hash.is_some()),
+            source_text,
+            anchor: format!("\"{name}\": {{"),
+        });
+    }
+    Ok(entries)
+}

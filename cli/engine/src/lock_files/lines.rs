@@ -1,0 +1,129 @@
+//! Lock files in formats of their own: Yarn 1, Go, Bundler.
+
+use std::collections::HashMap;
+
+use super::model::{Entry, Hash, Source, npm_source, origin, repository, split_name};
+
+/// Blocks: a line with the requests, then indented fields.
+pub(super) fn yarn_classic(text: &str) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for line in text.lines() {
+        let is_field = line.starts_with(char::is_whitespace);
+        if line.trim().is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if !is_field {
+            let first = line
+                .trim_end_matches(':')
+                .split(", ")
+                .next()
+                .unwrap_or_default()
+                .trim_matches('"');
+            entries.push(Entry {
+                name: split_name(first).0.to_owned(),
+                version: String::new(),
+                source: Source::DefaultRegistry,
+                hash: Hash::Missing,
+                source_text: String::new(),
+                anchor: line.to_owned(),
+            });
+            continue;
+        }
+        // Deeper lines are dependencies, which may have any name.
+        let (Some(entry), Some((field, value))) = (entries.last_mut(), line.trim().split_once(' ')) else {
+            continue;
+        };
+        if line.len() - line.trim_start().len() > 2 {
+            continue;
+        }
+        let value = value.trim_matches('"');
+        match field.trim_matches('"') {
+            "version" => value.clone_into(&mut entry.version),
+            "resolved" => {
+                entry.source = npm_source(value);
+                value.clone_into(&mut entry.source_text);
+                // Before it had a field, the hash was a part of the address.
+                let fragment = value.split_once('#').map_or("", |(_, fragment)| fragment);
+                let is_hash = fragment.len() == 40 && fragment.bytes().all(|byte| byte.is_ascii_hexdigit());
+                if is_hash && entry.hash == Hash::Missing {
+                    entry.hash = Hash::Optional;
+                }
+            }
+            "integrity" if value.starts_with("sha") => entry.hash = Hash::Present,
+            _ => {}
+        }
+    }
+    entries
+}
+
+/// `module version hash`; the module's first part is where it is served.
+pub(super) fn go_sum(text: &str) -> Vec<Entry> {
+    let entries = text.lines().filter(|line| !line.trim().is_empty()).map(|line| {
+        let mut words = line.split_whitespace();
+        let module = words.next().unwrap_or_default();
+        let version = words.next().unwrap_or_default();
+        let hashed = words
+            .next()
+            .is_some_and(|hash| hash.starts_with("h1:") && hash.len() > 40);
+        Entry {
+            name: module.to_owned(),
+            version: version.to_owned(),
+            source: Source::Registry(module.split('/').next().unwrap_or_default().to_ascii_lowercase()),
+            hash: if hashed { Hash::Present } else { Hash::Missing },
+            source_text: format!("{module} {version}"),
+            anchor: line.to_owned(),
+        }
+    });
+    entries.collect()
+}
+
+/// Sections with a `remote:` and specifications; the hashes are a section of their own, if there are any.
+pub(super) fn gemfile(text: &str) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut hashes: Option<HashMap<&str, bool>> = None;
+    let (mut section, mut remotes) = ("", Vec::new());
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let depth = line.len() - line.trim_start().len();
+        let content = line.trim();
+        if depth == 0 {
+            section = content;
+            remotes.clear();
+            if section == "CHECKSUMS" {
+                hashes = Some(HashMap::new());
+            }
+        } else if let Some(url) = content.strip_prefix("remote: ") {
+            remotes.push(url);
+            if section == "GEM" {
+                entries.push(super::json::place("the list of sources", url));
+            }
+        } else if section == "CHECKSUMS" {
+            let (gem, hash) = content.rsplit_once(" sha256=").unwrap_or((content, ""));
+            hashes.get_or_insert_default().insert(gem, !hash.is_empty());
+        } else if depth == 4 && matches!(section, "GEM" | "GIT" | "PATH" | "PLUGIN SOURCE") {
+            let url = remotes.last().copied().unwrap_or_default();
+            let (name, version) = content.split_once(' ').unwrap_or((content, ""));
+            let source = match section {
+                "GIT" => Source::Git(repository(url)),
+                "PATH" => Source::Local,
+                // With several remotes, nothing says which of them a gem is from.
+                _ if remotes.len() == 1 => Source::Registry(origin(url)),
+                _ => Source::DefaultRegistry,
+            };
+            entries.push(Entry {
+                name: name.to_owned(),
+                version: version.to_owned(),
+                source,
+                hash: Hash::Optional,
+                source_text: format!("remote: {url}"),
+                anchor: line.to_owned(),
+            });
+        }
+    }
+    if let Some(hashes) = hashes {
+        for entry in entries.iter_mut().filter(|entry| !entry.version.is_empty()) {
+            let known = hashes.get(entry.anchor.trim()).copied().unwrap_or(false);
+            entry.hash = if known { Hash::Present } else { Hash::Missing };
+        }
+    }
+    entries
+}

@@ -1,0 +1,137 @@
+//! What all lock files have in common.
+
+use std::collections::HashSet;
+
+/// Where a package comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Source {
+    /// From a registry: its address, as far as it tells who serves it.
+    Registry(String),
+    /// From whatever registry is configured; the file does not say which.
+    DefaultRegistry,
+    /// From a repository: its address without the revision.
+    Git(String),
+    /// From an address.
+    Url(String),
+    /// From this very project.
+    Local,
+}
+
+/// Whether the package's content is pinned by a hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hash {
+    Present,
+    /// The format has one for such a package, and it is not there.
+    Missing,
+    /// The format may do without.
+    Optional,
+}
+
+/// A locked package, or one more place that one comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) name: String,
+    pub(super) version: String,
+    pub(super) source: Source,
+    pub(super) hash: Hash,
+    /// Text that stands where the source is written; empty if it is not written.
+    pub(super) source_text: String,
+    /// Text that the entry begins with, perhaps over several lines.
+    pub(super) anchor: String,
+}
+
+/// A lock file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LockFile {
+    pub(super) entries: Vec<Entry>,
+}
+
+impl LockFile {
+    pub(super) fn new(entries: Vec<Entry>) -> Self {
+        Self { entries }
+    }
+
+    pub(super) fn registries(&self) -> HashSet<&str> {
+        self.entries
+            .iter()
+            .filter_map(|entry| match &entry.source {
+                Source::Registry(registry) => Some(registry.as_str()),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+/// Scheme and host of an address, without what could be a password: `https://registry.npmjs.org`.
+pub(super) fn origin(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
+    if scheme.is_empty() {
+        host
+    } else {
+        format!("{}://{host}", scheme.to_ascii_lowercase())
+    }
+}
+
+/// An address without revision, query and user: two of them are equal if they lead to the same place.
+pub(super) fn repository(url: &str) -> String {
+    let url = url.split(['#', '?']).next().unwrap_or_default();
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+            let host = authority.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
+            format!("{scheme}://{host}/{}", path.trim_end_matches('/'))
+        }
+        None => url.to_owned(),
+    }
+}
+
+/// Where a package of the npm world comes from, by what stands behind its name.
+pub(super) fn npm_source(specifier: &str) -> Source {
+    let is = |prefixes: &[&str]| prefixes.iter().any(|prefix| specifier.starts_with(prefix));
+    if is(&[
+        "git+",
+        "git:",
+        "git@",
+        "ssh:",
+        "github:",
+        "gitlab:",
+        "bitbucket:",
+        "gist:",
+    ]) || specifier.split(['#', '?']).next().unwrap_or_default().ends_with(".git")
+        || specifier.contains("#commit=")
+    {
+        Source::Git(repository(specifier))
+    } else if is(&["http:", "https:"]) {
+        let path = specifier.split(['#', '?']).next().unwrap_or_default();
+        if path.contains("/-/") || origin(path) == "https://npm.pkg.github.com" {
+            Source::Registry(origin(path))
+        } else {
+            Source::Url(repository(specifier))
+        }
+    } else if is(&[
+        "file:",
+        "link:",
+        "workspace:",
+        "portal:",
+        "patch:",
+        "root:",
+        "symlink:",
+        ".",
+        "/",
+    ]) {
+        Source::Local
+    } else {
+        Source::DefaultRegistry
+    }
+}
+
+/// `name@anything` cut at the last `@` that does not begin a scope.
+pub(super) fn split_name(text: &str) -> (&str, &str) {
+    let from = usize::from(text.starts_with('@'));
+    match text.get(from..).and_then(|rest| rest.find('@')) {
+        Some(at) => (&text[..from + at], &text[from + at + 1..]),
+        None => (text, ""),
+    }
+}

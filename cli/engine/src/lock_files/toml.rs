@@ -1,0 +1,209 @@
+//! Lock files in TOML: Cargo, Poetry, uv.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, de::DeserializeOwned};
+
+use super::{
+    json::place,
+    model::{Entry, Hash, Source, origin, repository},
+};
+
+fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    ::toml::from_str(text).map_err(|error| format!("it is no valid TOML: {}", error.message()))
+}
+
+fn anchor(name: &str, version: &str) -> String {
+    format!("name = \"{name}\"\nversion = \"{version}\"")
+}
+
+#[derive(Deserialize)]
+struct CargoFile {
+    #[serde(default)]
+    package: Vec<CargoPackage>,
+    /// The first version of the format keeps the hashes apart.
+    #[serde(default)]
+    metadata: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+struct CargoPackage {
+    name: String,
+    version: String,
+    #[serde(default)]
+    source: Option<String>,
+    #[serde(default)]
+    checksum: Option<String>,
+}
+
+pub(super) fn cargo(text: &str) -> Result<Vec<Entry>, String> {
+    let file: CargoFile = read(text)?;
+    let entries = file.package.iter().map(|package| {
+        let written = package.source.clone().unwrap_or_default();
+        let key = format!("checksum {} {} ({written})", package.name, package.version);
+        let hashed = package.checksum.is_some() || file.metadata.contains_key(&key);
+        let source = match written.split_once('+') {
+            Some(("registry", url)) => Source::Registry(repository(url)),
+            Some(("sparse", url)) => Source::Registry(repository(url).trim_end_matches('/').to_owned()),
+            Some(("git", url)) => Source::Git(repository(url)),
+            Some((_, url)) => Source::Url(repository(url)),
+            None => Source::Local,
+        };
+        Entry {
+            name: package.name.clone(),
+            version: package.version.clone(),
+            source,
+            hash: if hashed { Hash::Present } else { Hash::Missing },
+            anchor: anchor(&package.name, &package.version),
+            source_text: written,
+        }
+    });
+    Ok(entries.collect())
+}
+
+#[derive(Deserialize)]
+struct PoetryFile {
+    #[serde(default)]
+    package: Vec<PoetryPackage>,
+    #[serde(default)]
+    metadata: PoetryMetadata,
+}
+
+#[derive(Deserialize, Default)]
+struct PoetryMetadata {
+    /// Where older versions keep the hashes.
+    #[serde(default)]
+    files: BTreeMap<String, Vec<PoetryArtefact>>,
+}
+
+#[derive(Deserialize)]
+struct PoetryPackage {
+    name: String,
+    version: String,
+    #[serde(default)]
+    files: Vec<PoetryArtefact>,
+    #[serde(default)]
+    source: Option<PoetrySource>,
+}
+
+#[derive(Deserialize)]
+struct PoetryArtefact {
+    #[serde(default)]
+    hash: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct PoetrySource {
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    url: String,
+}
+
+pub(super) fn poetry(text: &str) -> Result<Vec<Entry>, String> {
+    let file: PoetryFile = read(text)?;
+    let entries = file.package.iter().map(|package| {
+        let source = match &package.source {
+            None => Source::DefaultRegistry,
+            Some(source) => match source.kind.as_str() {
+                "git" => Source::Git(repository(&source.url)),
+                "url" => Source::Url(repository(&source.url)),
+                "directory" | "file" => Source::Local,
+                _ => Source::Registry(origin(&source.url)),
+            },
+        };
+        let older = file.metadata.files.get(&package.name).map_or(&[][..], Vec::as_slice);
+        let artefacts = if package.files.is_empty() {
+            older
+        } else {
+            &package.files
+        };
+        let hashed = !artefacts.is_empty() && artefacts.iter().all(|artefact| artefact.hash.is_some());
+        Entry {
+            name: package.name.clone(),
+            version: package.version.clone(),
+            source,
+            hash: if hashed { Hash::Present } else { Hash::Missing },
+            source_text: package
+                .source
+                .as_ref()
+                .map(|source| source.url.clone())
+                .unwrap_or_default(),
+            anchor: anchor(&package.name, &package.version),
+        }
+    });
+    Ok(entries.collect())
+}
+
+#[derive(Deserialize)]
+struct UvFile {
+    #[serde(default)]
+    package: Vec<UvPackage>,
+}
+
+#[derive(Deserialize)]
+struct UvPackage {
+    name: String,
+    #[serde(default)]
+    version: String,
+    #[serde(default)]
+    source: UvSource,
+    #[serde(default)]
+    sdist: Option<UvArtefact>,
+    #[serde(default)]
+    wheels: Vec<UvArtefact>,
+}
+
+#[derive(Deserialize, Default)]
+struct UvSource {
+    #[serde(default)]
+    registry: Option<String>,
+    #[serde(default)]
+    git: Option<String>,
+    #[serde(default)]
+    url: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct UvArtefact {
+    #[serde(default)]
+    url: Option<String>,
+    #[serde(default)]
+    hash: Option<String>,
+}
+
+pub(super) fn uv(text: &str) -> Result<Vec<Entry>, String> {
+    let file: UvFile = read(text)?;
+    let mut entries = Vec::new();
+    for package in &file.package {
+        let written = &package.source;
+        let (source, source_text) = match (&written.registry, &written.git, &written.url) {
+            (Some(url), ..) if url.contains("://") => (Source::Registry(origin(url)), url.as_str()),
+            (None, Some(url), _) => (Source::Git(repository(url)), url.as_str()),
+            (None, None, Some(url)) => (Source::Url(repository(url)), url.as_str()),
+            _ => (Source::Local, ""),
+        };
+        let artefacts: Vec<&UvArtefact> = package.sdist.iter().chain(&package.wheels).collect();
+        let hashed = artefacts.iter().all(|artefact| artefact.hash.is_some());
+        if matches!(source, Source::Registry(_)) {
+            let urls = artefacts.iter().filter_map(|artefact| artefact.url.as_deref());
+            entries.extend(
+                urls.filter(|url| url.contains("://"))
+                    .map(|url| place(&package.name, url)),
+            );
+        }
+        entries.push(Entry {
+            name: package.name.clone(),
+            version: package.version.clone(),
+            source,
+            hash: if hashed && !artefacts.is_empty() {
+                Hash::Present
+            } else {
+                Hash::Missing
+            },
+            source_text: source_text.to_owned(),
+            anchor: anchor(&package.name, &package.version),
+        });
+    }
+    Ok(entries)
+}

@@ -1,0 +1,59 @@
+//! Many objects, large ones, and ones that are not there.
+
+use super::*;
+use crate::test_support::{commit, git, scratch, write};
+
+#[tokio::test]
+async fn objects_are_read_in_order_and_large_ones_only_at_their_beginning() {
+    let scratch = scratch();
+    let root = &scratch.path;
+    git(root, &["init", "--quiet"]);
+    for index in 0..300 {
+        write(root, &format!("f{index}"), format!("content {index}\n").repeat(index));
+    }
+    // More than is skipped by reading it.
+    write(root, "huge", vec![b'x'; 9 << 20]);
+    commit(root, "one");
+    let name = |path: &str| git(root, &["rev-parse", &format!("HEAD:{path}")]);
+    let mut names: Vec<String> = git(root, &["ls-tree", "-r", "--format=%(objectname) %(path)", "HEAD"])
+        .lines()
+        .map(|line| line.split(' ').next().expect("a name").to_owned())
+        .collect();
+    names.push("f".repeat(40));
+    names.push(git(root, &["rev-parse", "HEAD^{tree}"]));
+    names.push(name("f7"));
+    let wanted: Vec<&str> = names.iter().map(String::as_str).collect();
+    let repository = Repository::open(root).await.expect("a repository");
+    let mut blobs = Vec::new();
+    let mut reader = repository.blobs();
+    reader
+        .read_each(&wanted, 1000, |index, blob| {
+            assert_eq!(index, blobs.len());
+            blobs.push(blob);
+        })
+        .await
+        .expect("readable");
+    assert_eq!(blobs.len(), names.len());
+    let of = |path: &str| {
+        let at = names.iter().position(|known| *known == name(path)).expect("listed");
+        blobs[at].clone().expect("there")
+    };
+    assert_eq!(
+        of("f0"),
+        Blob {
+            size: 0,
+            content: Vec::new()
+        }
+    );
+    assert_eq!(of("f7").content, b"content 7\n".repeat(7));
+    assert!(of("huge").is_cut() && of("huge").content == [b'x'; 1000] && of("huge").size == 9 << 20);
+    assert!(of("f299").is_cut() && !of("f7").is_cut());
+    assert_eq!(
+        blobs[names.len() - 3..names.len() - 1],
+        [None, None],
+        "neither a missing object nor a directory"
+    );
+    assert_eq!(blobs.last(), Some(&Some(of("f7"))));
+    let again = reader.read(&name("f1"), 5).await.expect("readable");
+    assert_eq!(again.map(|blob| blob.content), Some(b"conte".to_vec()));
+}

@@ -1,0 +1,143 @@
+//! The stages before any model is asked, one by one and timed: what `scripts/bench pipeline` runs.
+//!
+//! This is the code that a review runs, called from a program of its own; it is no interface for anybody else.
+
+use std::{
+    io::Read,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use conclave_engine::{
+    diff::FilterRules,
+    prompt::{PatchEntry, REVIEW_DIRECTORY},
+};
+use conclave_git::Repository;
+use conclave_shared::risk::{FileChange, RiskRules, SecurityPaths, classify};
+use globset::GlobSet;
+
+use crate::{
+    rundir::RunDirectory,
+    settings::Environment,
+    wiring::{
+        changes::{self, Intake},
+        patches,
+    },
+};
+
+/// Where the diff comes from.
+#[derive(Debug)]
+pub enum Source<'a> {
+    /// From git, as in a review.
+    Git,
+    /// From a file that holds git's output, so that git's own time is not part of it.
+    File(&'a Path),
+}
+
+/// How long each stage took, and what came out.
+#[derive(Debug)]
+pub struct Stages {
+    /// Reading and parsing the diff; with [`Source::Git`] git's own work is part of it.
+    pub parse: Duration,
+    /// Taking the noise out.
+    pub filter: Duration,
+    /// Deciding the tier.
+    pub tier: Duration,
+    /// Writing the patches where reviewers read them.
+    pub write: Duration,
+    /// Files that are reviewed.
+    pub files: usize,
+    /// Their changed lines.
+    pub changed_lines: u64,
+    /// The largest patch in bytes.
+    pub largest_patch: u64,
+}
+
+/// Runs the stages for the diff of two commits; everything is written below `directory`.
+pub async fn pipeline(
+    repository: &Path,
+    (base, head): (&str, &str),
+    source: Source<'_>,
+    directory: &Path,
+) -> Result<Stages, String> {
+    let utf8 =
+        |path: &Path| Utf8PathBuf::from_path_buf(path.to_owned()).map_err(|path| format!("{path:?} is no UTF-8"));
+    run(&utf8(repository)?, (base, head), source, &utf8(directory)?)
+        .await
+        .map_err(|failure| failure.to_string())
+}
+
+async fn run(
+    repository: &Utf8Path,
+    (base, head): (&str, &str),
+    source: Source<'_>,
+    directory: &Utf8Path,
+) -> Result<Stages, crate::exit::Failure> {
+    use crate::exit::Failure;
+    let workspace = directory.join("workspace");
+    std::fs::create_dir_all(workspace.join(REVIEW_DIRECTORY)).map_err(Failure::io("make the workspace"))?;
+    let repository = Repository::open(repository).await?;
+    let mut lap = Instant::now();
+    let mut timed = || {
+        let now = Instant::now();
+        now - std::mem::replace(&mut lap, now)
+    };
+    let (diff, spool) = match source {
+        Source::Git => changes::read(&repository, base, head, directory).await?,
+        Source::File(path) => {
+            let mut file = std::fs::File::open(path).map_err(Failure::io("open git's output"))?;
+            let mut intake = Intake::new(directory)?;
+            let mut chunk = vec![0; 128 << 10];
+            loop {
+                match file.read(&mut chunk).map_err(Failure::io("read git's output"))? {
+                    0 => break intake.finish()?,
+                    read => intake.push(&chunk[..read])?,
+                }
+            }
+        }
+    };
+    let parse = timed();
+    let largest_patch = diff.files.iter().map(|file| file.patch.length).max().unwrap_or(0);
+    let rules = FilterRules {
+        security: &SecurityPaths::default(),
+        ignore: &GlobSet::empty(),
+    };
+    let diff = changes::without_noise(&repository, diff, rules).await?;
+    let filter = timed();
+    let files: Vec<FileChange<'_>> = diff
+        .files
+        .iter()
+        .map(|file| FileChange {
+            path: &file.path,
+            old_path: &file.old_path,
+            changed_lines: file.changed_lines(),
+        })
+        .collect();
+    let assessment = classify(&files, RiskRules::default(), &SecurityPaths::default());
+    std::hint::black_box(assessment);
+    let tier = timed();
+    let records = RunDirectory::create(Some(&directory.join("run")), "bench", &Environment::new([]))?;
+    let entries: Vec<PatchEntry> = diff
+        .files
+        .iter()
+        .enumerate()
+        .map(|(at, file)| PatchEntry::new(at, file))
+        .collect();
+    let patches: Vec<_> = diff
+        .files
+        .iter()
+        .zip(entries.iter().map(|entry| entry.patch.as_str()))
+        .collect();
+    patches::write(&records, &workspace, &patches, &spool, "")?;
+    let write = timed();
+    Ok(Stages {
+        parse,
+        filter,
+        tier,
+        write,
+        files: files.len(),
+        changed_lines: files.iter().map(|file| file.changed_lines).sum(),
+        largest_patch,
+    })
+}

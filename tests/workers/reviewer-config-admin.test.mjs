@@ -1,0 +1,329 @@
+// reviewer-config's administration in a real workerd: revisions, lost updates, history, rollback, switches by API and by
+// hand, limits, and the API's own description.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { assertProblem } from '../support/problem.mjs';
+import { root, start } from '../support/workerd.mjs';
+
+const VARS = { READER_TOKENS: 'reader', ADMIN_TOKENS: 'ada:ada-token, anonymous-token' };
+const OPUS = ['anthropic/claude-opus-4-7', 'anthropic/claude-opus-4-6'];
+
+/** Calls a Worker as an administrator. */
+function client(worker, token = 'ada-token') {
+  return async (method, path, body, headers = {}) =>
+    fetch(worker.url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
+    });
+}
+
+async function withWorker(use, options = {}) {
+  const worker = await start('reviewer-config', { vars: VARS, ...options });
+  try {
+    return await use(worker, client(worker));
+  } finally {
+    await worker.dispose();
+  }
+}
+
+/** What a review reads, once it is not the answer from memory any more. */
+async function effective(worker, accept = () => true) {
+  const until = Date.now() + 5000;
+  for (;;) {
+    const response = await client(worker, 'reader')('GET', '/v1/config');
+    assert.equal(response.status, 200);
+    const answer = await response.json();
+    if (accept(answer)) return answer;
+    assert.ok(Date.now() < until, `still ${JSON.stringify(answer)}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function written(response) {
+  const text = await response.text();
+  assert.equal(response.status, 200, text);
+  return JSON.parse(text).revision;
+}
+
+describe('who may write', () => {
+  let worker;
+  before(async () => {
+    worker = await start('reviewer-config', { vars: VARS });
+  });
+  after(() => worker.dispose());
+  const doors = [
+    ['GET', '/v1/config/document'],
+    ['PUT', '/v1/config/document', {}],
+    ['POST', '/v1/config/validate', {}],
+    ['PUT', '/v1/providers/anthropic', { enabled: false }],
+    ['PUT', '/v1/failback', {}],
+    ['GET', '/v1/history'],
+    ['GET', '/v1/history/1'],
+    ['POST', '/v1/rollback/1'],
+  ];
+  for (const [method, path, body] of doors) {
+    test(`${method} ${path} refuses a reader`, async () => {
+      await assertProblem(await client(worker, 'reader')(method, path, body), 401, 'unauthorized');
+    });
+  }
+
+  test('an administrator is no reader: the two lists are apart', async () => {
+    await assertProblem(await client(worker)('GET', '/v1/config'), 401, 'unauthorized');
+  });
+
+  test('after too many guesses an address has to wait, and a reader with a token does not', async () => {
+    await withWorker(async (fresh) => {
+      const statuses = [];
+      for (let guess = 0; guess < 35; guess += 1) {
+        statuses.push((await client(fresh, `guess-${guess}`)('GET', '/v1/config')).status);
+      }
+      assert.deepEqual([...new Set(statuses)], [401, 429]);
+      assert.equal(statuses.indexOf(429), 30);
+      const response = await client(fresh, 'guess')('GET', '/v1/history');
+      assert.equal(response.headers.get('retry-after'), '60');
+      await assertProblem(response, 429, 'too-many-requests');
+      assert.equal((await client(fresh, 'reader')('GET', '/v1/config')).status, 200);
+    });
+  });
+});
+
+describe('the document', () => {
+  test('is written against what was read, and read at once', () =>
+    withWorker(async (worker, call) => {
+      const first = await call('GET', '/v1/config/document');
+      assert.equal(first.headers.get('etag'), '"0"');
+      assert.deepEqual(await first.json(), { schema_version: 1 });
+
+      await assertProblem(await call('PUT', '/v1/config/document', { schema_version: 1 }), 428, 'if-match-needed');
+      await assertProblem(await call('PUT', '/v1/config/document', { schema_version: 1 }, { 'if-match': '*' }), 412, 'stale');
+
+      const document = { schema_version: 1, limits: { sessions: 3 }, from_the_future: { kept: true } };
+      const response = await call('PUT', '/v1/config/document?reason=fewer%20sessions', document, { 'if-match': '"0"' });
+      assert.equal(response.headers.get('etag'), '"1"');
+      assert.equal(await written(response), 1);
+
+      const again = await call('GET', '/v1/config/document');
+      assert.equal(again.headers.get('etag'), '"1"');
+      assert.deepEqual(await again.json(), { ...document, revision: 1 });
+      const read = await effective(worker);
+      assert.equal(read.config.limits.sessions, 3, 'a read after the write is not stale');
+      assert.equal(read.config.revision, 1);
+
+      const stale = await call('PUT', '/v1/config/document', { schema_version: 1 }, { 'if-match': '"0"' });
+      const problem = await assertProblem(stale, 412, 'stale');
+      assert.match(problem.detail, /"1" now/);
+    }));
+
+  test('with faults changes nothing, and every fault is named', () =>
+    withWorker(async (worker, call) => {
+      const faulty = { schema_version: 1, limits: { sessions: 0 }, reviewers: { '../x': { timeout_seconds: 0 } } };
+      for (const response of [
+        await call('PUT', '/v1/config/document', faulty, { 'if-match': '"0"' }),
+        await call('POST', '/v1/config/validate', faulty),
+      ]) {
+        const problem = await assertProblem(response, 422, 'invalid-document');
+        assert.deepEqual(problem.errors.map(({ pointer }) => pointer), ['/reviewers/..~1x', '/reviewers/..~1x/timeout_seconds', '/limits/sessions']);
+      }
+      assert.deepEqual(await (await call('GET', '/v1/history')).json(), { revisions: [] });
+      assert.deepEqual(await (await call('POST', '/v1/config/validate', { schema_version: 1 })).json(), { valid: true });
+    }));
+
+  test('bodies are capped, and have to be JSON', () =>
+    withWorker(async (worker, call) => {
+      const match = { 'if-match': '"0"' };
+      await assertProblem(await call('PUT', '/v1/config/document', ' '.repeat(10_000_000), match), 413, 'too-large');
+      await assertProblem(await call('PUT', '/v1/config/document', '{', match), 400, 'bad-body');
+      await assertProblem(await call('PUT', '/v1/config/document', '{}', { ...match, 'content-type': 'text/plain' }), 415, 'not-json');
+      await assertProblem(await call('PUT', `/v1/config/document?reason=${'x'.repeat(501)}`, { schema_version: 1 }, match), 400, 'bad-reason');
+    }));
+
+  test('of 100 writers at once exactly one wins with an If-Match, and without one none is lost', () =>
+    withWorker(async (worker, call) => {
+      const responses = await Promise.all(
+        Array.from({ length: 100 }, (_, n) =>
+          call('PUT', '/v1/config/document', { schema_version: 1, limits: { sessions: n + 1 } }, { 'if-match': '"0"' }),
+        ),
+      );
+      const statuses = responses.map(({ status }) => status);
+      assert.equal(statuses.filter((status) => status === 200).length, 1);
+      assert.equal(statuses.filter((status) => status === 412).length, 99);
+
+      const switches = await Promise.all(
+        Array.from({ length: 100 }, (_, n) => call('PUT', `/v1/providers/p${n % 10}`, { enabled: n % 2 === 0, reason: `writer ${n}` })),
+      );
+      const revisions = await Promise.all(switches.map(written));
+      assert.deepEqual(revisions.toSorted((a, b) => a - b), Array.from({ length: 100 }, (_, n) => n + 2));
+      const { revisions: history } = await (await call('GET', '/v1/history?limit=200')).json();
+      assert.equal(history.length, 101);
+      const reasons = new Set(history.map(({ why }) => why));
+      for (let n = 0; n < 100; n += 1) assert.ok(reasons.has(`writer ${n}`), `writer ${n}`);
+    }));
+});
+
+describe('switches', () => {
+  test('one call takes a provider out, for the next read, and one puts it back', () =>
+    withWorker(async (worker, call) => {
+      assert.deepEqual((await effective(worker)).config.providers, {});
+      await written(await call('PUT', '/v1/providers/anthropic', { enabled: false, reason: 'incident 7' }));
+      assert.deepEqual((await effective(worker)).config.providers, { anthropic: { enabled: false, reason: 'incident 7' } });
+      await written(await call('PUT', '/v1/providers/anthropic', { enabled: true }));
+      assert.deepEqual((await effective(worker)).config.providers, { anthropic: { enabled: true } });
+    }));
+
+  test('KV follows, with the key that an operator would type, and a copy of each revision', () =>
+    withWorker(async (worker, call) => {
+      const kv = await worker.mf.getKVNamespace('CONFIG');
+      await written(await call('PUT', '/v1/providers/anthropic', { enabled: false, reason: 'incident 7' }));
+      const until = Date.now() + 10_000;
+      while ((await kv.get('config/revision/1')) === null) {
+        assert.ok(Date.now() < until, 'KV never follows');
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      assert.equal(await kv.get('provider/anthropic'), '{"enabled":false,"reason":"incident 7"}');
+      assert.equal(JSON.parse(await kv.get('config/revision/1')).who, 'ada');
+    }));
+
+  test('a switch that is written to KV by hand wins, also after one through the API, and can be deleted', () =>
+    withWorker(async (worker, call) => {
+      const kv = await worker.mf.getKVNamespace('CONFIG');
+      await kv.put('provider/openai', '{"enabled":false,"reason":"by hand"}');
+      assert.equal((await effective(worker, ({ config }) => config.providers.openai)).config.providers.openai.reason, 'by hand');
+
+      await written(await call('PUT', '/v1/providers/openai', { enabled: true }));
+      assert.equal((await effective(worker)).config.providers.openai.enabled, true, 'what KV shows was replaced');
+
+      await kv.put('provider/openai', '{"enabled":false,"reason":"by hand again"}');
+      const again = await effective(worker, ({ config }) => config.providers.openai.reason === 'by hand again');
+      assert.equal(again.config.providers.openai.enabled, false);
+    }));
+
+  test('a bad name or body is refused', () =>
+    withWorker(async (worker, call) => {
+      await assertProblem(await call('PUT', '/v1/providers/a%20b', { enabled: false }), 422, 'invalid-provider');
+      await assertProblem(await call('PUT', '/v1/providers/anthropic', { enabled: 'no' }), 400, 'bad-body');
+      await assertProblem(await call('PUT', '/v1/providers/anthropic', { enabled: false, reason: 'a\nb' }), 400, 'bad-reason');
+      await assertProblem(await call('PUT', '/v1/providers/anthropic', { enabled: false }, { 'if-match': '"7"' }), 412, 'stale');
+    }));
+});
+
+describe('failback', () => {
+  test('is written into the document in force, also into one that was written by hand', () =>
+    withWorker(async (worker, call) => {
+      const kv = await worker.mf.getKVNamespace('CONFIG');
+      await kv.put('config/document', '{"schema_version":1,"limits":{"sessions":2}}');
+      await written(await call('PUT', '/v1/failback?reason=end%20early', { [OPUS[0]]: null }));
+      const { config } = await effective(worker, (read) => read.config.revision === 1);
+      assert.deepEqual(config.failback, { [OPUS[0]]: null });
+      assert.equal(config.limits.sessions, 2);
+    }));
+
+  test('cycles, unknown models and long chains are refused', () =>
+    withWorker(async (worker, call) => {
+      const families = ['claude-opus-4-7', 'claude-opus-4-6', 'claude-opus-4-8', 'claude-opus-5-5', 'claude-sonnet-5', 'claude-sonnet-4-6', 'claude-sonnet-4-5'];
+      const chain = Object.fromEntries(families.slice(1).map((model, n) => [`anthropic/${families[n]}`, `anthropic/${model}`]));
+      for (const [failback, reason] of [
+        [{ [OPUS[0]]: OPUS[1], [OPUS[1]]: OPUS[0] }, /comes back/],
+        [{ [OPUS[0]]: 'anthropic/claude-opos-4-6' }, /claude-opos-4-6.*spelling/],
+        [chain, /longer than 5/],
+      ]) {
+        const problem = await assertProblem(await call('PUT', '/v1/failback', failback), 422, 'invalid-document');
+        assert.match(problem.errors[0].detail, reason);
+      }
+    }));
+});
+
+describe('history', () => {
+  test('says who, when and why, in pages, and goes back in one call', () =>
+    withWorker(async (worker, call) => {
+      const began = Date.now();
+      await written(await call('PUT', '/v1/config/document?reason=start', { schema_version: 1, limits: { sessions: 5 } }, { 'if-match': '"0"' }));
+      await written(await call('PUT', '/v1/providers/anthropic', { enabled: false, reason: 'incident 7' }));
+      await written(await client(worker, 'anonymous-token')('PUT', '/v1/config/document', { schema_version: 1, limits: { sessions: 1 } }, { 'if-match': '"2"' }));
+
+      const { revisions } = await (await call('GET', '/v1/history')).json();
+      assert.deepEqual(
+        revisions.map(({ revision, who, why, action }) => [revision, who, why, action]),
+        [
+          [3, '', null, 'wrote the document'],
+          [2, 'ada', 'incident 7', 'switched anthropic off'],
+          [1, 'ada', 'start', 'wrote the document'],
+        ],
+      );
+      for (const { at_ms: at } of revisions) assert.ok(at >= began - 1000 && at <= Date.now() + 1000, `${at}`);
+      const page = await (await call('GET', '/v1/history?before=3&limit=1')).json();
+      assert.deepEqual(page.revisions.map(({ revision }) => revision), [2]);
+      const one = await (await call('GET', '/v1/history/2')).json();
+      assert.equal(one.document.limits.sessions, 5);
+      assert.deepEqual(one.switches, { anthropic: { enabled: false, reason: 'incident 7' } });
+
+      assert.equal(await written(await call('POST', '/v1/rollback/1?reason=too%20slow')), 4);
+      const { config } = await effective(worker);
+      assert.equal(config.limits.sessions, 5);
+      assert.deepEqual(config.providers, {}, 'the switch was not there in revision 1');
+      assert.equal(config.revision, 4);
+
+      await assertProblem(await call('POST', '/v1/rollback/99'), 404, 'no-such-revision');
+      await assertProblem(await call('POST', '/v1/rollback/x'), 400, 'bad-request');
+      await assertProblem(await call('GET', '/v1/history/99'), 404, 'no-such-revision');
+      await assertProblem(await call('GET', '/v1/history?before=x'), 400, 'bad-request');
+    }));
+});
+
+describe('a store that is down', () => {
+  test('without KV the last revision is answered, and said to be that', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'conclave-config-'));
+    try {
+      await withWorker(async (worker, call) => {
+        await written(await call('PUT', '/v1/config/document', { schema_version: 1, limits: { sessions: 4 } }, { 'if-match': '"0"' }));
+      }, { persist: directory });
+      await withWorker(async (worker) => {
+        const { config, warnings } = await effective(worker);
+        assert.equal(config.limits.sessions, 4);
+        assert.equal(warnings.length, 1);
+        assert.match(warnings[0], /KV cannot be read; this is revision 1/);
+      }, { persist: directory, without: ['kvNamespaces'] });
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  });
+});
+
+describe('the description', () => {
+  const openapi = JSON.parse(readFileSync(join(root, 'workers/reviewer-config/openapi.json'), 'utf8'));
+  const operations = Object.entries(openapi.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => [method.toUpperCase(), path]));
+
+  test('is served as it stands in the repository', () =>
+    withWorker(async (worker) => {
+      assert.deepEqual(await (await fetch(`${worker.url}/v1/openapi.json`)).json(), openapi);
+    }));
+
+  test('has every route of the Worker, with its methods, and no other', () =>
+    withWorker(async (worker) => {
+      const source = readFileSync(join(root, 'workers/reviewer-config/src/lib.rs'), 'utf8');
+      const constants = Object.fromEntries(
+        [...readFileSync(join(root, 'shared/src/routes.rs'), 'utf8').matchAll(/const (\w+): &str = "([^"]+)"/g)].map(([, name, path]) => [name, path]),
+      );
+      const routed = [...source.matchAll(/\.on(?:_async)?\(\s*(?:routes::(\w+)|&format!\("\{\}\/:(\w+)", routes::(\w+)\))/g)].map(
+        ([, plain, parameter, prefix]) => (plain ? constants[plain] : `${constants[prefix]}/{${parameter}}`),
+      );
+      assert.deepEqual([...new Set(operations.map(([, path]) => path))].toSorted(), routed.toSorted());
+
+      for (const [path, methods] of Object.entries(openapi.paths)) {
+        const real = path.replace('{revision}', '1').replace('{id}', 'anthropic');
+        const response = await fetch(worker.url + real, { method: 'PATCH' });
+        await response.arrayBuffer();
+        assert.equal(response.status, 405, path);
+        const allowed = response.headers.get('allow').split(', ').filter((method) => method !== 'HEAD');
+        assert.deepEqual(allowed.toSorted(), Object.keys(methods).map((method) => method.toUpperCase()).toSorted(), path);
+      }
+    }));
+});

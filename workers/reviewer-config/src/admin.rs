@@ -1,0 +1,237 @@
+//! What administrators do: read and write the document, flip switches, look back, roll back.
+
+use std::collections::BTreeMap;
+
+use conclave_shared::{
+    config::{ProviderSwitch, SCHEMA_VERSION},
+    model::ModelId,
+};
+use conclave_worker_common::{Outcome, Refusal, allow, holder, json, now_ms, problem, read_capped};
+use serde::de::DeserializeOwned;
+use serde_json::json as value;
+use worker::{Env, Request, Response, RouteContext};
+
+use crate::{
+    current,
+    ledger::{self, Ask, HistoryEntry, Revision, Write, Written},
+    limit,
+    revision::{Command, check_document},
+    texts,
+};
+
+/// The secret that lists the administrators' tokens, best as `name:token`.
+const ADMIN_TOKENS: &str = "ADMIN_TOKENS";
+/// The largest body. A document of a big installation has some ten kilobytes.
+const MAX_BODY: usize = 256 * 1024;
+/// The longest reason, in bytes.
+const MAX_REASON: usize = 500;
+/// How many revisions one answer has.
+const MAX_HISTORY: u32 = 200;
+const DEFAULT_HISTORY: u32 = 50;
+
+/// `GET` and `PUT /v1/config/document`.
+pub(crate) async fn document(mut request: Request, env: &Env) -> Outcome<Response> {
+    allow(&request, &["GET", "HEAD", "PUT"])?;
+    let who = authorize(&request, env).await?;
+    let current = current::fresh(env).await?;
+    let tag = current.document_tag();
+    if request.inner().method() != "PUT" {
+        let document = current.document().0;
+        let document = document.unwrap_or_else(|| value!({ "schema_version": SCHEMA_VERSION }));
+        let response = json(200, &document)?;
+        response.headers().set("etag", &tag)?;
+        return Ok(response);
+    }
+    let Some(seen) = request.headers().get("if-match")? else {
+        return Err(refusal(&texts::if_match_needed(&tag))?);
+    };
+    // Compared here for what was written by hand, and again where nothing can come in between.
+    if !names(&seen, &tag) {
+        return Err(refusal(&texts::stale_tag(&tag))?);
+    }
+    let document = body(&mut request).await?;
+    let why = reason(&request)?;
+    let seen = Some(current.snapshot.revision);
+    write(env, &current, Command::Replace { document }, seen, who, why).await
+}
+
+/// `POST /v1/config/validate`.
+pub(crate) async fn validate(mut request: Request, env: &Env) -> Outcome<Response> {
+    allow(&request, &["POST"])?;
+    authorize(&request, env).await?;
+    match check_document(&body(&mut request).await?) {
+        Ok(()) => Ok(json(200, &value!({ "valid": true }))?),
+        Err(fault) => Err(refusal(&fault)?),
+    }
+}
+
+/// `PUT /v1/providers/{id}`.
+pub(crate) async fn provider(mut request: Request, context: &RouteContext<()>) -> Outcome<Response> {
+    let env = &context.env;
+    allow(&request, &["PUT"])?;
+    let who = authorize(&request, env).await?;
+    let provider = parameter(context, "id");
+    let mut switch: ProviderSwitch = body(&mut request).await?;
+    switch.reason = match switch.reason {
+        Some(reason) => checked_reason(&reason)?,
+        None => None,
+    };
+    let why = switch.reason.clone();
+    let current = current::fresh(env).await?;
+    let seen = expected(&request, current.snapshot.revision)?;
+    write(env, &current, Command::Switch { provider, switch }, seen, who, why).await
+}
+
+/// `PUT /v1/failback`.
+pub(crate) async fn failback(mut request: Request, env: &Env) -> Outcome<Response> {
+    allow(&request, &["PUT"])?;
+    let who = authorize(&request, env).await?;
+    let failback: BTreeMap<String, Option<ModelId>> = body(&mut request).await?;
+    let why = reason(&request)?;
+    let current = current::fresh(env).await?;
+    let seen = expected(&request, current.snapshot.revision)?;
+    let (document, by_hand) = current.document();
+    let base = by_hand.and(document);
+    write(env, &current, Command::Failback { failback, base }, seen, who, why).await
+}
+
+/// `GET /v1/history`.
+pub(crate) async fn history(request: &Request, env: &Env) -> Outcome<Response> {
+    allow(request, &["GET", "HEAD"])?;
+    authorize(request, env).await?;
+    let limit = number(request, "limit")?.map_or(DEFAULT_HISTORY, |limit| {
+        u32::try_from(limit).unwrap_or(MAX_HISTORY).clamp(1, MAX_HISTORY)
+    });
+    let before = number(request, "before")?;
+    let revisions: Vec<HistoryEntry> = ledger::ask(env, &Ask::History { before, limit }).await?;
+    Ok(json(200, &value!({ "revisions": revisions }))?)
+}
+
+/// `GET /v1/history/{revision}`.
+pub(crate) async fn revision(request: &Request, context: &RouteContext<()>) -> Outcome<Response> {
+    allow(request, &["GET", "HEAD"])?;
+    authorize(request, &context.env).await?;
+    let revision = revision_number(context)?;
+    let found: Option<Revision> = ledger::ask(&context.env, &Ask::Revision { revision }).await?;
+    match found {
+        Some(found) => Ok(json(200, &found)?),
+        None => Err(refusal(&texts::no_such_revision(revision))?),
+    }
+}
+
+/// `POST /v1/rollback/{revision}`.
+pub(crate) async fn rollback(request: &Request, context: &RouteContext<()>) -> Outcome<Response> {
+    let env = &context.env;
+    allow(request, &["POST"])?;
+    let who = authorize(request, env).await?;
+    let to = revision_number(context)?;
+    let why = reason(request)?;
+    let current = current::fresh(env).await?;
+    let seen = expected(request, current.snapshot.revision)?;
+    write(env, &current, Command::Rollback { to }, seen, who, why).await
+}
+
+/// Lets an administrator pass and says who it is.
+async fn authorize(request: &Request, env: &Env) -> Outcome<String> {
+    let who = limit::refused(request, env, holder(request, env, ADMIN_TOKENS)).await?;
+    limit::admin(env, &who).await?;
+    Ok(who)
+}
+
+async fn write(
+    env: &Env,
+    current: &current::Current,
+    command: Command,
+    seen: Option<u64>,
+    who: String,
+    why: Option<String>,
+) -> Outcome<Response> {
+    let write = Write {
+        command,
+        seen,
+        who,
+        why,
+        now_ms: now_ms(),
+        by_hand: current.by_hand(),
+    };
+    let written: Written = ledger::ask(env, &Ask::Write(Box::new(write))).await?;
+    current::forget();
+    match written {
+        Written::Done { revision } => {
+            let response = json(200, &value!({ "revision": revision }))?;
+            response.headers().set("etag", &format!("\"{revision}\""))?;
+            Ok(response)
+        }
+        Written::Refused { problem } => Err(refusal(&problem)?),
+    }
+}
+
+/// The revision that a writer has seen, where it says so.
+fn expected(request: &Request, current: u64) -> Outcome<Option<u64>> {
+    let Some(seen) = request.headers().get("if-match")? else {
+        return Ok(None);
+    };
+    let tag = format!("\"{current}\"");
+    if names(&seen, &tag) {
+        return Ok(Some(current));
+    }
+    Err(refusal(&texts::stale_tag(&tag))?)
+}
+
+/// Whether an `If-Match` header names this tag. `*` would be "whatever it is", which is what loses updates.
+fn names(if_match: &str, tag: &str) -> bool {
+    if_match.split(',').any(|candidate| candidate.trim() == tag)
+}
+
+async fn body<T: DeserializeOwned>(request: &mut Request) -> Outcome<T> {
+    let kind = request.headers().get("content-type")?.unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if !kind.eq_ignore_ascii_case("application/json") {
+        return Err(refusal(&texts::not_json())?);
+    }
+    let bytes = read_capped(request, MAX_BODY).await?;
+    match serde_json::from_slice(&bytes) {
+        Ok(body) => Ok(body),
+        Err(error) => Err(refusal(&texts::bad_body(&error))?),
+    }
+}
+
+/// Why something is changed, from the query.
+fn reason(request: &Request) -> Outcome<Option<String>> {
+    let url = request.url()?;
+    let reason = url.query_pairs().find(|(name, _)| name == "reason");
+    reason.map_or(Ok(None), |(_, reason)| checked_reason(&reason))
+}
+
+fn checked_reason(reason: &str) -> Outcome<Option<String>> {
+    let reason = reason.trim();
+    if reason.len() > MAX_REASON || reason.chars().any(char::is_control) {
+        return Err(refusal(&texts::bad_reason(MAX_REASON))?);
+    }
+    Ok((!reason.is_empty()).then(|| reason.to_owned()))
+}
+
+fn number(request: &Request, name: &str) -> Outcome<Option<u64>> {
+    let url = request.url()?;
+    let found = url.query_pairs().find(|(key, _)| key == name);
+    match found.map(|(_, value)| value.parse::<u64>()) {
+        None => Ok(None),
+        Some(Ok(number)) => Ok(Some(number)),
+        Some(Err(_)) => Err(refusal(&texts::bad_number(name))?),
+    }
+}
+
+fn revision_number(context: &RouteContext<()>) -> Outcome<u64> {
+    match parameter(context, "revision").parse() {
+        Ok(revision) => Ok(revision),
+        Err(_) => Err(refusal(&texts::bad_number("revision"))?),
+    }
+}
+
+fn parameter(context: &RouteContext<()>, name: &str) -> String {
+    context.param(name).cloned().unwrap_or_default()
+}
+
+fn refusal(fault: &conclave_shared::problem::Problem) -> worker::Result<Refusal> {
+    problem(fault).map(Refusal::Answer)
+}
