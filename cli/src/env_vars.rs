@@ -2,7 +2,9 @@
 
 macro_rules! variables {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal;)+) => {
-        $($(#[doc = $doc])+ pub(crate) const $name: &str = $text;)+
+        $($(#[doc = $doc])+
+        #[cfg_attr(not(feature = "otlp"), allow(dead_code, reason = "some are read by a feature only"))]
+        pub(crate) const $name: &str = $text;)+
 
         /// All of them with their descriptions.
         #[cfg(test)]

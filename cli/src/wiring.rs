@@ -99,7 +99,7 @@ pub(crate) async fn review(
     let screen = output::screen(ci_environment::is_gitlab_job(environment), environment.get("TERM"));
     let display = Arc::new(output::Display::new(screen, redactor.clone()));
     let run = Run {
-        run_id,
+        id: run_id,
         arguments,
         environment,
         redactor,
@@ -123,7 +123,7 @@ pub(crate) async fn review(
 
 /// What all parts of a run share.
 struct Run<'a> {
-    run_id: Uuid,
+    id: Uuid,
     arguments: &'a CommonArguments,
     environment: &'a Environment,
     redactor: &'a Redactor,
@@ -180,7 +180,7 @@ impl Run<'_> {
         }
 
         let gate = Gate::in_force(arguments.gate, prepared.repo.in_force.config.review.gate);
-        let directory = RunDirectory::create(arguments.output.as_deref(), &self.run_id.to_string(), environment)?;
+        let directory = RunDirectory::create(arguments.output.as_deref(), &self.id.to_string(), environment)?;
         self.display
             .record_in(directory.path())
             .map_err(Failure::io(format!("write {}", output::PROGRESS_FILE)))?;
@@ -352,7 +352,7 @@ impl Sessions<'_> {
 
         let source = RepositoryTree::new(&job, &diff.files, inputs.context);
         let review_job = ReviewJob {
-            run_id: run.run_id.to_string(),
+            run_id: run.id.to_string(),
             subject: job.subject.clone(),
             files: Arc::new(diff.files),
             patches: inputs.patches,

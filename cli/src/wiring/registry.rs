@@ -57,29 +57,29 @@ pub(super) fn build(
 
     let (gitlab, local, arrival) = origin.plugins();
     let ai_gateway = plugin_settings::ai_gateway(environment, &project, secret.as_ref())?;
-    let direct = match &ai_gateway {
-        None if purpose == Purpose::Plan => DirectProviders::if_any(providers::read(environment)?),
-        None => DirectProviders::on(providers::read(environment)?),
-        // With AI Gateway all providers are behind it; a key beside it is left alone, and the person told.
-        Some(_) => {
-            notes.extend(plugin_settings::unused_keys(environment));
-            DirectProviders::off()
+    let direct = if ai_gateway.is_none() {
+        let providers = providers::read(environment)?;
+        match purpose {
+            Purpose::Plan => DirectProviders::if_any(providers),
+            Purpose::Review => DirectProviders::on(providers),
         }
+    } else {
+        // With AI Gateway all providers are behind it; a key beside it is left alone, and the person told.
+        notes.extend(plugin_settings::unused_keys(environment));
+        DirectProviders::off()
     };
     let told = purpose == Purpose::Review;
     let telemetry = TelemetryPlugin::start(plugin_settings::telemetry(environment, run_id, &project)?.filter(|_| told));
-    let observers = Observers::new(telemetry.telemetry());
     let reviewer_config = ReviewerConfigPlugin::new(plugin_settings::config_source(environment, &project)?);
     #[cfg(feature = "otlp")]
-    let tracing = {
-        let plugin = conclave_plugin_tracing::TracingPlugin::start(
-            plugin_settings::tracing(environment, run_id)?.filter(|_| told),
-        )
-        .map_err(|error| Failure::Settings(format!("{}: {error}", env_vars::OTLP_ENDPOINT)))?;
-        plugin
-    };
+    let tracing = conclave_plugin_tracing::TracingPlugin::start(
+        plugin_settings::tracing(environment, run_id)?.filter(|_| told),
+    )
+    .map_err(|error| Failure::Settings(format!("{}: {error}", env_vars::OTLP_ENDPOINT)))?;
     #[cfg(feature = "otlp")]
-    let observers = observers.trace_with(tracing.tracer());
+    let trace = tracing.tracer().map(|tracer| tracer as _);
+    #[cfg(not(feature = "otlp"))]
+    let trace = None;
     #[cfg(not(feature = "otlp"))]
     if environment.get(env_vars::OTLP_ENDPOINT).is_some() {
         notes.push(format!(
@@ -87,6 +87,8 @@ pub(super) fn build(
             env_vars::OTLP_ENDPOINT
         ));
     }
+
+    let observers = Observers::new(telemetry.telemetry(), trace);
 
     // The order decides which of two is named first in a conflict, and the order of sections in the prompts. What amends
     // models comes behind what proposes them.
