@@ -210,9 +210,7 @@ impl Run<'_> {
             directory: &directory,
             redactor,
         };
-        let posted = ending
-            .conclude(&mut review, runtime, early.is_some(), &mut watch)
-            .await;
+        let posted = ending.conclude(&mut review, runtime, early.is_some(), &mut watch).await;
         // The runtime is gone by now, so nothing uses the scratch space any more.
         drop(scratch);
         telemetry::record_review(sink.as_ref(), &review);

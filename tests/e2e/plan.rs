@@ -262,7 +262,12 @@ async fn each_line_of_the_configuration_names_its_plugin() {
     let arguments = ["plan", "main", "--explain", "--format", "json"];
     let job = Conclave::new(repository.path(), &arguments).env("ANTHROPIC_API_KEY", "unused");
     let lines: Value = serde_json::from_str(&job.run().await.expect_code(0).stdout).expect("JSON");
-    let file: Vec<&str> = lines.as_array().unwrap().iter().map(|line| line["line"].as_str().unwrap()).collect();
+    let file: Vec<&str> = lines
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| line["line"].as_str().unwrap())
+        .collect();
     let file: Value = serde_json::from_str(&file.join("\n")).expect("the lines are the file");
     assert!(file["agent"]["coordinator"].is_object(), "{file:#}");
 }

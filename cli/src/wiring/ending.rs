@@ -10,12 +10,7 @@ use conclave_shared::{redact::Redactor, verdict::Verdict};
 use tokio::time::timeout;
 
 use super::{Job, runtime::Runtime, source, stopwatch::Stopwatch};
-use crate::{
-    args::Format,
-    exit::Failure,
-    output,
-    rundir::RunDirectory,
-};
+use crate::{args::Format, exit::Failure, output, rundir::RunDirectory};
 
 /// How long posting may take once the run has to end.
 const LAST_POST: Duration = Duration::from_secs(5);

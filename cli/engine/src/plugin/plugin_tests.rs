@@ -385,5 +385,6 @@ fn plan_with(reviewers: &[&str], document: &ConfigDocument) -> crate::pipeline::
             .collect(),
         coordinator: route(ReviewerName::COORDINATOR, input),
         disabled: Vec::new(),
+        seats: Vec::new(),
     }
 }
