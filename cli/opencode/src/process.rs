@@ -27,7 +27,7 @@ use crate::{
 /// How long a group may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
 /// How long `opencode --version` may take.
-const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
+const VERSION_TIMEOUT: Duration = Duration::from_mins(1);
 /// The most memory that the child's JavaScript heap may take, in bytes.
 const HEAP_LIMIT: &str = "2684354560";
 
@@ -102,7 +102,7 @@ pub async fn find_opencode(configured: Option<&Utf8Path>, path: &str) -> Result<
         Ok(output) => output.map_err(start)?,
         Err(_) => {
             return Err(start(std::io::Error::other(
-                "it did not tell its version in 20 seconds",
+                "it did not tell its version within a minute",
             )));
         }
     };
