@@ -58,12 +58,19 @@ async fn an_estimate_of_a_merge_request_asks_no_model_and_posts_nothing() {
     let job = pipeline.job(&repository, &arguments).anthropic(&provider);
     let outcome = job.run().await.expect_code(0);
     let plan: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
-    assert_eq!((plan["forge"].as_str(), plan["tier"].as_str()), (Some("gitlab"), Some("trivial")));
+    assert_eq!(
+        (plan["forge"].as_str(), plan["tier"].as_str()),
+        (Some("gitlab"), Some("trivial"))
+    );
     assert_eq!(plan["merge_request"].as_u64(), Some(pipeline.merge_request.iid));
     assert!(plan["estimate"]["cost_usd"].as_f64().unwrap() > 0.0);
     assert_eq!(provider.requests().len(), 0);
     let state = pipeline.gitlab.snapshot(pipeline.merge_request);
-    assert!(state.notes.iter().all(|note| note.author != "conclave-bot"), "{:#?}", state.notes);
+    assert!(
+        state.notes.iter().all(|note| note.author != "conclave-bot"),
+        "{:#?}",
+        state.notes
+    );
     assert!(state.approved_by.is_empty());
 }
 
