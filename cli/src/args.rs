@@ -28,7 +28,7 @@ const AFTER_HELP: &str = "Examples:
   conclave replay RUN_DIR            show a finished or crashed run again
 
 Exit codes: 0 reviewed; 1 blocked (--gate block); 2 bad usage or configuration; 3 the forge failed;
-4 inconclusive (--strict); 130, 143 stopped by a signal.";
+4 inconclusive (--strict); 5 out of time; 130, 143 stopped by a signal.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -90,6 +90,10 @@ pub(crate) struct PlanningArguments {
     /// The models that are preferred where nobody names others; by default what `.conclave.toml` says, else `current`
     #[arg(long, value_enum, env = "CONCLAVE_PRESET")]
     pub(crate) preset: Option<PresetName>,
+    /// The organisation's engineering rules: a file, a directory, or an https address. A path in the repository is read from
+    /// the target branch
+    #[arg(long, value_name = "PLACE", env = "CONCLAVE_CODEX_RULES")]
+    pub(crate) codex_rules: Option<String>,
     /// Replace built-in prompts by the files of the same name in this directory
     #[arg(long, value_name = "DIR", env = "CONCLAVE_PROMPTS")]
     pub(crate) prompts: Option<Utf8PathBuf>,
@@ -113,7 +117,7 @@ pub(crate) struct CommonArguments {
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t, env = "CONCLAVE_FORMAT")]
     pub(crate) format: Format,
-    /// Most sessions at once; by default what the configuration says, which is 7
+    /// Most reviewers at once; by default what the configuration says, which is 7
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), env = "CONCLAVE_AGENTS")]
     pub(crate) agents: Option<u32>,
     /// Stop asking models once the run has cost this much (US dollars)

@@ -61,8 +61,9 @@ pub async fn pipeline(
     source: Source<'_>,
     directory: &Path,
 ) -> Result<Stages, String> {
-    let utf8 =
-        |path: &Path| Utf8PathBuf::from_path_buf(path.to_owned()).map_err(|path| format!("{path:?} is no UTF-8"));
+    let utf8 = |path: &Path| {
+        Utf8PathBuf::from_path_buf(path.to_owned()).map_err(|path| format!("{} is no UTF-8", path.display()))
+    };
     run(&utf8(repository)?, (base, head), source, &utf8(directory)?)
         .await
         .map_err(|failure| failure.to_string())

@@ -22,6 +22,8 @@ pub(crate) enum Exit {
     Forge,
     /// The review is inconclusive, and `--strict` is on.
     Inconclusive,
+    /// The run's time, or the CI job's, was over.
+    OutOfTime,
     /// Ctrl-C.
     Interrupted,
     /// SIGTERM.
@@ -36,6 +38,7 @@ impl Exit {
             Self::Usage => 2,
             Self::Forge => 3,
             Self::Inconclusive => 4,
+            Self::OutOfTime => 5,
             Self::Interrupted => 130,
             Self::Terminated => 143,
         }

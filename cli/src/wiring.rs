@@ -2,8 +2,12 @@
 
 mod assignment;
 pub(crate) mod changes;
+mod checkout;
+mod ending;
 mod inputs;
+mod lock_files;
 mod observers;
+mod organisation;
 pub(crate) mod patches;
 mod plan;
 mod plugin_settings;
@@ -16,14 +20,14 @@ mod source;
 mod stopwatch;
 mod telemetry;
 
-use std::{fmt::Write, sync::Arc};
+use std::{fmt::Write, sync::Arc, time::Duration};
 
 use camino::Utf8Path;
 use conclave_engine::{
     diff::FilteredDiff,
     pipeline::{ReviewJob, ReviewPorts, review as run_review},
     ports::{Forge, Progress, ProgressEvent, ReviewSubject},
-    report::{Review, render_markdown},
+    report::Review,
     scheduler::Desk,
 };
 use conclave_git::{Repository, check_out_workspace};
@@ -38,10 +42,12 @@ use uuid::Uuid;
 
 pub(crate) use self::{
     assignment::{Assignment, Origin},
+    checkout::Checkout,
     plan::{ModelChoice, PlanDocument, PlanRequest, PlannedModel, PlannedReviewer, plan},
     prepare::ChosenBy,
 };
 use self::{
+    ending::Ending,
     observers::Observers,
     prepare::{Prepared, prepare},
     registry::{House, Purpose},
@@ -51,7 +57,7 @@ use self::{
     stopwatch::Stopwatch,
 };
 use crate::{
-    args::{CommonArguments, Format, Gate},
+    args::{CommonArguments, Gate},
     ci_environment, env_vars,
     exit::{Exit, Failure},
     output,
@@ -81,8 +87,11 @@ pub(crate) async fn review(
     environment: &Environment,
     redactor: &Redactor,
 ) -> Result<Exit, Failure> {
-    // From here on a signal ends the run in good order, with nothing left behind.
+    // From here on a signal ends the run in good order, with nothing left behind; a second one at once.
     let signals = Signals::watch().map_err(Failure::io("watch for signals"))?;
+    if let Some(time) = ci_environment::time_left(environment) {
+        signals.end_in(time);
+    }
     let run_id = Uuid::now_v7();
     let house = registry::build(assignment, environment, run_id, Purpose::Review)?;
     let observers = house.observers.clone();
@@ -98,9 +107,17 @@ pub(crate) async fn review(
         display: &display,
         observers: &observers,
     };
-    let result = run.review(house, scratch).await;
-    observers.flush(display.as_ref()).await;
-    result
+    tokio::select! {
+        exit = signals.insisted() => {
+            output::note("Stopped at once.", redactor);
+            Ok(exit)
+        }
+        result = async {
+            let result = run.review(house, scratch).await;
+            observers.flush(display.as_ref()).await;
+            result
+        } => result,
+    }
 }
 
 /// What all parts of a run share.
@@ -145,10 +162,7 @@ impl Run<'_> {
             )
         };
         let (binary, prepared) = tokio::select! {
-            exit = signals.arrived() => {
-                output::note("Stopped before anything was reviewed.", redactor);
-                return Ok(exit);
-            }
+            exit = signals.arrived() => return Ok(nothing_reviewed(exit, redactor)),
             (binary, prepared) = preparing => {
                 // That there is nothing to review counts more than what would be missing for it.
                 let prepared = prepared?;
@@ -156,7 +170,7 @@ impl Run<'_> {
             }
         };
         watch.lap("diff, configuration, plan");
-        if prepared.diff.files.is_empty() {
+        if prepared.is_settled() {
             nothing_left(&prepared.diff, redactor);
             return Ok(Exit::Reviewed);
         }
@@ -180,6 +194,7 @@ impl Run<'_> {
         self.progress
             .report(ProgressEvent::Stage(&output::plan_line(&prepared.plan, &prepared.diff)));
 
+        signals.end_in(Duration::from_secs(prepared.config.limits.run_seconds));
         let sessions = Sessions {
             run: self,
             binary: &binary,
@@ -189,22 +204,54 @@ impl Run<'_> {
         };
         let ran = sessions.run(prepared, &mut watch).await;
         self.display.close();
+        let Some((job, mut review, runtime)) = ran? else {
+            return Ok(nothing_reviewed(signals.exit().unwrap_or(Exit::Terminated), redactor));
+        };
+        let early = signals.exit();
+        let ending = Ending {
+            job: &job,
+            format: arguments.format,
+            directory: &directory,
+            redactor,
+        };
+        let posted = ending.conclude(&mut review, runtime, early.is_some(), &mut watch).await;
         // The runtime is gone by now, so nothing uses the scratch space any more.
         drop(scratch);
-        let (job, mut review) = ran?;
-        if let Some(exit) = signals.exit() {
-            telemetry::record_review(sink.as_ref(), &review);
-            output::note("Stopped. Nothing was posted, and nothing is left running.", redactor);
-            return Ok(exit);
-        }
-        review.seconds = watch.total();
-        finish(&job, arguments, &directory, &review, redactor).await?;
         telemetry::record_review(sink.as_ref(), &review);
-        let posted = post(&job, &review, redactor).await;
         watch.lap("printing and posting");
-        posted?;
-        Ok(exit_of(&review, gate, arguments.strict))
+        match early {
+            None => posted.map(|()| exit_of(&review, gate, arguments.strict)),
+            Some(exit) => Ok(ended_early(exit, posted, redactor)),
+        }
     }
+}
+
+/// Says how a run ended that was ended early. Its exit code tells that, even if posting failed as well.
+fn ended_early(exit: Exit, posted: Result<(), Failure>, redactor: &Redactor) -> Exit {
+    if let Err(failure) = posted {
+        output::note(&format!("What is known could not be posted: {failure}"), redactor);
+    }
+    let how = if exit == Exit::OutOfTime {
+        "Out of time"
+    } else {
+        "Stopped"
+    };
+    output::note(
+        &format!("{how}: this is what is known so far. Nothing is left running."),
+        redactor,
+    );
+    exit
+}
+
+/// What is said when there is nothing to show yet.
+fn nothing_reviewed(exit: Exit, redactor: &Redactor) -> Exit {
+    let how = if exit == Exit::OutOfTime {
+        "Out of time"
+    } else {
+        "Stopped"
+    };
+    output::note(&format!("{how} before anything was reviewed."), redactor);
+    exit
 }
 
 fn exit_of(review: &Review, gate: Gate, strict: bool) -> Exit {
@@ -238,8 +285,8 @@ struct Sessions<'a> {
 }
 
 impl Sessions<'_> {
-    /// Everything that needs the agent runtime. It is stopped on every way out of here.
-    async fn run(&self, prepared: Prepared, watch: &mut Stopwatch) -> Result<(Job, Review), Failure> {
+    /// Everything that needs the agent runtime, which the caller stops. Nothing if the run has to end before it has begun.
+    async fn run(&self, prepared: Prepared, watch: &mut Stopwatch) -> Result<Option<(Job, Review, Runtime)>, Failure> {
         let Self {
             run,
             directory,
@@ -250,6 +297,7 @@ impl Sessions<'_> {
             job,
             diff,
             spool,
+            by_rules,
             mut plan,
             config,
             runtime: runtime_config,
@@ -260,27 +308,34 @@ impl Sessions<'_> {
         run.progress
             .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
         let workspace = scratch.join("workspace");
-        check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
-        let inputs = inputs::write(&job, &diff, &spool, &mut plan, &runtime_config, directory, &workspace).await?;
-        directory.write("prompts/REVIEWER_SHARED.md", library.shared()?.as_bytes())?;
-        directory.write("prompts/coordinator.md", library.get("coordinator")?.as_bytes())?;
-        watch.lap("workspace");
         let desk = Arc::new(Desk::default());
-        let runtime = Runtime::start(RuntimeInput {
-            binary: self.binary,
-            path: self.path,
-            workspace: &workspace,
-            home: &scratch.join("home"),
-            directory,
-            environment: run.environment,
-            redactor: run.redactor,
-            max_cost_usd: run.arguments.max_cost_usd,
-            config: &runtime_config,
-            desk: &desk,
-            trace: run.observers.trace(),
-        })
-        .await?;
-        watch.lap("OpenCode start");
+        let starting = async {
+            check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
+            let inputs = inputs::write(&job, &diff, &spool, &mut plan, &runtime_config, directory, &workspace).await?;
+            directory.write("prompts/REVIEWER_SHARED.md", library.shared()?.as_bytes())?;
+            directory.write("prompts/coordinator.md", library.get("coordinator")?.as_bytes())?;
+            watch.lap("workspace");
+            let runtime = Runtime::start(RuntimeInput {
+                binary: self.binary,
+                path: self.path,
+                workspace: &workspace,
+                home: &scratch.join("home"),
+                directory,
+                environment: run.environment,
+                redactor: run.redactor,
+                max_cost_usd: run.arguments.max_cost_usd,
+                config: &runtime_config,
+                desk: &desk,
+                trace: run.observers.trace(),
+            })
+            .await?;
+            watch.lap("OpenCode start");
+            Ok::<_, Failure>((runtime, inputs))
+        };
+        let (runtime, inputs) = tokio::select! {
+            _ = run.signals.arrived() => return Ok(None),
+            started = starting => started?,
+        };
 
         let source = RepositoryTree::new(&job, &diff.files, inputs.context);
         let review_job = ReviewJob {
@@ -289,6 +344,7 @@ impl Sessions<'_> {
             files: Arc::new(diff.files),
             patches: inputs.patches,
             filtered: diff.filtered,
+            by_rules,
             plan,
             coordinator_message: inputs.coordinator,
             limits: config.limits,
@@ -307,49 +363,6 @@ impl Sessions<'_> {
         let mut review = run_review(review_job, ports).await;
         watch.lap("sessions");
         review.warnings.extend(output::gateway_lines(&runtime.gateway.events()));
-        runtime.stop().await;
-        watch.lap("shutdown");
-        review.stages.extend(watch.last());
-        Ok((job, review))
+        Ok(Some((job, review, runtime)))
     }
-}
-
-/// The records and what is printed.
-async fn finish(
-    job: &Job,
-    arguments: &CommonArguments,
-    directory: &RunDirectory,
-    review: &Review,
-    redactor: &Redactor,
-) -> Result<(), Failure> {
-    let json = output::json(review, redactor);
-    directory.write("review.json", json.as_bytes())?;
-    directory.write("review.md", redactor.redact(&render_markdown(review)).as_bytes())?;
-    let excerpts = source::excerpts(&job.repository, review).await;
-    let lines = serde_json::to_string(&excerpts).unwrap_or_default();
-    directory.write(output::Excerpts::FILE, redactor.redact(&lines).as_bytes())?;
-    match arguments.format {
-        Format::Json => output::print(&json),
-        Format::Human => output::print(&redactor.redact(&output::review(review, &excerpts, directory.path()))),
-    }
-    Ok(())
-}
-
-async fn post(job: &Job, review: &Review, redactor: &Redactor) -> Result<(), Failure> {
-    let Some(forge) = &job.forge else { return Ok(()) };
-    let text = redactor.redact(&render_markdown(review));
-    let outcome = forge.publish(review, &text).await?;
-    let state = if outcome.approved {
-        "approved by the bot"
-    } else {
-        "not approved by the bot"
-    };
-    match outcome.url {
-        Some(url) => output::note(&format!("Posted: {url} ({state})"), redactor),
-        None => output::note(&format!("Posted ({state})"), redactor),
-    }
-    for warning in &outcome.warnings {
-        output::note(&format!("Warning: {warning}"), redactor);
-    }
-    Ok(())
 }

@@ -1,5 +1,6 @@
 //! From a filtered diff to a judged review.
 
+mod coverage;
 mod estimate;
 mod plan;
 mod run;

@@ -2,6 +2,7 @@
 
 mod context;
 mod coordinator;
+mod fewer;
 mod library;
 mod reviewer;
 mod sections;
@@ -9,6 +10,7 @@ mod untrusted;
 
 pub use context::{ContextFile, PatchEntry, patch_file_name, render_context};
 pub use coordinator::render_coordinator;
+pub use fewer::{FewerPatches, fewer_patches};
 pub use library::{PromptLibrary, UnknownPrompt};
 pub use reviewer::{CONTEXT_FILE, REVIEW_DIRECTORY, reviewer_parts};
 pub use sections::{add_to_reviewer, for_agent, for_everyone};

@@ -25,6 +25,16 @@ pub enum GitError {
         /// What to do about it, beginning with `.`, or nothing.
         hint: String,
     },
+    /// A commit that has to be here, and cannot be had.
+    #[error(
+        "the commit {commit} of the merge request is not in this checkout, and {reason}. Set `GIT_DEPTH: 0` for the job, so that it has the whole history, and `GIT_STRATEGY: fetch` or `clone`, so that it has a checkout"
+    )]
+    MissingCommit {
+        /// Its name.
+        commit: String,
+        /// Why it could not be fetched.
+        reason: String,
+    },
     /// A repository without a commit.
     #[error("the repository has no commit yet: make one, then review what you change after it")]
     NoCommits,

@@ -7,6 +7,7 @@
 mod blobs;
 mod command;
 mod diff;
+mod fetch;
 mod repository;
 mod snapshot;
 #[cfg(test)]
@@ -16,5 +17,6 @@ mod workspace;
 pub use blobs::{Blob, BlobReader};
 pub use command::GitError;
 pub use diff::DiffStream;
+pub use fetch::{FetchSettings, Remote, with_commits};
 pub use repository::Repository;
 pub use workspace::{WORKSPACE_EXCLUDES, WorkspaceError, check_out_workspace};

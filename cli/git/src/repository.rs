@@ -129,6 +129,20 @@ impl Repository {
         }
     }
 
+    /// The files of a directory at a commit, each with its whole path; none if there is no such directory. The root is the
+    /// empty path.
+    pub async fn directory(&self, commit: &str, path: &str) -> Result<Vec<String>, GitError> {
+        let path = path.trim_end_matches('/');
+        let below = format!("{path}/");
+        let mut arguments = vec!["ls-tree", "-z", "--name-only", "--full-tree", commit, "--"];
+        if !path.is_empty() {
+            arguments.push(&below);
+        }
+        let names = self.text(&arguments).await?;
+        let names = names.split('\0').filter(|name| !name.is_empty());
+        Ok(names.map(str::to_owned).collect())
+    }
+
     /// The name of the object at a path of a commit, or `None` if there is none.
     pub async fn object(&self, commit: &str, path: &str) -> Result<Option<String>, GitError> {
         let expression = format!("{commit}:{path}");
@@ -140,11 +154,18 @@ impl Repository {
         }
     }
 
-    /// The subjects of the commits in a range, newest first, at most 50.
+    /// The subjects of the commits in a range, newest first, at most 50. Where the history between the two is not here,
+    /// only the last one: others could be of another branch.
     pub async fn subjects(&self, base: &str, head: &str) -> Result<Vec<String>, GitError> {
-        let range = format!("{base}..{head}");
+        let connected = self.text(&["merge-base", "--is-ancestor", base, head]).await.is_ok();
+        let range = if connected {
+            format!("{base}..{head}")
+        } else {
+            head.to_owned()
+        };
+        let count = if connected { "--max-count=50" } else { "--max-count=1" };
         let log = self
-            .text(&["log", "--max-count=50", "--format=%s", "--end-of-options", &range])
+            .text(&["log", count, "--format=%s", "--end-of-options", &range])
             .await?;
         Ok(log.lines().map(str::to_owned).collect())
     }

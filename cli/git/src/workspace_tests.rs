@@ -49,7 +49,7 @@ async fn nothing_that_could_act_reaches_the_workspace() {
     write(
         &source,
         ".git/hooks/post-checkout",
-        &format!("#!/bin/sh\ntouch {canary}\n"),
+        format!("#!/bin/sh\ntouch {canary}\n"),
     );
     Command::new("chmod")
         .args(["+x", source.join(".git/hooks/post-checkout").as_str()])

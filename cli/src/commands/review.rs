@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use conclave_git::Repository;
 use conclave_plugin_gitlab::GitLab;
 use conclave_shared::redact::Redactor;
 
@@ -12,7 +11,7 @@ use crate::{
     exit::{Exit, Failure},
     rundir::Scratch,
     settings::Environment,
-    wiring::{self, Assignment, Origin, PlanRequest},
+    wiring::{self, Assignment, Checkout, Origin, PlanRequest},
 };
 
 pub(crate) async fn run(
@@ -22,11 +21,12 @@ pub(crate) async fn run(
 ) -> Result<Exit, Failure> {
     let pipeline = ci_environment::read(environment)?;
     let secret = pipeline.gitlab.secret.clone();
-    let repository = Repository::open(&pipeline.directory).await?;
+    let scratch = Scratch::create()?;
+    let checkout = Checkout::open(&pipeline, environment, scratch.path()).await?;
     let assignment = Assignment {
         origin: Origin::GitLab {
             gitlab: Arc::new(GitLab::new(pipeline.gitlab)?),
-            repository,
+            checkout: Box::new(checkout),
             post: !arguments.dry_run,
         },
         project: pipeline.project_path,
@@ -39,7 +39,7 @@ pub(crate) async fn run(
             format: *format,
             explain: false,
         };
-        return wiring::plan(assignment, &request, &Scratch::create()?, environment, redactor).await;
+        return wiring::plan(assignment, &request, &scratch, environment, redactor).await;
     }
-    wiring::review(assignment, &arguments.common, Scratch::create()?, environment, redactor).await
+    wiring::review(assignment, &arguments.common, scratch, environment, redactor).await
 }

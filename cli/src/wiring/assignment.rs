@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use camino::Utf8PathBuf;
-use conclave_git::Repository;
 use conclave_plugin_gitlab::{GitLab, GitLabPlugin, MergeRequestArrival};
 use conclave_plugin_local::{LocalArrival, LocalPlugin, Range};
 use secrecy::SecretString;
 
-use super::Job;
+use super::{Job, checkout::Checkout};
 use crate::exit::Failure;
 
 /// What a command asks for. Nothing of it has been read yet.
@@ -27,8 +26,8 @@ pub(crate) enum Origin {
     GitLab {
         /// The merge request's server.
         gitlab: Arc<GitLab>,
-        /// The checkout of its pipeline.
-        repository: Repository,
+        /// The checkout of its pipeline, as far as there is one.
+        checkout: Box<Checkout>,
         /// Whether the review is posted.
         post: bool,
     },
@@ -48,7 +47,7 @@ pub(super) enum Arrival {
     GitLab {
         merge_request: MergeRequestArrival,
         gitlab: Arc<GitLab>,
-        repository: Repository,
+        checkout: Box<Checkout>,
         post: bool,
     },
     Local(LocalArrival),
@@ -58,16 +57,12 @@ impl Origin {
     /// The two plugins that bring something to review, one of them at work, and where that arrives.
     pub(super) fn plugins(self) -> (GitLabPlugin, LocalPlugin, Arrival) {
         match self {
-            Self::GitLab {
-                gitlab,
-                repository,
-                post,
-            } => {
+            Self::GitLab { gitlab, checkout, post } => {
                 let (plugin, merge_request) = GitLabPlugin::new(Arc::clone(&gitlab));
                 let arrival = Arrival::GitLab {
                     merge_request,
                     gitlab,
-                    repository,
+                    checkout,
                     post,
                 };
                 (plugin, LocalPlugin::off(), arrival)
@@ -91,13 +86,11 @@ impl Arrival {
             Self::GitLab {
                 merge_request,
                 gitlab,
-                repository,
+                checkout,
                 post,
             } => {
                 let mut subject = merge_request.await.map_err(|_| never_asked())??.subject;
-                // Both have to be here, or the diff would be another one than the merge request's.
-                repository.commit(&subject.head_sha).await?;
-                repository.commit(&subject.base_sha).await?;
+                let (repository, notes) = checkout.complete(&subject).await?;
                 let subjects = repository.subjects(&subject.base_sha, &subject.head_sha).await?;
                 subject.commit_subjects = subjects.into_iter().map(Into::into).collect();
                 Ok(Job {
@@ -105,7 +98,7 @@ impl Arrival {
                     repository,
                     forge: post.then_some(gitlab as _),
                     secret,
-                    notes: Vec::new(),
+                    notes,
                 })
             }
             Self::Local(review) => {

@@ -480,6 +480,7 @@ async fn a_mark_of_generated_code_counts_only_with_the_base() {
     ] {
         scene.write(path, format!("{marked}{}", numbered(20)));
     }
+    scene.write("gone.rs", "// @generated\nnothing like the others\n");
     scene.write("newly.rs", "fn a() {}\n");
     let base = scene.commit();
     for path in ["old.rs", "unmarked.rs", "migrations/1.sql", "src/login.rs"] {

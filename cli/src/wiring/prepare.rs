@@ -10,6 +10,7 @@ use conclave_engine::{
 };
 use conclave_shared::{
     config::{ConfigDocument, Preset, RouteExplanation},
+    finding::Finding,
     path_globs::PathGlobs,
     reviewer::ReviewerName,
     risk::SecurityPaths,
@@ -19,6 +20,8 @@ use serde::Serialize;
 use super::{
     Job,
     changes::{self, Spool},
+    lock_files,
+    organisation::{self, Change, Organisation},
     plugins,
     registry::House,
 };
@@ -33,6 +36,8 @@ pub(super) struct Prepared {
     pub(super) job: Job,
     pub(super) diff: FilteredDiff,
     pub(super) spool: Spool,
+    /// What rules found in lock files; `None` if none changed.
+    pub(super) by_rules: Option<Vec<Finding>>,
     pub(super) plan: Plan,
     pub(super) config: ConfigDocument,
     /// What the runtime will be started with. Rendering it needs the addresses of running servers, or placeholders.
@@ -78,6 +83,7 @@ pub(super) async fn prepare(
         arrival,
         secret,
         notes,
+        organisation,
         ..
     } = house;
     let change = async {
@@ -85,12 +91,26 @@ pub(super) async fn prepare(
         let (base, head) = (&job.subject.base_sha, &job.subject.head_sha);
         let diff = changes::read(&job.repository, base, head, scratch);
         let repo = async { Ok(repo_config::load(&job.repository, &job.subject).await?) };
-        let (diff, repo) = tokio::try_join!(diff, repo)?;
-        Ok::<_, Failure>((job, diff, repo))
+        let ((diff, spool), repo): (_, LoadedRepoConfig) = tokio::try_join!(diff, repo)?;
+        // Before the noise is taken out: lock files are a part of it.
+        let locks = lock_files::check(&job.repository, &diff).await?;
+        let change = Change {
+            hints: organisation::survey(&job, &diff, &spool).await?,
+            job: &job,
+            diff: &diff,
+        };
+        let rules = repo.in_force.config.codex.rules.as_deref();
+        let mut organisation = Organisation::new(organisation, arguments.codex_rules.as_deref(), rules, change)?;
+        let failures = organisation.bootstrap().await;
+        Ok::<_, Failure>((job, (diff, spool), locks, repo, organisation, failures))
     };
     // Without a change there is nothing to wait for: its failure ends the phase for all.
-    let (mut warnings, (job, (diff, spool), repo)) =
+    let (mut warnings, (job, (diff, spool), locks, repo, organisation, failures)) =
         tokio::try_join!(async { Ok(plugin::bootstrap(&mut plugins).await) }, change)?;
+    warnings.extend(locks.faults);
+    warnings.extend(failures);
+    let rules = organisation.rules();
+    plugins.extend(organisation.plugins);
     let mut config = ConfigDocument::default();
     let mut assembled = plugin::configure(&plugins, &mut config)?;
     warnings.extend(plugin::post_configure(&plugins, &mut assembled, &mut config).await);
@@ -112,12 +132,19 @@ pub(super) async fn prepare(
         (None, Some(preset)) => (preset, ChosenBy::Repo),
         (None, None) => (Preset::default(), ChosenBy::Default),
     };
+    let rules = organisation::applied(&rules, &diff);
+    let mut registered = assembled.reviewers();
+    if rules.book.is_empty() {
+        // What its rules are for turned out to be noise.
+        registered.remove(conclave_plugin_codex::REVIEWER);
+    }
     let input = PlanInput {
         diff: &diff,
         config: &config,
         preset: preset.0,
         credentials: &assembled.providers(),
-        registered: &assembled.reviewers(),
+        registered: &registered,
+        rules: &rules,
         library: &library,
         repo: settings,
         security: &security,
@@ -133,6 +160,7 @@ pub(super) async fn prepare(
         job,
         diff,
         spool,
+        by_rules: locks.findings,
         plan,
         config,
         runtime,
@@ -198,4 +226,13 @@ async fn filter(job: &Job, diff: Diff, security: &SecurityPaths, ignore: &[Strin
         ignore: ignore.as_set(),
     };
     changes::without_noise(&job.repository, diff, rules).await
+}
+
+impl Prepared {
+    /// Whether there is neither anything to review nor anything to say without a review.
+    pub(super) fn is_settled(&self) -> bool {
+        self.diff.files.is_empty()
+            && self.by_rules.as_ref().is_none_or(Vec::is_empty)
+            && !self.diff.filtered.iter().any(|file| file.reason.is_gap())
+    }
 }

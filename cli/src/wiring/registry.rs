@@ -1,7 +1,6 @@
 //! All plugins, in the order in which they contribute.
 
 use conclave_engine::plugin::{ReviewPlugin, StandingPanel};
-use conclave_plugin_agents_md::AgentsMdPlugin;
 use conclave_plugin_cloudflare::CloudflarePlugin;
 use conclave_plugin_reviewer_config::ReviewerConfigPlugin;
 use conclave_plugin_telemetry::TelemetryPlugin;
@@ -11,6 +10,7 @@ use uuid::Uuid;
 use super::{
     assignment::{Arrival, Assignment},
     observers::Observers,
+    organisation::OrganisationSettings,
     plugin_settings,
     plugins::{CoordinatorToolsPlugin, DirectProviders},
 };
@@ -23,6 +23,8 @@ pub(super) struct House {
     pub(super) arrival: Arrival,
     /// The installation's secret, if there is one.
     pub(super) secret: Option<SecretString>,
+    /// What the organisation brings, once the change is there.
+    pub(super) organisation: OrganisationSettings,
     /// Who listens to the run.
     pub(super) observers: Observers,
     /// What the person should know of the settings.
@@ -94,8 +96,7 @@ pub(super) fn build(
         Box::new(gitlab),
         Box::new(local),
         Box::new(CloudflarePlugin::new(ai_gateway)),
-        // The place of `codex`: its rules come before the reviewer of AGENTS.md.
-        Box::new(AgentsMdPlugin),
+        // `codex` and `agents_md` need the change before they can start: `organisation` makes them.
         Box::new(CoordinatorToolsPlugin),
         Box::new(reviewer_config),
         Box::new(telemetry),
@@ -105,6 +106,7 @@ pub(super) fn build(
     Ok(House {
         plugins,
         arrival,
+        organisation: OrganisationSettings::read(environment, secret.as_ref())?,
         secret,
         observers,
         notes,

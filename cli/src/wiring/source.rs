@@ -59,22 +59,19 @@ impl SourceTree for RepositoryTree {
         if path == CONTEXT_FILE {
             return Some(self.context.clone());
         }
-        let object = match self.objects.get(path) {
-            Some(objects) => {
-                let object = if at_base { &objects.base } else { &objects.head };
-                if objects.submodule {
-                    // All that there is of it here, in git's words.
-                    return Some(format!("Subproject commit {object}\n"));
-                }
-                object.clone()
+        let object = if let Some(objects) = self.objects.get(path) {
+            let object = if at_base { &objects.base } else { &objects.head };
+            if objects.submodule {
+                // All that there is of it here, in git's words.
+                return Some(format!("Subproject commit {object}\n"));
             }
-            None => {
-                let commit = if at_base { &self.base } else { &self.head };
-                self.repository.object(commit, path).await.ok()??
-            }
+            object.clone()
+        } else {
+            let commit = if at_base { &self.base } else { &self.head };
+            self.repository.object(commit, path).await.ok()??
         };
         let blob = self.repository.blobs().read(&object, LARGEST_SOURCE).await.ok()??;
-        if blob.is_cut() || !peek(&blob.content).text {
+        if blob.is_cut() || !(blob.content.is_empty() || peek(&blob.content).text) {
             return None;
         }
         // A reviewer reads other encodings in the same way, so its quotes stand there.

@@ -183,7 +183,9 @@ pub struct Limits {
     pub stall_seconds: u64,
     /// A retry starts only if at least this much of `panel_seconds` is left.
     pub retry_floor_seconds: u64,
-    /// Most sessions at once.
+    /// The whole run; then it ends in good order, with what is known by then.
+    pub run_seconds: u64,
+    /// Most reviewers at once; the coordinator comes on top.
     pub sessions: u32,
 }
 
@@ -196,6 +198,7 @@ impl Default for Limits {
             first_sign_seconds: 60,
             stall_seconds: 180,
             retry_floor_seconds: 120,
+            run_seconds: 2400,
             sessions: 7,
         }
     }

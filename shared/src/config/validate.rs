@@ -71,6 +71,7 @@ pub fn validate(document: &ConfigDocument) -> Vec<ConfigFault> {
         ("coordinator_seconds", document.limits.coordinator_seconds),
         ("first_sign_seconds", document.limits.first_sign_seconds),
         ("stall_seconds", document.limits.stall_seconds),
+        ("run_seconds", document.limits.run_seconds),
     ] {
         if value == 0 || value > 86_400 {
             fault(format!("/limits/{name}"), "must be between 1 second and one day".into());

@@ -30,6 +30,18 @@ impl Repository {
         repository
     }
 
+    /// A repository whose branch `feature`, checked out, adds code without a fault.
+    pub(crate) fn clean() -> Self {
+        let repository = Self::new();
+        repository.git(&["checkout", "--quiet", "-b", "feature"]);
+        repository.write(
+            "src/greeting.py",
+            "def greeting(name):\n    return \"Hello, \" + name\n",
+        );
+        repository.commit("Greet by name");
+        repository
+    }
+
     /// A repository whose branch `feature`, checked out, adds flawed code.
     pub(crate) fn flawed() -> Self {
         let repository = Self::new();

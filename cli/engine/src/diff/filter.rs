@@ -28,7 +28,7 @@ pub enum FilterReason {
     UnreadablePatch,
     /// Its path leaves the repository, or is no path that can be shown.
     UnusablePath,
-    /// Git was told to show this text as if it were binary.
+    /// Git shows it as binary, but at base or at head it is text.
     HiddenText,
 }
 
@@ -45,7 +45,7 @@ impl FilterReason {
             Self::TooLarge => "too large to be read",
             Self::UnreadablePatch => "its patch cannot be read",
             Self::UnusablePath => "its path cannot be used",
-            Self::HiddenText => "text that git attributes hide as binary",
+            Self::HiddenText => "shown as binary, but it is or was text",
         }
     }
 
@@ -106,7 +106,7 @@ pub struct FilterRules<'a> {
 pub struct Peek {
     /// A tool wrote it.
     pub generated: bool,
-    /// It is text.
+    /// It is text, and not empty.
     pub text: bool,
 }
 
@@ -120,7 +120,7 @@ pub fn peek(beginning: &[u8]) -> Peek {
     let beginning = &beginning[..beginning.len().min(Peek::BYTES)];
     Peek {
         generated: generated::is_marked_generated(beginning),
-        text: memchr::memchr(0, beginning).is_none(),
+        text: !beginning.is_empty() && memchr::memchr(0, beginning).is_none(),
     }
 }
 
@@ -209,9 +209,9 @@ fn by_name(file: &FileDiff, rules: FilterRules<'_>) -> Option<FilterReason> {
 
 fn by_content(file: &FileDiff, (base, head): (Option<Peek>, Option<Peek>)) -> Option<FilterReason> {
     if file.content == Content::Binary {
-        // Git calls a file binary if one side is. If neither looks like it, attributes or settings say so.
-        let sides = [base, head];
-        let text = sides.iter().flatten().all(|side| side.text) && sides.iter().any(Option::is_some);
+        // Git calls a file binary if one side is, or if attributes say so. Where the other one is text, something that
+        // could be read is not shown.
+        let text = [base, head].iter().flatten().any(|side| side.text);
         return Some(if text {
             FilterReason::HiddenText
         } else {

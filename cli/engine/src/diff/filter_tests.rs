@@ -161,10 +161,16 @@ fn binary_is_what_has_a_zero_byte_and_not_what_attributes_say() {
         Some(FilterReason::Binary)
     );
     assert_eq!(
-        with_rules(logo(ChangeKind::Modified), &[], b"text", b"\0"),
-        Some(FilterReason::Binary),
-        "one side is enough"
+        with_rules(logo(ChangeKind::Modified), &[], b"", b"\0"),
+        Some(FilterReason::Binary)
     );
+    for (base, head) in [(&b"text"[..], &b"te\0xt"[..]), (b"\0", b"text"), (b"", b"text")] {
+        assert_eq!(
+            with_rules(logo(ChangeKind::Modified), &[], base, head),
+            Some(FilterReason::HiddenText),
+            "one zero byte must not hide a text"
+        );
+    }
     let hidden = file("src/pay.py", ChangeKind::Modified, Content::Binary);
     assert_eq!(
         with_rules(hidden, &[], b"import os\n", b"import os\n"),

@@ -99,7 +99,10 @@ pub(super) fn npm_source(specifier: &str) -> Source {
         "gitlab:",
         "bitbucket:",
         "gist:",
-    ]) || specifier.split(['#', '?']).next().unwrap_or_default().ends_with(".git")
+    ]) || specifier
+        .split(['#', '?'])
+        .next()
+        .is_some_and(|address| address.strip_suffix(".git").is_some())
         || specifier.contains("#commit=")
     {
         Source::Git(repository(specifier))

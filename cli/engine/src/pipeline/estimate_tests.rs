@@ -29,6 +29,7 @@ fn plan(tier: RiskTier, models: &[&str]) -> Plan {
         required: true,
         attempt: Duration::from_secs(1),
         parts: vec!["one two".into(), "three".into()],
+        rules: None,
     };
     Plan {
         assessment: RiskAssessment {
@@ -39,6 +40,7 @@ fn plan(tier: RiskTier, models: &[&str]) -> Plan {
         coordinator: Ok(route("openai/gpt-5.4")),
         disabled: Vec::new(),
         seats: Vec::new(),
+        rules: crate::rules::AppliedRules::default(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The panel of a merge request: who reviews, with which models, and why.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use conclave_shared::{
     config::{ConfigDocument, ModelRoute, NoModel, Preset, RouteExplanation, RouteInput, explain_route, route},
@@ -8,11 +8,11 @@ use conclave_shared::{
     risk::{FileChange, RiskAssessment, RiskRules, RiskTier, SecurityPaths, classify},
 };
 
-use super::seats::{PanelInput, Presence, Seat, seats};
+use super::seats::{CODEX, PanelInput, Presence, Seat, seats};
 
 use crate::{
     diff::FilteredDiff, prompt::PromptLibrary, prompt::UnknownPrompt, prompt::reviewer_parts, repo_config::RepoConfig,
-    scheduler::PanelMember,
+    rules::AppliedRules, scheduler::PanelMember,
 };
 
 /// What a plan depends on.
@@ -30,6 +30,8 @@ pub struct PlanInput<'a> {
     pub registered: &'a BTreeSet<String>,
     /// The prompts.
     pub library: &'a PromptLibrary,
+    /// The organisation's rules for these files.
+    pub rules: &'a AppliedRules,
     /// The repository's own settings.
     pub repo: &'a RepoConfig,
     /// Which paths are security-sensitive.
@@ -49,6 +51,8 @@ pub struct Plan {
     pub disabled: Vec<ReviewerName>,
     /// Every standing reviewer: on the panel or not, and why.
     pub seats: Vec<Seat>,
+    /// The organisation's rules for these files.
+    pub rules: AppliedRules,
 }
 
 impl Plan {
@@ -113,6 +117,7 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, UnknownPrompt> {
         config: input.config,
         repo: input.repo,
         registered: input.registered,
+        rules: input.rules,
     });
     let mut members = Vec::new();
     let mut disabled = Vec::new();
@@ -126,6 +131,7 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, UnknownPrompt> {
                 required: seat.required,
                 attempt: attempt(input.config, &name),
                 parts: reviewer_parts(input.library, name.as_str())?,
+                rules: (name.as_str() == CODEX).then(|| Arc::clone(&input.rules.book)),
                 name,
             }),
         }
@@ -136,6 +142,7 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, UnknownPrompt> {
         coordinator: route_of(ReviewerName::COORDINATOR),
         disabled,
         seats,
+        rules: input.rules.clone(),
     })
 }
 

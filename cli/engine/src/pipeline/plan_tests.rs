@@ -1,7 +1,10 @@
 //! The panel of each tier, and the reason for each seat.
 
 use super::*;
-use crate::diff::FileDiff;
+use crate::{
+    diff::FileDiff,
+    rules::{RuleBook, RuleInForce},
+};
 
 fn file(path: &str, added: u64) -> FileDiff {
     FileDiff {
@@ -39,6 +42,11 @@ impl Case {
         let credentials = BTreeSet::from(["anthropic".to_owned()]);
         let registered = ReviewerName::STANDING.iter().map(ToString::to_string);
         let registered = registered.filter(|name| self.codex_rules || name != "codex").collect();
+        let rules = if self.codex_rules {
+            one_rule()
+        } else {
+            AppliedRules::default()
+        };
         let security = SecurityPaths::new(&self.config.risk).expect("valid patterns");
         plan(&PlanInput {
             diff: &diff,
@@ -46,11 +54,26 @@ impl Case {
             preset: Preset::Current,
             credentials: &credentials,
             library: &PromptLibrary::default(),
+            rules: &rules,
             repo: &self.repo,
             security: &security,
             registered: &registered,
         })
         .expect("a plan")
+    }
+}
+
+/// A rule for `a.rs`.
+fn one_rule() -> AppliedRules {
+    let rule = RuleInForce {
+        id: "NET-012".into(),
+        link: "https://rules.example.com/net-012".into(),
+        most: None,
+        files: BTreeSet::from(["a.rs".to_owned()]),
+    };
+    AppliedRules {
+        book: Arc::new(RuleBook::new(vec![rule])),
+        ..AppliedRules::default()
     }
 }
 
@@ -110,7 +133,7 @@ fn codex_joins_where_rules_are_configured_and_takes_the_seat_of_security_on_lite
     assert_eq!(names(&lite), "code_quality documentation codex");
     assert_eq!(
         reason(&lite, "codex"),
-        "on the lite panel in place of security: rules are configured"
+        "on the lite panel in place of security: engineering rules are for changed files"
     );
     assert_eq!(reason(&lite, "security"), "codex takes its place on the lite panel");
     assert!(names(&with_rules(500)).ends_with("agents_md codex"));
@@ -216,4 +239,22 @@ fn the_remote_document_moves_borders_paths_and_panels() {
         plan.assessment.reasons,
         ["security-sensitive: infra/main.tf (under `infra/`)"]
     );
+}
+
+#[test]
+fn only_codex_has_to_cite_rules() {
+    let case = Case {
+        codex_rules: true,
+        ..of(vec![file("a.rs", 500)])
+    };
+    let plan = case.plan();
+    assert!(names(&plan).contains("codex"), "{}", names(&plan));
+    for member in &plan.members {
+        assert_eq!(
+            member.rules.is_some(),
+            member.name.as_str() == "codex",
+            "{}",
+            member.name
+        );
+    }
 }

@@ -8,10 +8,11 @@ use serde::Serialize;
 use crate::{
     diff::FileDiff,
     repo_config::{REPO_CONFIG_FILE, RepoConfig},
+    rules::AppliedRules,
 };
 
 /// The reviewer of the organisation's engineering rules.
-const CODEX: &str = "codex";
+pub(super) const CODEX: &str = "codex";
 /// The reviewer of release-related files.
 const RELEASE: &str = "release";
 
@@ -24,6 +25,8 @@ pub(super) struct PanelInput<'a> {
     pub(super) repo: &'a RepoConfig,
     /// Whom a plugin has registered.
     pub(super) registered: &'a BTreeSet<String>,
+    /// The organisation's rules for these files.
+    pub(super) rules: &'a AppliedRules,
 }
 
 impl PanelInput<'_> {
@@ -121,7 +124,7 @@ fn wanted(input: PanelInput<'_>) -> Vec<(&str, String)> {
             let third = match (input.can_sit(CODEX), disabled_by(input, CODEX)) {
                 (true, None) => (
                     CODEX,
-                    format!("on the {tier} panel in place of security: rules are configured"),
+                    format!("on the {tier} panel in place of security: engineering rules are for changed files"),
                 ),
                 (true, Some(by)) => ("security", format!("on the {tier} panel, as codex is disabled by {by}")),
                 (false, _) => on_panel("security"),
@@ -140,7 +143,10 @@ fn wanted(input: PanelInput<'_>) -> Vec<(&str, String)> {
             .map(on_panel)
             .into();
             if input.can_sit(CODEX) {
-                panel.push((CODEX, format!("on the {tier} panel: rules are configured")));
+                panel.push((
+                    CODEX,
+                    format!("on the {tier} panel: engineering rules are for changed files"),
+                ));
             }
             panel.extend(release_reason(input.files).map(|reason| (RELEASE, reason)));
             panel
@@ -152,7 +158,10 @@ fn wanted(input: PanelInput<'_>) -> Vec<(&str, String)> {
 fn absence(input: PanelInput<'_>, name: &str) -> String {
     let tier = input.tier;
     match (name, tier) {
-        (CODEX, _) if !input.can_sit(CODEX) => "no engineering rules are configured".to_owned(),
+        (CODEX, _) if !input.can_sit(CODEX) => {
+            let why = input.rules.gaps.first().or(input.rules.notes.first());
+            why.map_or_else(|| "no engineering rules are configured".to_owned(), Clone::clone)
+        }
         _ if !input.can_sit(name) => "no plugin brings it".to_owned(),
         _ if input.config.panels.contains_key(tier.as_str()) => {
             format!("not on the {tier} panel by the remote configuration")

@@ -381,10 +381,12 @@ fn plan_with(reviewers: &[&str], document: &ConfigDocument) -> crate::pipeline::
                 required: true,
                 attempt: Duration::from_secs(1),
                 parts: Vec::new(),
+                rules: None,
             })
             .collect(),
         coordinator: route(ReviewerName::COORDINATOR, input),
         disabled: Vec::new(),
         seats: Vec::new(),
+        rules: crate::rules::AppliedRules::default(),
     }
 }

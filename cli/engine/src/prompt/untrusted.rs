@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
 /// The names of all sections that prompts are made of.
-pub const SECTIONS: [&str; 14] = [
+pub const SECTIONS: [&str; 15] = [
     "mr_input",
     "mr_details",
     "mr_body",
@@ -26,6 +26,7 @@ pub const SECTIONS: [&str; 14] = [
     "project_instructions",
     "commit_messages",
     "codex_rules",
+    "materiality_hints",
     "review_panel",
     "established_facts",
 ];

@@ -2,7 +2,7 @@
 
 use super::patch::{PatchFile, parse};
 use super::rule::Change;
-use crate::model::{Answer, ModelRequest};
+use crate::model::{Answer, ModelRequest, Part, Role};
 use regex::Regex;
 use serde_json::json;
 use std::sync::LazyLock;
@@ -54,11 +54,27 @@ impl Reading {
                 files,
                 context,
                 agents_md,
+                codex_rules: section(request, "codex_rules").unwrap_or_default(),
             })
         } else {
             Self::Missing(missing)
         }
     }
+}
+
+/// A section of the user's message; its tag carries a suffix.
+fn section(request: &ModelRequest, name: &str) -> Option<String> {
+    let texts = request.messages.iter().filter(|message| message.role == Role::User);
+    let texts = texts.flat_map(|message| &message.parts).filter_map(|part| match part {
+        Part::Text(text) => Some(text),
+        _ => None,
+    });
+    let (open, close) = (format!("<{name}_"), format!("</{name}_"));
+    texts.into_iter().find_map(|text| {
+        let (before, _) = text.rsplit_once(&close)?;
+        let (_, inside) = before.rsplit_once(&open)?.1.split_once('>')?;
+        Some(inside.to_owned())
+    })
 }
 
 /// One `read` call for each file, all in one turn.

@@ -1,0 +1,208 @@
+//! Commits that a checkout lacks: a shallow clone, a merged-results pipeline, a job without a checkout.
+//!
+//! They are fetched by their names into a repository of our own, which borrows what the checkout has; the checkout itself
+//! stays as it is. Credentials are given to this one git process, as a header for this one server: they stand in no
+//! argument, no file and no message, and nothing that is started later has them.
+
+use std::time::Duration;
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use camino::{Utf8Path, Utf8PathBuf};
+use percent_encoding::percent_decode_str;
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::{
+    command::{self, GitError, ObjectStores},
+    repository::Repository,
+};
+
+/// How much history comes with a commit: enough to connect most branches with their base.
+const DEPTH: &str = "--depth=50";
+/// Transports that run nothing but git's own code. `ext::` would run any command.
+const TRANSPORTS: &str = "https:http:file";
+
+/// A place to fetch from, its credentials apart from its address.
+#[derive(Debug, Clone)]
+pub struct Remote {
+    url: String,
+    credentials: Option<SecretString>,
+}
+
+impl Remote {
+    /// Reads the address of a remote. `None` for one that is not fetched from: by SSH, for want of a key, or by a command.
+    pub fn parse(url: &str) -> Option<Self> {
+        if url.starts_with('/') || url.starts_with("file:///") {
+            return Some(Self {
+                url: url.to_owned(),
+                credentials: None,
+            });
+        }
+        let (scheme, rest) = url
+            .split_once("://")
+            .filter(|(scheme, _)| matches!(*scheme, "http" | "https"))?;
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let decoded = percent_decode_str(user).decode_utf8_lossy().into_owned();
+        Some(Self {
+            url: format!("{scheme}://{host}/{path}"),
+            credentials: (!user.is_empty()).then(|| SecretString::from(decoded)),
+        })
+    }
+
+    /// The server as it may be shown.
+    pub fn host(&self) -> &str {
+        let rest = self.url.split_once("://").map_or(self.url.as_str(), |(_, rest)| rest);
+        rest.split('/')
+            .next()
+            .filter(|host| !host.is_empty())
+            .unwrap_or("this machine")
+    }
+}
+
+/// How to fetch.
+#[derive(Debug, Clone)]
+pub struct FetchSettings {
+    /// Where from, in this order.
+    pub remotes: Vec<Remote>,
+    /// Certificates to trust besides the system's.
+    pub ca_file: Option<Utf8PathBuf>,
+    /// The proxy variables (`https_proxy`, `no_proxy`, …) and their values.
+    pub proxies: Vec<(String, String)>,
+    /// The longest time for one commit from one remote.
+    pub patience: Duration,
+}
+
+impl Repository {
+    /// The address of the checkout's own remote.
+    pub async fn origin(&self) -> Option<String> {
+        self.text(&["config", "--local", "--get", "remote.origin.url"])
+            .await
+            .ok()
+    }
+}
+
+/// A repository that has all of these commits: the checkout itself if it does, else a new one at `target` that borrows
+/// the checkout's objects and has the others fetched.
+pub async fn with_commits(
+    checkout: Option<Repository>,
+    wanted: &[&str],
+    settings: &FetchSettings,
+    target: &Utf8Path,
+) -> Result<Repository, GitError> {
+    let mut missing = wanted.to_vec();
+    if let Some(checkout) = &checkout {
+        missing = still_missing(checkout, &missing).await;
+        if missing.is_empty() {
+            return Ok(checkout.clone());
+        }
+    }
+    let repository = borrowing(checkout.as_ref(), wanted, target).await?;
+    let mut reasons = Vec::new();
+    for remote in &settings.remotes {
+        for commit in missing.clone() {
+            if let Err(reason) = fetch(&repository, remote, commit, settings).await {
+                reasons.push(format!("{}: {reason}", remote.host()));
+            }
+        }
+        missing = still_missing(&repository, &missing).await;
+        if missing.is_empty() {
+            return Ok(repository);
+        }
+    }
+    Err(GitError::MissingCommit {
+        commit: missing.first().copied().unwrap_or_default().to_owned(),
+        reason: match reasons.pop() {
+            Some(reason) => format!("fetching it failed ({reason})"),
+            None if settings.remotes.is_empty() => "there is no remote to fetch it from".to_owned(),
+            None => "the remote does not have it".to_owned(),
+        },
+    })
+}
+
+async fn still_missing<'w>(repository: &Repository, wanted: &[&'w str]) -> Vec<&'w str> {
+    let mut missing = Vec::new();
+    for commit in wanted {
+        if repository.commit(commit).await.is_err() {
+            missing.push(*commit);
+        }
+    }
+    missing
+}
+
+/// A bare repository without any configuration of the checkout's.
+async fn borrowing(checkout: Option<&Repository>, wanted: &[&str], target: &Utf8Path) -> Result<Repository, GitError> {
+    std::fs::create_dir_all(target).map_err(GitError::Pipe)?;
+    let format = if wanted.iter().any(|commit| commit.len() == 64) {
+        "sha256"
+    } else {
+        "sha1"
+    };
+    let format = format!("--object-format={format}");
+    let arguments = ["init", "--quiet", "--bare", "--template=", &format, "."];
+    command::run(target, &ObjectStores::default(), &arguments).await?;
+    if let Some(checkout) = checkout {
+        let information = target.join("objects/info");
+        std::fs::create_dir_all(&information).map_err(GitError::Pipe)?;
+        let mut alternates = String::new();
+        for directory in checkout.object_directories() {
+            alternates.push_str(directory.as_str());
+            alternates.push('\n');
+        }
+        std::fs::write(information.join("alternates"), alternates).map_err(GitError::Pipe)?;
+        // Where the checkout's history is cut off, ours is, too.
+        let shallow = checkout.text(&["rev-parse", "--git-path", "shallow"]).await?;
+        let shallow = checkout.root().join(shallow);
+        if shallow.is_file() {
+            std::fs::copy(shallow, target.join("shallow")).map_err(GitError::Pipe)?;
+        }
+        // So that the server need not send what is here.
+        if let Ok(head) = checkout.commit("HEAD").await {
+            let arguments = ["update-ref", "refs/conclave/checkout", &head];
+            command::run(target, &ObjectStores::default(), &arguments).await?;
+        }
+    }
+    Repository::open(target).await
+}
+
+async fn fetch(repository: &Repository, remote: &Remote, commit: &str, settings: &FetchSettings) -> Result<(), String> {
+    let arguments = [
+        "fetch",
+        "--quiet",
+        "--no-tags",
+        "--no-write-fetch-head",
+        "--no-recurse-submodules",
+        "--no-auto-maintenance",
+        DEPTH,
+        "--end-of-options",
+        &remote.url,
+        commit,
+    ];
+    let mut command = command::git(repository.root(), &repository.stores, &arguments);
+    command
+        .env("GIT_ALLOW_PROTOCOL", TRANSPORTS)
+        .envs(settings.proxies.iter().map(|(name, value)| (name, value)));
+    if let Some(file) = &settings.ca_file {
+        command.env("GIT_SSL_CAINFO", file);
+    }
+    if let Some(credentials) = &remote.credentials {
+        // Only for this server: a redirection elsewhere does not carry it along.
+        let encoded = BASE64_STANDARD.encode(credentials.expose_secret());
+        command
+            .env("GIT_CONFIG_COUNT", "1")
+            .env("GIT_CONFIG_KEY_0", format!("http.{}.extraHeader", remote.url))
+            .env("GIT_CONFIG_VALUE_0", format!("Authorization: Basic {encoded}"));
+    }
+    let output = tokio::time::timeout(settings.patience, command.output())
+        .await
+        .map_err(|_| format!("no end after {} s", settings.patience.as_secs()))?
+        .map_err(|error| GitError::Start(error).to_string())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(said.trim().lines().last().unwrap_or("git says nothing").to_owned())
+}
+
+#[cfg(test)]
+#[path = "fetch_tests.rs"]
+mod tests;

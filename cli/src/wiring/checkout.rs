@@ -1,0 +1,88 @@
+//! The checkout of a pipeline, and what it lacks.
+
+use std::time::Duration;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use conclave_engine::ports::ReviewSubject;
+use conclave_git::{FetchSettings, GitError, Remote, Repository, with_commits};
+use secrecy::ExposeSecret;
+
+use crate::{ci_environment::CiEnvironment, exit::Failure, settings::Environment};
+
+/// The longest time for fetching one commit; a large repository over a slow line takes minutes.
+const FETCH_PATIENCE: Duration = Duration::from_mins(5);
+
+const PROXIES: [&str; 7] = [
+    "http_proxy",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+    "no_proxy",
+    "NO_PROXY",
+];
+
+/// What a job has of the repository, and how it gets the rest.
+pub(crate) struct Checkout {
+    /// None with `GIT_STRATEGY: none`.
+    repository: Option<Repository>,
+    fetching: FetchSettings,
+    target: Utf8PathBuf,
+    /// The commit that the pipeline runs for.
+    pipeline_head: Option<String>,
+}
+
+impl Checkout {
+    /// Looks at the pipeline's checkout. What it lacks will be fetched into a directory below `scratch`.
+    pub(crate) async fn open(
+        pipeline: &CiEnvironment,
+        environment: &Environment,
+        scratch: &Utf8Path,
+    ) -> Result<Self, Failure> {
+        let repository = match Repository::open(&pipeline.directory).await {
+            Ok(repository) => Some(repository),
+            Err(GitError::NotARepository(_)) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let origin = match &repository {
+            Some(repository) => repository.origin().await,
+            None => None,
+        };
+        // The job's own address of the repository has its credentials; the checkout's may have old ones.
+        let of_job = pipeline.repository_url.as_ref().map(ExposeSecret::expose_secret);
+        let fetching = FetchSettings {
+            remotes: of_job
+                .into_iter()
+                .chain(origin.as_deref())
+                .filter_map(Remote::parse)
+                .collect(),
+            ca_file: pipeline.ca_file.clone(),
+            proxies: PROXIES
+                .iter()
+                .filter_map(|name| Some(((*name).to_owned(), environment.get(name)?.to_owned())))
+                .collect(),
+            patience: FETCH_PATIENCE,
+        };
+        Ok(Self {
+            repository,
+            fetching,
+            target: scratch.join("fetched.git"),
+            pipeline_head: pipeline.head_sha.clone(),
+        })
+    }
+
+    /// A repository with the commits of the merge request, and what a person should know of them. Both have to be here, or
+    /// the diff would be another one than the merge request's.
+    pub(super) async fn complete(self, subject: &ReviewSubject) -> Result<(Repository, Vec<String>), Failure> {
+        let wanted = [subject.head_sha.as_str(), subject.base_sha.as_str()];
+        let repository = with_commits(self.repository, &wanted, &self.fetching, &self.target).await?;
+        let other = self.pipeline_head.filter(|head| *head != subject.head_sha);
+        let notes = other.map(|head| {
+            format!(
+                "this pipeline runs for the commit {head}; the newest version of the merge request, {}, is reviewed",
+                subject.head_sha
+            )
+        });
+        Ok((repository, notes.into_iter().collect()))
+    }
+}

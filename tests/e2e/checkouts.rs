@@ -1,0 +1,143 @@
+//! What a CI job has of the repository: a shallow clone, a temporary merge commit, nothing.
+
+use conclave_fake_gitlab::{AccessLevel, FakeGitlab, NewMergeRequest, Scope};
+use conclave_scripted_provider::ScriptedProvider;
+
+use crate::support::{Conclave, Repository, provider};
+
+/// A merge request whose target has moved on, and the commit that GitLab makes of both for its pipeline.
+struct MergedResults {
+    repository: Repository,
+    head: String,
+    merge: String,
+    gitlab: FakeGitlab,
+    variables: Vec<(&'static str, String)>,
+}
+
+impl MergedResults {
+    async fn new() -> Self {
+        let repository = Repository::flawed();
+        let head = repository.git(&["rev-parse", "feature"]);
+        repository.git(&["checkout", "--quiet", "main"]);
+        repository.write("src/other.py", "def other():\n    return 1\n");
+        repository.commit("Somebody else's work");
+        repository.git(&["checkout", "--quiet", "-b", "temporary"]);
+        repository.git(&["merge", "--quiet", "--no-ff", "-m", "Temporary merge", "feature"]);
+        let merge = repository.git(&["rev-parse", "HEAD"]);
+        repository.git(&["checkout", "--quiet", "main"]);
+        let gitlab = FakeGitlab::builder().start().await;
+        let author = gitlab.create_user("alice");
+        let bot = gitlab.create_bot("conclave-bot");
+        let project = gitlab.create_project_from_git(repository.path(), "group/service");
+        gitlab.add_member(project, author, AccessLevel::Developer);
+        gitlab.add_member(project, bot, AccessLevel::Developer);
+        let token = gitlab.create_token(bot, &[Scope::Api]);
+        let merge_request = gitlab.create_merge_request(project, NewMergeRequest::new(author, "feature", "main"));
+        let variables = vec![
+            ("CI_API_V4_URL", gitlab.api_url()),
+            ("CI_MERGE_REQUEST_PROJECT_ID", merge_request.project.0.to_string()),
+            ("CI_MERGE_REQUEST_PROJECT_PATH", "group/service".to_owned()),
+            ("CI_MERGE_REQUEST_IID", merge_request.iid.to_string()),
+            ("CI_MERGE_REQUEST_EVENT_TYPE", "merged_result".to_owned()),
+            ("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", head.clone()),
+            ("CI_COMMIT_SHA", merge.clone()),
+            ("GITLAB_TOKEN", token),
+        ];
+        Self {
+            repository,
+            head,
+            merge,
+            gitlab,
+            variables,
+        }
+    }
+
+    /// `conclave review --dry-run` in this directory.
+    fn job(&self, directory: &std::path::Path, provider: &ScriptedProvider) -> Conclave {
+        let mut job = Conclave::new(directory, &["review", "--dry-run"])
+            .anthropic(provider)
+            .env("CI_PROJECT_DIR", directory);
+        for (name, value) in &self.variables {
+            job = job.env(name, value);
+        }
+        job
+    }
+
+    fn url(&self) -> String {
+        format!("file://{}", self.repository.path().display())
+    }
+}
+
+#[tokio::test]
+async fn a_shallow_merged_results_checkout_is_reviewed_as_the_merge_request() {
+    let (provider, stage) = (provider().await, MergedResults::new().await);
+    let directory = tempfile::tempdir().unwrap();
+    let checkout = directory.path().join("checkout");
+    let target = checkout.to_str().unwrap();
+    stage.repository.git(&[
+        "clone",
+        "--quiet",
+        "--depth=1",
+        "--branch=temporary",
+        &stage.url(),
+        target,
+    ]);
+    let outcome = stage.job(&checkout, &provider).run().await.expect_code(0);
+    let review = outcome.review();
+    assert_eq!(review["head_sha"], stage.head.as_str());
+    assert_ne!(review["head_sha"], stage.merge.as_str());
+    assert_eq!(
+        review["coverage"]["reviewed"],
+        serde_json::json!(["src/users.py"]),
+        "nothing of the target's own work"
+    );
+    assert!(outcome.stdout.contains("src/users.py:6"), "{}", outcome.stdout);
+    assert!(!outcome.stderr.contains("this pipeline runs for"), "{}", outcome.stderr);
+    assert_eq!(stage.gitlab.violations(), []);
+}
+
+#[tokio::test]
+async fn a_job_without_a_checkout_fetches_the_merge_request() {
+    let (provider, stage) = (provider().await, MergedResults::new().await);
+    let empty = tempfile::tempdir().unwrap();
+    let job = stage.job(empty.path(), &provider).env("CI_REPOSITORY_URL", stage.url());
+    let review = job.run().await.expect_code(0).review();
+    assert_eq!(review["coverage"]["reviewed"], serde_json::json!(["src/users.py"]));
+    assert_eq!(
+        std::fs::read_dir(empty.path()).unwrap().count(),
+        0,
+        "nothing is put where the job runs"
+    );
+}
+
+#[tokio::test]
+async fn without_checkout_and_remote_the_job_says_what_it_needs() {
+    let (provider, stage) = (provider().await, MergedResults::new().await);
+    let empty = tempfile::tempdir().unwrap();
+    let outcome = stage.job(empty.path(), &provider).run().await.expect_code(2);
+    assert!(
+        outcome
+            .stderr
+            .contains("there is no remote to fetch it from. Set `GIT_DEPTH: 0`"),
+        "{}",
+        outcome.stderr
+    );
+    assert!(provider.requests().is_empty(), "no model was asked");
+}
+
+#[tokio::test]
+async fn a_pipeline_of_another_commit_says_so() {
+    let (provider, stage) = (provider().await, MergedResults::new().await);
+    let job = stage
+        .job(stage.repository.path(), &provider)
+        .env("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", "1".repeat(40));
+    let outcome = job.run().await.expect_code(0);
+    assert!(
+        outcome.stderr.contains(&format!(
+            "the newest version of the merge request, {}, is reviewed",
+            stage.head
+        )),
+        "{}",
+        outcome.stderr
+    );
+}
