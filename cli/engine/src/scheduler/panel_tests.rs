@@ -44,6 +44,7 @@ fn members(names: &[&str]) -> Vec<PanelMember> {
         required: true,
         attempt: Duration::from_mins(10),
         parts: vec!["shared".to_owned(), "role".to_owned()],
+        rules: None,
     };
     names.iter().map(member).collect()
 }
