@@ -2,6 +2,8 @@
 
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use conclave_engine::repo_config::RepoGate;
+use conclave_shared::config::Preset;
 
 /// Code review of merge requests by a panel of AI reviewers and a judge
 #[derive(Debug, Parser)]
@@ -20,12 +22,13 @@ CLOUDFLARE_API_TOKEN with CLOUDFLARE_ACCOUNT_ID.";
 const AFTER_HELP: &str = "Examples:
   conclave local                     review what your working tree adds to the default branch
   conclave local main..my-branch     review a range of commits
+  conclave plan main..my-branch      who would review that, with which models, at what cost; asks no model
   conclave review                    in a GitLab merge-request pipeline: review and post
   conclave review --dry-run          the same, but print instead of posting
   conclave replay RUN_DIR            show a finished or crashed run again
 
 Exit codes: 0 reviewed; 1 blocked (--gate block); 2 bad usage or configuration; 3 the forge failed;
-4 inconclusive (--strict); 130, 143 stopped by a signal.";
+4 inconclusive (--strict); 5 out of time; 130, 143 stopped by a signal.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -33,6 +36,8 @@ pub(crate) enum Command {
     Local(LocalArguments),
     /// Review the merge request of this pipeline and post the result
     Review(ReviewArguments),
+    /// Show what a review would be: tier, panel, models, tokens and cost; asks no model and needs no key
+    Plan(PlanArguments),
     /// Show a finished or crashed run again from its records; calls no model
     Replay(ReplayArguments),
 }
@@ -54,8 +59,44 @@ pub(crate) struct ReviewArguments {
     /// Print the review, post nothing
     #[arg(long, env = "CONCLAVE_DRY_RUN")]
     pub(crate) dry_run: bool,
+    /// Review nothing: print what `conclave plan` prints, for this merge request
+    #[arg(long, env = "CONCLAVE_ESTIMATE")]
+    pub(crate) estimate: bool,
     #[command(flatten)]
     pub(crate) common: CommonArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArguments {
+    /// What would be reviewed: `base..head`, or a branch to compare with; by default everything that the working tree,
+    /// with its uncommitted changes, adds to the default branch
+    pub(crate) range: Option<String>,
+    /// A directory in the repository; by default the current one
+    #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
+    pub(crate) repo: Option<Utf8PathBuf>,
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value_t, env = "CONCLAVE_FORMAT")]
+    pub(crate) format: Format,
+    /// Show `opencode.json` instead, each line with the plugin that it comes from
+    #[arg(long, env = "CONCLAVE_EXPLAIN")]
+    pub(crate) explain: bool,
+    #[command(flatten)]
+    pub(crate) planning: PlanningArguments,
+}
+
+/// What decides the panel and its models.
+#[derive(Debug, Args)]
+pub(crate) struct PlanningArguments {
+    /// The models that are preferred where nobody names others; by default what `.conclave.toml` says, else `current`
+    #[arg(long, value_enum, env = "CONCLAVE_PRESET")]
+    pub(crate) preset: Option<PresetName>,
+    /// The organisation's engineering rules: a file, a directory, or an https address. A path in the repository is read from
+    /// the target branch
+    #[arg(long, value_name = "PLACE", env = "CONCLAVE_CODEX_RULES")]
+    pub(crate) codex_rules: Option<String>,
+    /// Replace built-in prompts by the files of the same name in this directory
+    #[arg(long, value_name = "DIR", env = "CONCLAVE_PROMPTS")]
+    pub(crate) prompts: Option<Utf8PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -76,21 +117,20 @@ pub(crate) struct CommonArguments {
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t, env = "CONCLAVE_FORMAT")]
     pub(crate) format: Format,
-    /// Most sessions at once; by default what the configuration says, which is 7
+    /// Most reviewers at once; by default what the configuration says, which is 7
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), env = "CONCLAVE_AGENTS")]
     pub(crate) agents: Option<u32>,
     /// Stop asking models once the run has cost this much (US dollars)
     #[arg(long, value_name = "X", value_parser = positive, env = "CONCLAVE_MAX_COST_USD")]
     pub(crate) max_cost_usd: Option<f64>,
-    /// Whether significant concerns fail the job
-    #[arg(long, value_enum, default_value_t, env = "CONCLAVE_GATE")]
-    pub(crate) gate: Gate,
+    /// Whether significant concerns fail the job; by default what `.conclave.toml` says, else `off`
+    #[arg(long, value_enum, env = "CONCLAVE_GATE")]
+    pub(crate) gate: Option<Gate>,
     /// Fail if the review is inconclusive
     #[arg(long, env = "CONCLAVE_STRICT")]
     pub(crate) strict: bool,
-    /// Replace built-in prompts by the files of the same name in this directory
-    #[arg(long, value_name = "DIR", env = "CONCLAVE_PROMPTS")]
-    pub(crate) prompts: Option<Utf8PathBuf>,
+    #[command(flatten)]
+    pub(crate) planning: PlanningArguments,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -98,17 +138,43 @@ pub(crate) enum Format {
     /// For people
     #[default]
     Human,
-    /// The whole review as JSON
+    /// The whole review, or plan, as JSON
     Json,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Gate {
     /// Exit 0 whatever the review says
-    #[default]
     Off,
     /// Exit 1 on significant concerns
     Block,
+}
+
+impl Gate {
+    /// The gate in force: what the job says, else what the repository says, else none.
+    pub(crate) fn in_force(job: Option<Self>, repo: Option<RepoGate>) -> Self {
+        job.unwrap_or(match repo {
+            Some(RepoGate::Block) => Self::Block,
+            Some(RepoGate::Off) | None => Self::Off,
+        })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PresetName {
+    /// The newest generation of models
+    Current,
+    /// What the system that Conclave is measured against ran
+    Yardstick,
+}
+
+impl From<PresetName> for Preset {
+    fn from(name: PresetName) -> Self {
+        match name {
+            PresetName::Current => Self::Current,
+            PresetName::Yardstick => Self::Yardstick,
+        }
+    }
 }
 
 fn positive(text: &str) -> Result<f64, String> {
@@ -123,6 +189,18 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+
+    #[test]
+    fn the_job_counts_more_than_the_repository() {
+        for (job, repo, gate) in [
+            (None, None, Gate::Off),
+            (None, Some(RepoGate::Block), Gate::Block),
+            (Some(Gate::Off), Some(RepoGate::Block), Gate::Off),
+            (Some(Gate::Block), Some(RepoGate::Off), Gate::Block),
+        ] {
+            assert_eq!(Gate::in_force(job, repo), gate, "{job:?} {repo:?}");
+        }
+    }
 
     #[test]
     fn the_command_line_is_consistent_and_every_flag_has_a_variable() {

@@ -11,7 +11,7 @@ use std::{
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{
     diff::FilterRules,
-    prompt::{PatchEntry, REVIEW_DIRECTORY},
+    prompt::{PatchEntry, REVIEW_DIRECTORY, Share},
 };
 use conclave_git::Repository;
 use conclave_shared::risk::{FileChange, RiskRules, SecurityPaths, classify};
@@ -130,7 +130,8 @@ async fn run(
         .iter()
         .zip(entries.iter().map(|entry| entry.patch.as_str()))
         .collect();
-    patches::write(&records, &workspace, &patches, &spool, "")?;
+    let shares = vec![Share::Whole; patches.len()];
+    patches::write(&records, &workspace, &patches, &spool, &shares)?;
     let write = timed();
     Ok(Stages {
         parse,

@@ -1,6 +1,9 @@
 //! The variables of GitLab CI: all reading of them is in this file.
 
+use std::time::Duration;
+
 use camino::Utf8PathBuf;
+use chrono::{DateTime, Utc};
 use secrecy::SecretString;
 use url::Url;
 
@@ -22,6 +25,9 @@ pub(crate) struct CiEnvironment {
     /// The certificate authority of the GitLab server, if it is not a public one.
     pub(crate) ca_file: Option<Utf8PathBuf>,
 }
+
+/// What is kept of the job's time for ending in good order: stopping, posting, telemetry, and the artifacts.
+const ENDING: Duration = Duration::from_secs(30);
 
 /// Whether this is a job of GitLab CI, of whatever pipeline.
 pub(crate) fn is_gitlab_job(environment: &Environment) -> bool {
@@ -72,4 +78,40 @@ pub(crate) fn read(environment: &Environment) -> Result<CiEnvironment, Failure> 
             secret: SecretString::from(secret),
         },
     })
+}
+
+/// How much of the job's time is left for the run, in a job of GitLab CI. It kills the job when its time is over, and then
+/// nothing could be posted any more.
+pub(crate) fn time_left(environment: &Environment) -> Option<Duration> {
+    left_at(environment, Utc::now())
+}
+
+fn left_at(environment: &Environment, now: DateTime<Utc>) -> Option<Duration> {
+    let timeout: u64 = environment.get("CI_JOB_TIMEOUT")?.parse().ok()?;
+    let started = environment
+        .get("CI_JOB_STARTED_AT")
+        .and_then(|text| DateTime::parse_from_rfc3339(text).ok());
+    let gone = started.and_then(|started| now.signed_duration_since(started).to_std().ok());
+    let left = Duration::from_secs(timeout).saturating_sub(gone.unwrap_or_default());
+    Some(left.saturating_sub(ENDING))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_job_s_time_leaves_some_for_the_end() {
+        let now: DateTime<Utc> = "2026-03-01T12:10:00Z".parse().expect("a time");
+        let left = |variables: &[(&str, &str)]| {
+            let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+            left_at(&Environment::new(variables), now).map(|time| time.as_secs())
+        };
+        assert_eq!(left(&[]), None);
+        assert_eq!(left(&[("CI_JOB_TIMEOUT", "soon")]), None);
+        assert_eq!(left(&[("CI_JOB_TIMEOUT", "3600")]), Some(3570));
+        let started = ("CI_JOB_STARTED_AT", "2026-03-01T12:00:00Z");
+        assert_eq!(left(&[("CI_JOB_TIMEOUT", "3600"), started]), Some(2970));
+        assert_eq!(left(&[("CI_JOB_TIMEOUT", "60"), started]), Some(0));
+    }
 }

@@ -1,6 +1,7 @@
 //! The commands.
 
 mod local;
+mod plan;
 mod replay;
 mod review;
 
@@ -17,6 +18,7 @@ pub(crate) async fn run(arguments: Arguments, environment: &Environment, redacto
     match arguments.command {
         Command::Local(arguments) => local::run(arguments, environment, redactor).await,
         Command::Review(arguments) => review::run(arguments, environment, redactor).await,
+        Command::Plan(arguments) => plan::run(arguments, environment, redactor).await,
         Command::Replay(arguments) => replay::run(&arguments, redactor),
     }
 }

@@ -2,7 +2,9 @@
 
 macro_rules! variables {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal;)+) => {
-        $($(#[doc = $doc])+ pub(crate) const $name: &str = $text;)+
+        $($(#[doc = $doc])+
+        #[cfg_attr(not(feature = "otlp"), allow(dead_code, reason = "some are read by a feature only"))]
+        pub(crate) const $name: &str = $text;)+
 
         /// All of them with their descriptions.
         #[cfg(test)]
@@ -41,6 +43,8 @@ variables! {
     GITLAB_TOKEN = "GITLAB_TOKEN";
     /// The installation's secret, for hidden markers and prompt boundaries; by default made from the GitLab token.
     SECRET = "CONCLAVE_SECRET";
+    /// Address of the organisation's template for AGENTS.md files, which all prompts get.
+    AGENTS_MD_TEMPLATE_URL = "CONCLAVE_AGENTS_MD_TEMPLATE_URL";
     /// Path of the OpenCode binary; by default the `opencode` on `PATH`.
     OPENCODE = "CONCLAVE_OPENCODE";
     /// Address of a collector of traces (OTLP over HTTP), without `/v1/traces`.

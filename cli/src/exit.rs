@@ -22,6 +22,8 @@ pub(crate) enum Exit {
     Forge,
     /// The review is inconclusive, and `--strict` is on.
     Inconclusive,
+    /// The run's time, or the CI job's, was over.
+    OutOfTime,
     /// Ctrl-C.
     Interrupted,
     /// SIGTERM.
@@ -36,6 +38,7 @@ impl Exit {
             Self::Usage => 2,
             Self::Forge => 3,
             Self::Inconclusive => 4,
+            Self::OutOfTime => 5,
             Self::Interrupted => 130,
             Self::Terminated => 143,
         }
@@ -84,6 +87,9 @@ pub(crate) enum Failure {
     /// A plugin.
     #[error(transparent)]
     Plugin(#[from] PluginError),
+    /// `.conclave.toml`, all of its problems at once.
+    #[error("the repository's settings have {}:\n{}", problems(.0.len()), .0.join("\n"))]
+    RepoConfig(Vec<String>),
     /// A prompt.
     #[error(transparent)]
     Prompt(#[from] UnknownPrompt),
@@ -98,6 +104,10 @@ pub(crate) enum Failure {
         /// Why it failed.
         source: std::io::Error,
     },
+}
+
+fn problems(count: usize) -> String {
+    format!("{count} problem{}", if count == 1 { "" } else { "s" })
 }
 
 impl Failure {

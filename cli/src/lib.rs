@@ -14,8 +14,10 @@ mod logging;
 mod output;
 mod providers;
 mod replay;
+mod repo_config;
 mod rundir;
 mod settings;
+mod tokenizer;
 mod wiring;
 
 use std::{ffi::OsString, process::ExitCode};

@@ -2,6 +2,7 @@
 
 mod excerpts;
 mod live;
+mod plan;
 mod progress;
 mod record;
 mod replay;
@@ -9,6 +10,7 @@ mod sections;
 mod terminal;
 
 pub(crate) use excerpts::Excerpts;
+pub(crate) use plan::{explained, plan};
 pub(crate) use progress::{Display, Screen, gateway_lines, plan_line, timed_line};
 pub(crate) use record::{PROGRESS_FILE, RecordedEvent, RecordedLine, read as read_record};
 pub(crate) use replay::unfinished;

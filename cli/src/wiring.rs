@@ -3,10 +3,13 @@
 mod assignment;
 pub(crate) mod changes;
 mod checkout;
+mod ending;
 mod inputs;
 mod lock_files;
 mod observers;
+mod organisation;
 pub(crate) mod patches;
+mod plan;
 mod plugin_settings;
 mod plugins;
 mod prepare;
@@ -17,14 +20,14 @@ mod source;
 mod stopwatch;
 mod telemetry;
 
-use std::{fmt::Write, sync::Arc};
+use std::{fmt::Write, sync::Arc, time::Duration};
 
 use camino::Utf8Path;
 use conclave_engine::{
     diff::FilteredDiff,
     pipeline::{ReviewJob, ReviewPorts, review as run_review},
     ports::{Forge, Progress, ProgressEvent, ReviewSubject},
-    report::{Review, render_markdown},
+    report::Review,
     scheduler::Desk,
 };
 use conclave_git::{Repository, check_out_workspace};
@@ -40,18 +43,22 @@ use uuid::Uuid;
 pub(crate) use self::{
     assignment::{Assignment, Origin},
     checkout::Checkout,
+    plan::{ModelChoice, PlanDocument, PlanRequest, PlannedModel, PlannedReviewer, plan},
+    prepare::ChosenBy,
 };
 use self::{
+    ending::Ending,
+    inputs::Sources,
     observers::Observers,
     prepare::{Prepared, prepare},
-    registry::House,
+    registry::{House, Purpose},
     runtime::{Runtime, RuntimeInput},
     signals::Signals,
     source::RepositoryTree,
     stopwatch::Stopwatch,
 };
 use crate::{
-    args::{CommonArguments, Format, Gate},
+    args::{CommonArguments, Gate},
     ci_environment, env_vars,
     exit::{Exit, Failure},
     output,
@@ -81,15 +88,18 @@ pub(crate) async fn review(
     environment: &Environment,
     redactor: &Redactor,
 ) -> Result<Exit, Failure> {
-    // From here on a signal ends the run in good order, with nothing left behind.
+    // From here on a signal ends the run in good order, with nothing left behind; a second one at once.
     let signals = Signals::watch().map_err(Failure::io("watch for signals"))?;
+    if let Some(time) = ci_environment::time_left(environment) {
+        signals.end_in(time);
+    }
     let run_id = Uuid::now_v7();
-    let house = registry::build(assignment, environment, run_id)?;
+    let house = registry::build(assignment, environment, run_id, Purpose::Review)?;
     let observers = house.observers.clone();
     let screen = output::screen(ci_environment::is_gitlab_job(environment), environment.get("TERM"));
     let display = Arc::new(output::Display::new(screen, redactor.clone()));
     let run = Run {
-        run_id,
+        id: run_id,
         arguments,
         environment,
         redactor,
@@ -98,14 +108,22 @@ pub(crate) async fn review(
         display: &display,
         observers: &observers,
     };
-    let result = run.review(house, scratch).await;
-    observers.flush(display.as_ref()).await;
-    result
+    tokio::select! {
+        exit = signals.insisted() => {
+            output::note("Stopped at once.", redactor);
+            Ok(exit)
+        }
+        result = async {
+            let result = run.review(house, scratch).await;
+            observers.flush(display.as_ref()).await;
+            result
+        } => result,
+    }
 }
 
 /// What all parts of a run share.
 struct Run<'a> {
-    run_id: Uuid,
+    id: Uuid,
     arguments: &'a CommonArguments,
     environment: &'a Environment,
     redactor: &'a Redactor,
@@ -135,14 +153,17 @@ impl Run<'_> {
         let preparing = async {
             tokio::join!(
                 find_opencode(configured, &path),
-                prepare(house, arguments, scratch.path(), self.progress.as_ref())
+                prepare(
+                    house,
+                    &arguments.planning,
+                    arguments.agents,
+                    scratch.path(),
+                    self.progress.as_ref()
+                )
             )
         };
         let (binary, prepared) = tokio::select! {
-            exit = signals.arrived() => {
-                output::note("Stopped before anything was reviewed.", redactor);
-                return Ok(exit);
-            }
+            exit = signals.arrived() => return Ok(nothing_reviewed(exit, redactor)),
             (binary, prepared) = preparing => {
                 // That there is nothing to review counts more than what would be missing for it.
                 let prepared = prepared?;
@@ -158,7 +179,8 @@ impl Run<'_> {
             return Err(Failure::Settings(format!("nobody can review: {none}")));
         }
 
-        let directory = RunDirectory::create(arguments.output.as_deref(), &self.run_id.to_string(), environment)?;
+        let gate = Gate::in_force(arguments.gate, prepared.repo.in_force.config.review.gate);
+        let directory = RunDirectory::create(arguments.output.as_deref(), &self.id.to_string(), environment)?;
         self.display
             .record_in(directory.path())
             .map_err(Failure::io(format!("write {}", output::PROGRESS_FILE)))?;
@@ -173,6 +195,7 @@ impl Run<'_> {
         self.progress
             .report(ProgressEvent::Stage(&output::plan_line(&prepared.plan, &prepared.diff)));
 
+        signals.end_in(Duration::from_secs(prepared.config.limits.run_seconds));
         let sessions = Sessions {
             run: self,
             binary: &binary,
@@ -182,28 +205,60 @@ impl Run<'_> {
         };
         let ran = sessions.run(prepared, &mut watch).await;
         self.display.close();
+        let Some((job, mut review, runtime)) = ran? else {
+            return Ok(nothing_reviewed(signals.exit().unwrap_or(Exit::Terminated), redactor));
+        };
+        let early = signals.exit();
+        let ending = Ending {
+            job: &job,
+            format: arguments.format,
+            directory: &directory,
+            redactor,
+        };
+        let posted = ending.conclude(&mut review, runtime, early.is_some(), &mut watch).await;
         // The runtime is gone by now, so nothing uses the scratch space any more.
         drop(scratch);
-        let (job, mut review) = ran?;
-        if let Some(exit) = signals.exit() {
-            telemetry::record_review(sink.as_ref(), &review);
-            output::note("Stopped. Nothing was posted, and nothing is left running.", redactor);
-            return Ok(exit);
-        }
-        review.seconds = watch.total();
-        finish(&job, arguments, &directory, &review, redactor).await?;
         telemetry::record_review(sink.as_ref(), &review);
-        let posted = post(&job, &review, redactor).await;
         watch.lap("printing and posting");
-        posted?;
-        Ok(exit_of(&review, arguments))
+        match early {
+            None => posted.map(|()| exit_of(&review, gate, arguments.strict)),
+            Some(exit) => Ok(ended_early(exit, posted, redactor)),
+        }
     }
 }
 
-fn exit_of(review: &Review, arguments: &CommonArguments) -> Exit {
+/// Says how a run ended that was ended early. Its exit code tells that, even if posting failed as well.
+fn ended_early(exit: Exit, posted: Result<(), Failure>, redactor: &Redactor) -> Exit {
+    if let Err(failure) = posted {
+        output::note(&format!("What is known could not be posted: {failure}"), redactor);
+    }
+    let how = if exit == Exit::OutOfTime {
+        "Out of time"
+    } else {
+        "Stopped"
+    };
+    output::note(
+        &format!("{how}: this is what is known so far. Nothing is left running."),
+        redactor,
+    );
+    exit
+}
+
+/// What is said when there is nothing to show yet.
+fn nothing_reviewed(exit: Exit, redactor: &Redactor) -> Exit {
+    let how = if exit == Exit::OutOfTime {
+        "Out of time"
+    } else {
+        "Stopped"
+    };
+    output::note(&format!("{how} before anything was reviewed."), redactor);
+    exit
+}
+
+fn exit_of(review: &Review, gate: Gate, strict: bool) -> Exit {
     match review.verdict {
-        Verdict::SignificantConcerns if arguments.gate == Gate::Block => Exit::Blocked,
-        Verdict::Inconclusive if arguments.strict => Exit::Inconclusive,
+        Verdict::SignificantConcerns if gate == Gate::Block => Exit::Blocked,
+        Verdict::Inconclusive if strict => Exit::Inconclusive,
         _ => Exit::Reviewed,
     }
 }
@@ -231,8 +286,8 @@ struct Sessions<'a> {
 }
 
 impl Sessions<'_> {
-    /// Everything that needs the agent runtime. It is stopped on every way out of here.
-    async fn run(&self, prepared: Prepared, watch: &mut Stopwatch) -> Result<(Job, Review), Failure> {
+    /// Everything that needs the agent runtime, which the caller stops. Nothing if the run has to end before it has begun.
+    async fn run(&self, prepared: Prepared, watch: &mut Stopwatch) -> Result<Option<(Job, Review, Runtime)>, Failure> {
         let Self {
             run,
             directory,
@@ -248,39 +303,60 @@ impl Sessions<'_> {
             config,
             runtime: runtime_config,
             library,
-            warnings,
+            repo,
+            mut warnings,
+            ..
         } = prepared;
         run.progress
             .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
         let workspace = scratch.join("workspace");
-        check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
-        let inputs = inputs::write(&job, &diff, &spool, &mut plan, &runtime_config, directory, &workspace).await?;
-        directory.write("prompts/REVIEWER_SHARED.md", library.shared()?.as_bytes())?;
-        directory.write("prompts/coordinator.md", library.get("coordinator")?.as_bytes())?;
-        watch.lap("workspace");
+        let sources = Sources {
+            job: &job,
+            diff: &diff,
+            repo_config: &repo.in_force.config,
+            contributed: &runtime_config,
+            library: &library,
+        };
         let desk = Arc::new(Desk::default());
-        let runtime = Runtime::start(RuntimeInput {
-            binary: self.binary,
-            path: self.path,
-            workspace: &workspace,
-            home: &scratch.join("home"),
-            directory,
-            environment: run.environment,
-            redactor: run.redactor,
-            max_cost_usd: run.arguments.max_cost_usd,
-            config: &runtime_config,
-            desk: &desk,
-            trace: run.observers.trace(),
-        })
-        .await?;
-        watch.lap("OpenCode start");
+        let starting = async {
+            check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
+            let inputs = inputs::write(sources, &mut plan, &spool, directory, &workspace).await?;
+            for warning in &inputs.warnings {
+                run.progress.report(ProgressEvent::Warning(warning));
+            }
+            directory.write("prompts/REVIEWER_SHARED.md", library.shared()?.as_bytes())?;
+            directory.write("prompts/coordinator.md", library.get("coordinator")?.as_bytes())?;
+            watch.lap("workspace");
+            let runtime = Runtime::start(RuntimeInput {
+                binary: self.binary,
+                path: self.path,
+                workspace: &workspace,
+                home: &scratch.join("home"),
+                directory,
+                environment: run.environment,
+                redactor: run.redactor,
+                max_cost_usd: run.arguments.max_cost_usd,
+                config: &runtime_config,
+                desk: &desk,
+                trace: run.observers.trace(),
+            })
+            .await?;
+            watch.lap("OpenCode start");
+            Ok::<_, Failure>((runtime, inputs))
+        };
+        let (runtime, inputs) = tokio::select! {
+            _ = run.signals.arrived() => return Ok(None),
+            started = starting => started?,
+        };
+        warnings.extend(inputs.warnings);
 
         let source = RepositoryTree::new(&job, &diff.files, inputs.context);
         let review_job = ReviewJob {
-            run_id: run.run_id.to_string(),
+            run_id: run.id.to_string(),
             subject: job.subject.clone(),
             files: Arc::new(diff.files),
             patches: inputs.patches,
+            cut: inputs.cut,
             filtered: diff.filtered,
             by_rules,
             plan,
@@ -301,49 +377,6 @@ impl Sessions<'_> {
         let mut review = run_review(review_job, ports).await;
         watch.lap("sessions");
         review.warnings.extend(output::gateway_lines(&runtime.gateway.events()));
-        runtime.stop().await;
-        watch.lap("shutdown");
-        review.stages.extend(watch.last());
-        Ok((job, review))
+        Ok(Some((job, review, runtime)))
     }
-}
-
-/// The records and what is printed.
-async fn finish(
-    job: &Job,
-    arguments: &CommonArguments,
-    directory: &RunDirectory,
-    review: &Review,
-    redactor: &Redactor,
-) -> Result<(), Failure> {
-    let json = output::json(review, redactor);
-    directory.write("review.json", json.as_bytes())?;
-    directory.write("review.md", redactor.redact(&render_markdown(review)).as_bytes())?;
-    let excerpts = source::excerpts(&job.repository, review).await;
-    let lines = serde_json::to_string(&excerpts).unwrap_or_default();
-    directory.write(output::Excerpts::FILE, redactor.redact(&lines).as_bytes())?;
-    match arguments.format {
-        Format::Json => output::print(&json),
-        Format::Human => output::print(&redactor.redact(&output::review(review, &excerpts, directory.path()))),
-    }
-    Ok(())
-}
-
-async fn post(job: &Job, review: &Review, redactor: &Redactor) -> Result<(), Failure> {
-    let Some(forge) = &job.forge else { return Ok(()) };
-    let text = redactor.redact(&render_markdown(review));
-    let outcome = forge.publish(review, &text).await?;
-    let state = if outcome.approved {
-        "approved by the bot"
-    } else {
-        "not approved by the bot"
-    };
-    match outcome.url {
-        Some(url) => output::note(&format!("Posted: {url} ({state})"), redactor),
-        None => output::note(&format!("Posted ({state})"), redactor),
-    }
-    for warning in &outcome.warnings {
-        output::note(&format!("Warning: {warning}"), redactor);
-    }
-    Ok(())
 }

@@ -10,5 +10,8 @@ pub use document::{
     seconds,
 };
 pub use preset::{ModelTier, Preset, default_failback, model_tier};
-pub use routing::{ModelRoute, NoModel, RouteInput, SkippedModel, route};
+pub use routing::{
+    ConsideredModel, ModelReason, ModelRoute, ModelSource, NoModel, RouteExplanation, RouteInput, SkippedModel,
+    explain_route, route,
+};
 pub use validate::{ConfigFault, MAX_CHAIN, validate};

@@ -7,6 +7,8 @@
 pub mod config;
 pub mod finding;
 pub mod model;
+pub mod nearest;
+pub mod path_globs;
 pub mod pricing;
 pub mod problem;
 pub mod redact;

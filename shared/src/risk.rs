@@ -2,6 +2,8 @@
 
 mod classify;
 mod rules;
+mod security_paths;
 
 pub use classify::{FileChange, RiskAssessment, RiskTier, classify};
-pub use rules::{RiskRules, SecurityPaths};
+pub use rules::{RiskRules, RiskSettings};
+pub use security_paths::{PatternFault, SECURITY_PATHS, SecurityPaths};

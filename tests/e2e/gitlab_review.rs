@@ -1,53 +1,31 @@
 //! `conclave review` in a merge-request pipeline, against the stateful GitLab stand-in.
 
-use conclave_fake_gitlab::{AccessLevel, FakeGitlab, MergeRequestRef, NewMergeRequest, Scope};
 use serde_json::Value;
 
-use crate::support::{Conclave, Repository, provider};
+use crate::support::{Conclave, Pipeline, Repository, provider};
 
-struct Pipeline {
-    gitlab: FakeGitlab,
-    merge_request: MergeRequestRef,
-    token: String,
-}
-
-const PROJECT: &str = "group/service";
-
-/// A project with an open merge request from `feature` to `main`, and a bot that may review it.
-async fn pipeline(repository: &Repository) -> Pipeline {
-    repository.git(&["checkout", "--quiet", "main"]);
-    let gitlab = FakeGitlab::builder().start().await;
-    let author = gitlab.create_user("alice");
-    let bot = gitlab.create_bot("conclave-bot");
-    let project = gitlab.create_project_from_git(repository.path(), PROJECT);
-    gitlab.add_member(project, author, AccessLevel::Developer);
-    gitlab.add_member(project, bot, AccessLevel::Developer);
-    let token = gitlab.create_token(bot, &[Scope::Api]);
-    let merge_request = gitlab.create_merge_request(project, NewMergeRequest::new(author, "feature", "main"));
-    Pipeline {
-        gitlab,
-        merge_request,
-        token,
-    }
-}
-
-impl Pipeline {
-    /// `conclave review` with the variables of the merge request's pipeline.
-    fn job(&self, repository: &Repository, arguments: &[&str]) -> Conclave {
-        let mut all = vec!["review"];
-        all.extend(arguments);
-        Conclave::new(repository.path(), &all)
-            .env("CI_API_V4_URL", self.gitlab.api_url())
-            .env("CI_PROJECT_DIR", repository.path())
-            .env("CI_MERGE_REQUEST_PROJECT_ID", self.merge_request.project.0.to_string())
-            .env("CI_MERGE_REQUEST_PROJECT_PATH", PROJECT)
-            .env("CI_MERGE_REQUEST_IID", self.merge_request.iid.to_string())
-            .env("GITLAB_TOKEN", &self.token)
-    }
-
-    fn state(&self) -> Value {
-        serde_json::to_value(self.gitlab.snapshot(self.merge_request)).unwrap()
-    }
+#[tokio::test]
+async fn an_estimate_of_a_merge_request_asks_no_model_and_posts_nothing() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let pipeline = Pipeline::new(&repository).await;
+    let arguments = ["--estimate", "--format", "json"];
+    let job = pipeline.job(&repository, &arguments).anthropic(&provider);
+    let outcome = job.run().await.expect_code(0);
+    let plan: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+    assert_eq!(
+        (plan["forge"].as_str(), plan["tier"].as_str()),
+        (Some("gitlab"), Some("trivial"))
+    );
+    assert_eq!(plan["merge_request"].as_u64(), Some(pipeline.merge_request.iid));
+    assert!(plan["estimate"]["cost_usd"].as_f64().unwrap() > 0.0);
+    assert_eq!(provider.requests().len(), 0);
+    let state = pipeline.gitlab.snapshot(pipeline.merge_request);
+    assert!(
+        state.notes.iter().all(|note| note.author != "conclave-bot"),
+        "{:#?}",
+        state.notes
+    );
+    assert!(state.approved_by.is_empty());
 }
 
 #[tokio::test]
@@ -59,7 +37,7 @@ async fn a_clean_merge_request_gets_one_note_and_an_approval_and_a_second_run_ed
         "def greeting(name):\n    return \"Hello, \" + name\n",
     );
     repository.commit("Greet by name");
-    let pipeline = pipeline(&repository).await;
+    let pipeline = Pipeline::new(&repository).await;
 
     let outcome = pipeline
         .job(&repository, &[])
@@ -98,7 +76,7 @@ async fn a_clean_merge_request_gets_one_note_and_an_approval_and_a_second_run_ed
 #[tokio::test]
 async fn a_flawed_merge_request_gets_its_findings_and_no_approval() {
     let (provider, repository) = (provider().await, Repository::flawed());
-    let pipeline = pipeline(&repository).await;
+    let pipeline = Pipeline::new(&repository).await;
     let outcome = pipeline
         .job(&repository, &["--gate", "block"])
         .anthropic(&provider)
@@ -127,8 +105,8 @@ async fn a_flawed_merge_request_gets_its_findings_and_no_approval() {
 #[tokio::test]
 async fn a_dry_run_prints_and_writes_nothing() {
     let (provider, repository) = (provider().await, Repository::flawed());
-    let pipeline = pipeline(&repository).await;
-    let before = pipeline.state();
+    let pipeline = Pipeline::new(&repository).await;
+    let before = pipeline.gitlab.snapshot(pipeline.merge_request);
     let outcome = pipeline
         .job(&repository, &["--dry-run"])
         .anthropic(&provider)
@@ -137,14 +115,14 @@ async fn a_dry_run_prints_and_writes_nothing() {
         .expect_code(0);
     assert!(outcome.stdout.contains("src/users.py:6"), "{}", outcome.stdout);
     assert_eq!(pipeline.gitlab.writes().len(), 0);
-    assert_eq!(pipeline.state(), before);
+    assert_eq!(pipeline.gitlab.snapshot(pipeline.merge_request), before);
     assert_eq!(pipeline.gitlab.violations(), []);
 }
 
 #[tokio::test]
 async fn a_refused_token_is_the_forges_failure_and_says_what_to_do() {
     let (provider, repository) = (provider().await, Repository::flawed());
-    let pipeline = pipeline(&repository).await;
+    let pipeline = Pipeline::new(&repository).await;
     let job = pipeline
         .job(&repository, &[])
         .anthropic(&provider)
@@ -167,4 +145,42 @@ async fn outside_of_a_pipeline_the_command_says_what_to_do_instead() {
         "{}",
         outcome.stderr
     );
+}
+
+#[tokio::test]
+async fn a_rule_that_wants_a_person_makes_that_person_a_reviewer_and_nobody_approves() {
+    let (provider, repository) = (provider().await, Repository::new());
+    repository.write(".conclave.toml", "[codex]\nrules = \"rules.toml\"\n");
+    repository.write(
+        "rules.toml",
+        "[[rule]]\nid = \"DATA-003\"\nwhen = \"a schema changes\"\nlink = \"https://rules.example.com/data-003\"\n\
+         paths = [\"db/\"]\nmanual_review = { who = [\"@carol\"], add_as_reviewers = true }\n",
+    );
+    repository.commit("Rules");
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    repository.write("db/schema.txt", "one\n");
+    repository.commit("A schema");
+    let pipeline = Pipeline::new(&repository).await;
+    pipeline.gitlab.create_user("carol");
+    let outcome = pipeline
+        .job(&repository, &[])
+        .anthropic(&provider)
+        .run()
+        .await
+        .expect_code(0);
+    assert!(outcome.stderr.contains("not approved by the bot"), "{}", outcome.stderr);
+    let state = pipeline.gitlab.snapshot(pipeline.merge_request);
+    assert!(state.approved_by.is_empty());
+    assert_eq!(state.reviewers[0].user, "carol");
+    let note = &state
+        .notes
+        .iter()
+        .find(|note| note.author == "conclave-bot")
+        .expect("a note")
+        .body;
+    assert!(
+        note.contains("[DATA-003](https://rules.example.com/data-003)"),
+        "{note}"
+    );
+    assert_eq!(pipeline.gitlab.violations(), []);
 }

@@ -12,12 +12,16 @@ mod ai_gateway;
 mod bad_input;
 mod broken_things;
 mod checkouts;
+mod codex;
+mod failure_table;
 mod gitlab_review;
 mod hostile_repository;
 mod local_review;
 mod noise;
+mod plan;
 mod remote_config;
 mod replay;
+mod shared_prompt;
 mod signals;
 mod support;
 #[cfg(feature = "otlp")]

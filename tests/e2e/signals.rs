@@ -1,17 +1,63 @@
-//! Stopping: nothing is left running, whoever stops it and how.
+//! Stopping: what is known is shown and posted, and nothing is left running, whoever stops it and how.
 
-use std::time::Duration;
+use std::{
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    process::ExitStatus,
+    time::{Duration, Instant},
+};
 
-use conclave_scripted_provider::Fault;
+use conclave_scripted_provider::{Answer, Fault};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
+use serde_json::json;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
+    process::Child,
+};
 
-use crate::support::{Conclave, Repository, nothing_left_running, provider};
+use crate::support::{Conclave, Pipeline, Repository, Workers, Wrapper, nothing_left_running, provider};
 
 /// How long everything may take after a signal.
 const ALL_GONE: Duration = Duration::from_secs(10);
+/// How long a test waits for what has to happen first, on a machine that does a lot else.
+const PATIENCE: Duration = Duration::from_mins(3);
+
+fn send(child: &Child, signal: Signal) {
+    kill(Pid::from_raw(i32::try_from(child.id().unwrap()).unwrap()), signal).unwrap();
+}
+
+async fn ends(child: &mut Child) -> ExitStatus {
+    tokio::time::timeout(ALL_GONE, child.wait())
+        .await
+        .expect("it ends in time")
+        .unwrap()
+}
+
+/// What the process has written on standard output.
+async fn printed(child: &mut Child) -> String {
+    let mut text = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut text).await.unwrap();
+    text
+}
+
+fn tidy(home: &Path) {
+    let left: Vec<_> = std::fs::read_dir(home.join("tmp")).unwrap().collect();
+    assert!(left.is_empty(), "left behind: {left:?}");
+}
+
+/// Waits until a file of the run holds this.
+async fn appears(file: &Path, text: &str) {
+    let waiting = async {
+        while !std::fs::read_to_string(file).is_ok_and(|content| content.contains(text)) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let waited = tokio::time::timeout(PATIENCE, waiting).await;
+    assert!(waited.is_ok(), "{text} does not appear in {}", file.display());
+}
 
 async fn stop_with(signal: Signal, expected: Option<i32>) {
     let (provider, repository) = (provider().await, Repository::flawed());
@@ -20,26 +66,30 @@ async fn stop_with(signal: Signal, expected: Option<i32>) {
     let (mut child, home) = Conclave::new(repository.path(), &["local", "main..feature"])
         .anthropic(&provider)
         .start();
-    assert!(
-        provider.wait_for_requests(1, Duration::from_mins(1)).await,
-        "a model is asked"
-    );
-    kill(Pid::from_raw(i32::try_from(child.id().unwrap()).unwrap()), signal).unwrap();
-    let status = tokio::time::timeout(ALL_GONE, child.wait())
-        .await
-        .expect("it ends in time")
-        .unwrap();
-    assert_eq!(status.code(), expected);
+    assert!(provider.wait_for_requests(1, PATIENCE).await, "a model is asked");
+    // Nobody flushes the record: it gets there by itself.
+    let record = home.path().join("run/events.jsonl");
+    appears(&record, "\"busy\"").await;
+    send(&child, signal);
+    assert_eq!(ends(&mut child).await.code(), expected);
     nothing_left_running(&home.path().join("run")).await;
-    // A killed run cannot tidy up; its record is there all the same, readable line by line.
-    let events = std::fs::read_to_string(home.path().join("run/events.jsonl")).expect("a record");
-    assert!(!events.is_empty());
-    for line in events.lines() {
+    let events = std::fs::read_to_string(&record).expect("a record");
+    let mut lines: Vec<&str> = events.lines().collect();
+    if expected.is_none() && !events.ends_with('\n') {
+        // A kill may come in the middle of the last line.
+        lines.pop();
+    }
+    for line in lines {
         serde_json::from_str::<serde_json::Value>(line).expect("whole lines");
     }
     if expected.is_some() {
-        let left: Vec<_> = std::fs::read_dir(home.path().join("tmp")).unwrap().collect();
-        assert!(left.is_empty(), "left behind: {left:?}");
+        tidy(home.path());
+        let text = printed(&mut child).await;
+        assert!(
+            text.contains("Inconclusive") && text.contains("the run was stopped"),
+            "{text}"
+        );
+        assert!(home.path().join("run/review.json").exists(), "the records are complete");
     }
 }
 
@@ -56,6 +106,144 @@ async fn a_termination_ends_everything() {
 #[tokio::test]
 async fn a_kill_takes_opencode_with_it() {
     stop_with(Signal::SIGKILL, None).await;
+}
+
+#[tokio::test]
+async fn a_kill_takes_along_what_opencode_has_started() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    // A search that does not come to an end, and does not care for signals that can be ignored.
+    let bin = tempfile::tempdir().unwrap();
+    let started = bin.path().join("started");
+    let search = format!(
+        "#!/bin/sh\ntrap '' TERM HUP PIPE\necho yes > {}\nexec sleep 600\n",
+        started.display()
+    );
+    std::fs::write(bin.path().join("rg"), search).unwrap();
+    std::fs::set_permissions(bin.path().join("rg"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    provider.set("generalist", 1, Answer::call("grep", json!({"pattern": "return"})));
+    let path = format!("{}:{}", bin.path().display(), std::env::var("PATH").unwrap());
+    let (mut child, home) = Conclave::new(repository.path(), &["local", "main..feature"])
+        .anthropic(&provider)
+        .env("PATH", path)
+        .start();
+    appears(&started, "yes").await;
+    send(&child, Signal::SIGKILL);
+    assert_eq!(ends(&mut child).await.code(), None);
+    nothing_left_running(&home.path().join("run")).await;
+}
+
+#[tokio::test]
+async fn a_cancelled_job_posts_what_is_known_and_tells_the_tracker() {
+    let (provider, repository) = (provider().await, Repository::new());
+    let mut workers = Workers::start().await;
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    let more = "\n\ndef number():\n    return 1\n".repeat(20);
+    let query = "def find(c, name):\n    return c.execute(f\"SELECT * FROM u WHERE n = '{name}'\")\n";
+    repository.write("src/users.py", &format!("{query}{more}"));
+    repository.commit("Find users");
+    let pipeline = Pipeline::new(&repository).await;
+    // Security finds something; the others are still at it.
+    provider.inject(Fault::hang().agent("documentation"));
+    provider.inject(Fault::hang().agent("code_quality"));
+    let (mut child, home) = pipeline
+        .job(&repository, &[])
+        .anthropic(&provider)
+        .env("CONCLAVE_TRACKER_URL", &workers.tracker_url)
+        .env("CONCLAVE_TRACKER_TOKEN", Workers::INGEST_TOKEN)
+        .start();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let seen = async {
+        while let Some(line) = lines.next_line().await.unwrap() {
+            if line.to_lowercase().contains("security") && line.contains("finding") {
+                return;
+            }
+        }
+        panic!("security never ended");
+    };
+    tokio::time::timeout(PATIENCE, seen).await.expect("security ends");
+    let sent = Instant::now();
+    send(&child, Signal::SIGTERM);
+    let (status, _rest) = tokio::join!(ends(&mut child), async {
+        let mut rest = Vec::new();
+        while let Some(line) = lines.next_line().await.unwrap() {
+            rest.push(line);
+        }
+        rest
+    });
+    assert_eq!(status.code(), Some(143));
+    assert!(sent.elapsed() < ALL_GONE);
+    nothing_left_running(&home.path().join("run")).await;
+    tidy(home.path());
+    let notes = pipeline.notes();
+    assert_eq!(notes.len(), 1);
+    for part in [
+        "Inconclusive",
+        "the run was stopped",
+        "`src/users.py:2`",
+        "sql-injection",
+    ] {
+        assert!(notes[0].contains(part), "{part} is missing in:\n{}", notes[0]);
+    }
+    assert!(!pipeline.approved());
+    assert_eq!(pipeline.gitlab.violations(), []);
+    let runs = workers.command("sql SELECT verdict FROM runs").await;
+    assert_eq!(runs["rows"][0]["verdict"], "inconclusive", "{runs}");
+}
+
+#[tokio::test]
+async fn opencode_ignoring_its_own_termination_costs_five_seconds_and_no_more() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    provider.inject(Fault::hang());
+    let pipeline = Pipeline::new(&repository).await;
+    let wrapper = Wrapper::new("trap '' TERM\n\"$OPENCODE\" \"$@\" &\nwhile :; do sleep 1; done");
+    let (mut child, home) = pipeline
+        .job(&repository, &[])
+        .anthropic(&provider)
+        .env("CONCLAVE_OPENCODE", wrapper.path())
+        .start();
+    assert!(provider.wait_for_requests(1, PATIENCE).await, "a model is asked");
+    send(&child, Signal::SIGTERM);
+    assert_eq!(ends(&mut child).await.code(), Some(143));
+    nothing_left_running(&home.path().join("run")).await;
+    assert_eq!(pipeline.notes().len(), 1, "it was posted meanwhile");
+}
+
+#[tokio::test]
+async fn a_second_signal_ends_it_at_once() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    provider.inject(Fault::hang());
+    // Ending in good order takes five seconds here.
+    let wrapper = Wrapper::new("trap '' TERM\n\"$OPENCODE\" \"$@\" &\nwhile :; do sleep 1; done");
+    let (mut child, home) = Conclave::new(repository.path(), &["local", "main..feature"])
+        .anthropic(&provider)
+        .env("CONCLAVE_OPENCODE", wrapper.path())
+        .start();
+    assert!(provider.wait_for_requests(1, PATIENCE).await, "a model is asked");
+    send(&child, Signal::SIGINT);
+    // The first one has arrived when the review is on disk.
+    appears(&home.path().join("run/review.json"), "the run was stopped").await;
+    let sent = Instant::now();
+    send(&child, Signal::SIGINT);
+    assert_eq!(ends(&mut child).await.code(), Some(130));
+    assert!(sent.elapsed() < Duration::from_secs(4), "{:?}", sent.elapsed());
+    nothing_left_running(&home.path().join("run")).await;
+    tidy(home.path());
+}
+
+#[tokio::test]
+async fn a_signal_while_opencode_starts_leaves_nothing_either() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let wrapper = Wrapper::new("echo yes > \"$DIR/started\"\nexec sleep 600");
+    let (mut child, home) = Conclave::new(repository.path(), &["local", "main..feature"])
+        .anthropic(&provider)
+        .env("CONCLAVE_OPENCODE", wrapper.path())
+        .start();
+    appears(&wrapper.path().with_file_name("started"), "yes").await;
+    send(&child, Signal::SIGTERM);
+    assert_eq!(ends(&mut child).await.code(), Some(143));
+    nothing_left_running(&home.path().join("run")).await;
+    tidy(home.path());
+    assert!(provider.requests().is_empty());
 }
 
 #[tokio::test]

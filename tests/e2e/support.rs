@@ -1,9 +1,13 @@
 //! What every scenario needs.
 
+mod pipeline;
 mod program;
 mod repository;
 mod workers;
+mod wrapper;
 
-pub(crate) use program::{Conclave, PROVIDER_KEY, nothing_left_running, provider, repository_root};
+pub(crate) use pipeline::Pipeline;
+pub(crate) use program::{Conclave, Outcome, PROVIDER_KEY, nothing_left_running, provider, repository_root};
 pub(crate) use repository::Repository;
 pub(crate) use workers::Workers;
+pub(crate) use wrapper::Wrapper;

@@ -19,6 +19,58 @@ fn sum(spans: &[&CollectedSpan], name: &str) -> u64 {
     spans.iter().map(|span| span.number(name)).sum()
 }
 
+/// A span a session, with what it used, as the review has it; and below each a span a model call, which add up to it.
+fn check_sessions(spans: &[CollectedSpan], review: &Value) {
+    let below = |parent: &CollectedSpan| {
+        let children = spans.iter().filter(|span| span.parent_span_id == parent.span_id);
+        children.collect::<Vec<_>>()
+    };
+    let sessions = spans.iter().find(|span| span.name == "sessions").expect("the stage");
+    let sessions: Vec<_> = below(sessions);
+    let agents: BTreeSet<_> = sessions
+        .iter()
+        .map(|span| span.attribute("gen_ai.agent.name"))
+        .collect();
+    let expected: BTreeSet<_> = reports(review)
+        .iter()
+        .map(|report| report["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(agents, expected);
+    for report in reports(review) {
+        let name = report["name"].as_str().unwrap();
+        let session = sessions
+            .iter()
+            .find(|span| span.attribute("gen_ai.agent.name") == name)
+            .unwrap();
+        assert_eq!(session.attribute("conclave.outcome"), report["outcome"]);
+        let usage = report["usage"].as_array().unwrap();
+        let total = |kind: &str| {
+            usage
+                .iter()
+                .map(|usage| usage["tokens"][kind].as_u64().unwrap())
+                .sum::<u64>()
+        };
+        assert_eq!(
+            session.number("gen_ai.usage.input_tokens"),
+            total("input") + total("cache_read") + total("cache_write")
+        );
+        let calls = below(session);
+        assert_eq!(
+            calls.len() as u64,
+            usage.iter().map(|usage| usage["calls"].as_u64().unwrap()).sum::<u64>(),
+            "{name}"
+        );
+        for kind in ["gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"] {
+            assert_eq!(sum(&calls, kind), session.number(kind), "{name}: {kind}");
+        }
+        assert!(
+            calls
+                .iter()
+                .all(|call| call.name.starts_with("chat claude-") && call.kind == 3)
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_review_is_one_trace_with_a_span_a_stage_session_and_model_call() {
     let collector = OtlpCollector::start(Some(("x-team", KEY))).await.expect("a collector");
@@ -67,52 +119,7 @@ async fn a_review_is_one_trace_with_a_span_a_stage_session_and_model_call() {
         assert!(stages.contains(&stage), "{stage} is missing in {stages:?}");
     }
 
-    // A span a session, with what it used, as the review has it.
-    let sessions = spans.iter().find(|span| span.name == "sessions").expect("the stage");
-    let sessions: Vec<_> = below(sessions);
-    let agents: BTreeSet<_> = sessions
-        .iter()
-        .map(|span| span.attribute("gen_ai.agent.name"))
-        .collect();
-    let expected: BTreeSet<_> = reports(&review)
-        .iter()
-        .map(|report| report["name"].as_str().unwrap())
-        .collect();
-    assert_eq!(agents, expected);
-    for report in reports(&review) {
-        let name = report["name"].as_str().unwrap();
-        let session = sessions
-            .iter()
-            .find(|span| span.attribute("gen_ai.agent.name") == name)
-            .unwrap();
-        assert_eq!(session.attribute("conclave.outcome"), report["outcome"]);
-        let usage = report["usage"].as_array().unwrap();
-        let total = |kind: &str| {
-            usage
-                .iter()
-                .map(|usage| usage["tokens"][kind].as_u64().unwrap())
-                .sum::<u64>()
-        };
-        assert_eq!(
-            session.number("gen_ai.usage.input_tokens"),
-            total("input") + total("cache_read") + total("cache_write")
-        );
-        // A span a model call, below its session, which add up to it.
-        let calls = below(session);
-        assert_eq!(
-            calls.len() as u64,
-            usage.iter().map(|usage| usage["calls"].as_u64().unwrap()).sum::<u64>(),
-            "{name}"
-        );
-        for kind in ["gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"] {
-            assert_eq!(sum(&calls, kind), session.number(kind), "{name}: {kind}");
-        }
-        assert!(
-            calls
-                .iter()
-                .all(|call| call.name.starts_with("chat claude-") && call.kind == 3)
-        );
-    }
+    check_sessions(&spans, &review);
     let calls: Vec<_> = spans.iter().filter(|span| span.name.starts_with("chat ")).collect();
     assert_eq!(calls.len(), provider.requests().len(), "every request is in the trace");
     let failed: Vec<_> = calls.iter().filter(|span| span.status == 2).collect();

@@ -12,4 +12,5 @@ pub mod ports;
 pub mod prompt;
 pub mod repo_config;
 pub mod report;
+pub mod rules;
 pub mod scheduler;

@@ -1,7 +1,12 @@
 //! From a filtered diff to a judged review.
 
+mod coverage;
+mod estimate;
 mod plan;
 mod run;
+mod seats;
 
-pub use plan::{Plan, PlanInput, plan};
+pub use estimate::{Counted, Estimate, EstimateInput, SessionEstimate, estimate};
+pub use plan::{Plan, PlanInput, explain_models, plan};
 pub use run::{ReviewJob, ReviewPorts, review};
+pub use seats::{Presence, Seat};

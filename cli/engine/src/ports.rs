@@ -3,12 +3,16 @@
 mod forge;
 mod progress;
 mod runtime;
+mod stop;
 mod tools;
 mod trace;
 
-pub use forge::{Comment, Forge, ForgeError, PublishOutcome, ReviewSubject};
+pub use forge::{Comment, ExistingFinding, Forge, ForgeError, PublishOutcome, ReviewSubject, ThreadState};
 pub use progress::{Progress, ProgressEvent};
-pub use runtime::{AgentRuntime, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt};
+pub use runtime::{
+    AgentRuntime, FileRead, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt,
+};
+pub use stop::{StopCause, StopSignal, stop_channel};
 pub use tools::{CoordinatorTools, ToolError};
 pub use trace::{CallOutcome, ModelCall, RunTrace};
 

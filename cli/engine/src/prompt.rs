@@ -1,15 +1,28 @@
 //! What the models read.
 
+mod boundary;
+mod budget;
 mod context;
 mod coordinator;
+mod domain;
+mod fewer;
+mod index;
+mod instructions;
 mod library;
 mod reviewer;
 mod sections;
 mod untrusted;
 
-pub use context::{ContextFile, PatchEntry, patch_file_name, render_context};
+pub use budget::{
+    CutPatch, PatchSize, Share, cut, estimated_tokens, fitting, given, header_length, patch_budget, share_out,
+    window_warning,
+};
+pub use context::{ContextFile, Rendered, render_context};
 pub use coordinator::render_coordinator;
-pub use library::{PromptLibrary, UnknownPrompt};
-pub use reviewer::{CONTEXT_FILE, REVIEW_DIRECTORY, reviewer_parts};
+pub use domain::{Field, assign};
+pub use fewer::{FewerPatches, fewer_patches};
+pub use index::{INDEX_FILE, PatchEntry, patch_file_name, render_index};
+pub use library::{PromptLibrary, ReplacesNothing, UnknownPrompt, WrongFirstLine};
+pub use reviewer::{CONTEXT_FILE, REVIEW_DIRECTORY, brief, reviewer_parts};
 pub use sections::{add_to_reviewer, for_agent, for_everyone};
 pub use untrusted::{Nonce, SECTIONS, Untrusted};

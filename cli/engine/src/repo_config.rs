@@ -1,6 +1,15 @@
 //! What a repository says about its own reviews: `.conclave.toml` of the target branch.
 
-use conclave_shared::reviewer::ReviewerName;
+mod parse;
+mod problem;
+mod schema;
+
+pub use parse::{ParsedRepoConfig, parse};
+pub use problem::{RepoConfigProblem, Weight};
+pub use schema::schema;
+
+use conclave_shared::{config::Preset, reviewer::ReviewerName};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The file's name, at the root of the repository.
@@ -9,8 +18,9 @@ pub const REPO_CONFIG_FILE: &str = ".conclave.toml";
 /// The settings of a repository. Everything is optional; an empty file is a valid one.
 ///
 /// It is read from the target branch, never from the merge request, so the people who may merge decide, not the author.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct RepoConfig {
     /// How reviews are done.
     pub review: ReviewSettings,
@@ -23,21 +33,28 @@ pub struct RepoConfig {
 }
 
 /// How reviews of this repository are done.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct ReviewSettings {
     /// The language of summaries and comments, as people call it (`German`); by default English.
+    #[schemars(regex(pattern = schema::LANGUAGE))]
     pub language: Option<String>,
     /// How much is worth a comment.
     pub strictness: Strictness,
     /// Reviewers that never sit on a panel of this repository.
+    #[schemars(schema_with = "schema::reviewer_names")]
     pub disabled_reviewers: Vec<ReviewerName>,
     /// Whether significant concerns fail the job; an argument or a variable of the job counts more.
     pub gate: Option<RepoGate>,
+    /// Which models are preferred where nobody names others: `current`, the newest generation, or `yardstick`, what the
+    /// system that Conclave is measured against ran; an argument or a variable of the job counts more.
+    #[schemars(schema_with = "schema::preset")]
+    pub preset: Option<Preset>,
 }
 
 /// How much is worth a comment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Strictness {
     /// Only what will hurt: no suggestions.
@@ -50,7 +67,7 @@ pub enum Strictness {
 }
 
 /// Whether significant concerns fail the job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RepoGate {
     /// Never.
@@ -60,26 +77,33 @@ pub enum RepoGate {
 }
 
 /// Which paths are not reviewed.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct PathSettings {
     /// Globs of files that are listed as not reviewed. Migrations and security-sensitive files are reviewed all the same.
+    #[schemars(inner(length(min = 1)))]
     pub ignore: Vec<String>,
 }
 
 /// What reviewers are told about some paths.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct PathInstruction {
     /// Globs; the instruction is given only if a changed file matches one.
+    #[schemars(length(min = 1), inner(length(min = 1)))]
     pub paths: Vec<String>,
     /// The text.
+    #[schemars(regex(pattern = schema::NOT_BLANK))]
     pub instructions: String,
 }
 
 /// The engineering rules that the `codex` reviewer checks.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct CodexSettings {
     /// A file or directory of the repository, read from the target branch, or an https address.
+    #[schemars(regex(pattern = schema::NOT_BLANK))]
     pub rules: Option<String>,
 }

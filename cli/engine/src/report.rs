@@ -6,4 +6,4 @@ mod review;
 
 pub use markdown::{duration, headline, render_markdown};
 pub use neutral::neutral;
-pub use review::{Coverage, Review, SCHEMA_VERSION, StageTime};
+pub use review::{Coverage, CutFile, Review, SCHEMA_VERSION, StageTime};

@@ -129,6 +129,20 @@ impl Repository {
         }
     }
 
+    /// The files of a directory at a commit, each with its whole path; none if there is no such directory. The root is the
+    /// empty path.
+    pub async fn directory(&self, commit: &str, path: &str) -> Result<Vec<String>, GitError> {
+        let path = path.trim_end_matches('/');
+        let below = format!("{path}/");
+        let mut arguments = vec!["ls-tree", "-z", "--name-only", "--full-tree", commit, "--"];
+        if !path.is_empty() {
+            arguments.push(&below);
+        }
+        let names = self.text(&arguments).await?;
+        let names = names.split('\0').filter(|name| !name.is_empty());
+        Ok(names.map(str::to_owned).collect())
+    }
+
     /// The name of the object at a path of a commit, or `None` if there is none.
     pub async fn object(&self, commit: &str, path: &str) -> Result<Option<String>, GitError> {
         let expression = format!("{commit}:{path}");

@@ -8,9 +8,14 @@ mod client;
 mod config_file;
 mod events;
 mod journal;
+mod lasting;
+mod limit;
 mod mcp;
+mod output;
 mod process;
+mod relatives;
 mod runtime;
+mod watchdog;
 
 pub use annotated::ExplainedLine;
 pub use config_file::{ConfigFile, Endpoints, explain, render_config};

@@ -19,11 +19,22 @@ pub(crate) async fn run(
     environment: &Environment,
     redactor: &Redactor,
 ) -> Result<Exit, Failure> {
-    let range = Range::parse(arguments.range.as_deref())?;
     let scratch = Scratch::create()?;
-    let directory = arguments.repo.as_deref().unwrap_or(Utf8Path::new("."));
+    let assignment = assignment(arguments.range.as_deref(), arguments.repo.as_deref(), &scratch).await?;
+    let result = wiring::review(assignment, &arguments.common, scratch, environment, redactor).await;
+    or_nothing(result, redactor)
+}
+
+/// A range of the repository at hand.
+pub(super) async fn assignment(
+    range: Option<&str>,
+    repo: Option<&Utf8Path>,
+    scratch: &Scratch,
+) -> Result<Assignment, Failure> {
+    let range = Range::parse(range)?;
+    let directory = repo.unwrap_or(Utf8Path::new("."));
     let repository = Repository::open(directory).await?;
-    let assignment = Assignment {
+    Ok(Assignment {
         project: repository.root().file_name().unwrap_or("repository").to_owned(),
         origin: Origin::Local {
             directory: directory.to_owned(),
@@ -31,8 +42,12 @@ pub(crate) async fn run(
             scratch: scratch.path().join("snapshot"),
         },
         secret: None,
-    };
-    match wiring::review(assignment, &arguments.common, scratch, environment, redactor).await {
+    })
+}
+
+/// A range that adds nothing is no failure.
+pub(super) fn or_nothing(result: Result<Exit, Failure>, redactor: &Redactor) -> Result<Exit, Failure> {
+    match result {
         Err(Failure::Local(LocalError::Empty(reason))) => {
             output::note(&format!("Nothing to review: {reason}."), redactor);
             Ok(Exit::Reviewed)

@@ -6,12 +6,12 @@ use conclave_plugin_gitlab::GitLab;
 use conclave_shared::redact::Redactor;
 
 use crate::{
-    args::ReviewArguments,
+    args::{CommonArguments, ReviewArguments},
     ci_environment,
     exit::{Exit, Failure},
     rundir::Scratch,
     settings::Environment,
-    wiring::{self, Assignment, Checkout, Origin},
+    wiring::{self, Assignment, Checkout, Origin, PlanRequest},
 };
 
 pub(crate) async fn run(
@@ -32,5 +32,14 @@ pub(crate) async fn run(
         project: pipeline.project_path,
         secret: Some(secret),
     };
+    if arguments.estimate {
+        let CommonArguments { planning, format, .. } = &arguments.common;
+        let request = PlanRequest {
+            planning,
+            format: *format,
+            explain: false,
+        };
+        return wiring::plan(assignment, &request, &scratch, environment, redactor).await;
+    }
     wiring::review(assignment, &arguments.common, scratch, environment, redactor).await
 }

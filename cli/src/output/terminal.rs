@@ -6,6 +6,7 @@ use camino::Utf8Path;
 use conclave_engine::{
     judge::JudgedFinding,
     report::{Review, duration, headline},
+    rules::ManualReview,
     scheduler::ReviewerReport,
 };
 use conclave_shared::{reviewer::ReviewerName, severity::Severity, telemetry::ReviewerOutcome, verdict::Verdict};
@@ -42,6 +43,14 @@ pub(crate) fn review(review: &Review, excerpts: &Excerpts, directory: &Utf8Path)
             "\n{} {}",
             "Degraded:".yellow().bold(),
             wrap(&clean(reason), width, "  ").trim_start()
+        );
+    }
+    for manual in &review.manual_reviews {
+        let _ = writeln!(
+            text,
+            "\n{} {}",
+            "Manual review:".yellow().bold(),
+            wrap(&clean(&manual_review(manual)), width, "  ").trim_start()
         );
     }
     for entry in review.standing() {
@@ -136,6 +145,13 @@ pub(super) fn finding(entry: &JudgedFinding, excerpts: &Excerpts, width: usize) 
             .join("\n");
         let _ = write!(text, "\n  {}\n{}", "possible fix".dimmed(), fix.green());
     }
+    if let Some(rule) = &finding.rule {
+        let _ = write!(
+            text,
+            "\n  {}",
+            clean(&format!("rule {}: {}", rule.id, rule.link)).dimmed()
+        );
+    }
     let found_by: Vec<String> = finding.found_by.iter().map(ReviewerName::display_name).collect();
     let _ = write!(
         text,
@@ -143,6 +159,18 @@ pub(super) fn finding(entry: &JudgedFinding, excerpts: &Excerpts, width: usize) 
         format!("{} · {}", finding.category, found_by.join(", ")).dimmed()
     );
     text
+}
+
+/// Who has to look, and why.
+fn manual_review(review: &ManualReview) -> String {
+    format!(
+        "{} has to look, says the rule {} ({}), because of {}: {}",
+        review.who.join(", "),
+        review.rule,
+        review.when,
+        review.files.join(", "),
+        review.link
+    )
 }
 
 /// The lines of the finding with one line around them.
@@ -197,6 +225,10 @@ fn account(review: &Review, directory: &Utf8Path) -> String {
             format!("  filtered: {} ({})", clean(&file.path), file.reason.describe()).dimmed()
         );
     }
+    for file in &coverage.cut {
+        let line = format!("cut: {} ({} lines left out)", clean(&file.path), file.lines_left_out);
+        let _ = writeln!(text, "  {} {line}", "!".yellow());
+    }
     for report in review.reviewers.iter().chain([&review.coordinator]) {
         let _ = writeln!(text, "{}", reviewer(report));
     }
@@ -222,6 +254,9 @@ fn account(review: &Review, directory: &Utf8Path) -> String {
         .map(|stage| format!("{} {:.1} s", stage.stage, stage.seconds))
         .collect();
     let _ = writeln!(text, "{}", format!("  time: {}", stages.join(", ")).dimmed());
+    for note in &coverage.notes {
+        let _ = writeln!(text, "  {}", clean(note).dimmed());
+    }
     for warning in &review.warnings {
         let _ = writeln!(text, "  {} {}", "!".yellow(), clean(warning));
     }

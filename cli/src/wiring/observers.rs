@@ -2,57 +2,57 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use conclave_engine::ports::{Progress, ProgressEvent, RunTrace, TelemetrySink};
 use conclave_plugin_telemetry::Telemetry;
 use conclave_shared::telemetry::EventBody;
 
+/// Whoever makes a trace of a run: it listens to everything.
+#[async_trait]
+pub(super) trait Trace: TelemetrySink + Progress + RunTrace {
+    /// Sends what has not been sent yet, within a limit of its own; how much was lost in the whole run.
+    async fn finish(&self) -> u64;
+}
+
+#[cfg(feature = "otlp")]
+#[async_trait]
+impl Trace for conclave_plugin_tracing::RunTracer {
+    async fn finish(&self) -> u64 {
+        self.finish().await
+    }
+}
+
 /// Who listens to a run, besides the person.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Observers {
     telemetry: Option<Arc<Telemetry>>,
-    #[cfg(feature = "otlp")]
-    tracer: Option<Arc<conclave_plugin_tracing::RunTracer>>,
+    trace: Option<Arc<dyn Trace>>,
 }
 
 impl Observers {
-    pub(super) fn new(telemetry: Option<Arc<Telemetry>>) -> Self {
-        Self {
-            telemetry,
-            ..Self::default()
-        }
-    }
-
-    /// Adds a trace.
-    #[cfg(feature = "otlp")]
-    pub(super) fn trace_with(self, tracer: Option<Arc<conclave_plugin_tracing::RunTracer>>) -> Self {
-        Self { tracer, ..self }
+    pub(super) fn new(telemetry: Option<Arc<Telemetry>>, trace: Option<Arc<dyn Trace>>) -> Self {
+        Self { telemetry, trace }
     }
 
     /// Where events go.
     pub(super) fn sink(&self) -> Arc<dyn TelemetrySink> {
         let mut sinks: Vec<Arc<dyn TelemetrySink>> = Vec::new();
         sinks.extend(self.telemetry.clone().map(|telemetry| telemetry as _));
-        #[cfg(feature = "otlp")]
-        sinks.extend(self.tracer.clone().map(|tracer| tracer as _));
+        sinks.extend(self.trace.clone().map(|trace| trace as _));
         Arc::new(All(sinks))
     }
 
     /// Where signs of life go: to the person, and to whoever else wants them.
     pub(super) fn progress(&self, person: Arc<dyn Progress>) -> Arc<dyn Progress> {
-        #[cfg(feature = "otlp")]
-        if let Some(tracer) = &self.tracer {
-            return Arc::new(All(vec![person, Arc::clone(tracer) as _]));
+        match &self.trace {
+            Some(trace) => Arc::new(All(vec![person, Arc::clone(trace) as _])),
+            None => person,
         }
-        person
     }
 
     /// Who is told of stages and model calls.
     pub(super) fn trace(&self) -> Option<Arc<dyn RunTrace>> {
-        #[cfg(feature = "otlp")]
-        if let Some(tracer) = &self.tracer {
-            return Some(Arc::clone(tracer) as _);
-        }
-        None
+        self.trace.clone().map(|trace| trace as _)
     }
 
     /// Sends what has not been sent yet, everywhere at once, and says what was lost.
@@ -65,11 +65,10 @@ impl Observers {
                 }
             },
             async {
-                #[cfg(feature = "otlp")]
-                if let Some(tracer) = &self.tracer {
-                    return tracer.finish().await;
+                match &self.trace {
+                    Some(trace) => trace.finish().await,
+                    None => 0,
                 }
-                0_u64
             }
         );
         if events > 0 {

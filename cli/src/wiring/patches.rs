@@ -3,31 +3,66 @@
 use camino::Utf8Path;
 use conclave_engine::{
     diff::FileDiff,
-    prompt::{CONTEXT_FILE, REVIEW_DIRECTORY},
+    prompt::{CONTEXT_FILE, INDEX_FILE, PatchSize, REVIEW_DIRECTORY, Share, cut},
 };
 
 use super::changes::Spool;
 use crate::{exit::Failure, rundir::RunDirectory};
 
-/// Writes them. The workspace's copies are links where the file system allows it, so a large diff is stored once.
+/// How large the patches are. A header's length is estimated from the paths in it, so that no patch has to be read.
+pub(super) fn sizes(files: &[FileDiff]) -> Vec<PatchSize> {
+    let size = |file: &FileDiff| {
+        let paths = u64::try_from(file.path.len() + file.old_path.len()).unwrap_or(u64::MAX);
+        PatchSize {
+            changed_lines: file.changed_lines(),
+            bytes: file.patch.length,
+            header: (200 + 2 * paths).min(file.patch.length),
+        }
+    };
+    files.iter().map(size).collect()
+}
+
+/// Writes the patches, as much of each as its share allows, and answers how many lines of each are left out. The
+/// workspace's copies are links where the file system allows it, so a large diff is stored once.
 pub(crate) fn write(
     directory: &RunDirectory,
     workspace: &Utf8Path,
     files: &[(&FileDiff, &str)],
     spool: &Spool,
-    context: &str,
-) -> Result<(), Failure> {
+    shares: &[Share],
+) -> Result<Vec<u64>, Failure> {
     let patches = workspace.join(REVIEW_DIRECTORY).join("patches");
     std::fs::create_dir_all(&patches).map_err(Failure::io(format!("make {patches}")))?;
     let mut text = Vec::new();
-    for (file, patch) in files {
+    let mut left_out = Vec::with_capacity(files.len());
+    for ((file, patch), share) in files.iter().zip(shares) {
         let name = Utf8Path::new(patch).file_name().unwrap_or_default();
         spool.patch(file, &mut text)?;
+        left_out.push(match share {
+            Share::Whole => 0,
+            Share::Cut(hunks) => {
+                let cut = cut(text.as_slice(), *hunks).map_err(Failure::io(format!("cut the patch {name}")))?;
+                text = cut.bytes;
+                cut.lines_left_out
+            }
+        });
         let record = directory.write(&format!("patches/{name}"), &text)?;
         link_or_copy(&record, &workspace.join(patch))?;
     }
+    Ok(left_out)
+}
+
+/// Writes the context file and the whole index.
+pub(super) fn write_context(
+    directory: &RunDirectory,
+    workspace: &Utf8Path,
+    context: &str,
+    index: &str,
+) -> Result<(), Failure> {
     let record = directory.write("shared-mr-context.txt", context.as_bytes())?;
-    link_or_copy(&record, &workspace.join(CONTEXT_FILE))
+    link_or_copy(&record, &workspace.join(CONTEXT_FILE))?;
+    let record = directory.write("patches/INDEX.txt", index.as_bytes())?;
+    link_or_copy(&record, &workspace.join(INDEX_FILE))
 }
 
 fn link_or_copy(record: &Utf8Path, target: &Utf8Path) -> Result<(), Failure> {

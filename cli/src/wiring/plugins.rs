@@ -13,17 +13,33 @@ use crate::{exit::Failure, providers};
 /// Providers that are asked with keys of their own.
 pub(super) struct DirectProviders {
     specs: Option<Vec<ProviderSpec>>,
+    /// Whether a run without any of them makes sense.
+    optional: bool,
 }
 
 impl DirectProviders {
     /// These.
     pub(super) fn on(specs: Vec<ProviderSpec>) -> Self {
-        Self { specs: Some(specs) }
+        Self {
+            specs: Some(specs),
+            optional: false,
+        }
+    }
+
+    /// These, if any: a plan can be made without.
+    pub(super) fn if_any(specs: Vec<ProviderSpec>) -> Self {
+        Self {
+            optional: true,
+            ..Self::on(specs)
+        }
     }
 
     /// None, because somebody else brings them.
     pub(super) fn off() -> Self {
-        Self { specs: None }
+        Self {
+            specs: None,
+            optional: true,
+        }
     }
 }
 
@@ -34,7 +50,7 @@ impl ReviewPlugin for DirectProviders {
 
     fn configure(&self, context: &mut ConfigureContext<'_>) -> Result<(), PluginError> {
         let Some(specs) = &self.specs else { return Ok(()) };
-        if specs.is_empty() {
+        if specs.is_empty() && !self.optional {
             return Err(PluginError(providers::NO_CREDENTIALS.to_owned()));
         }
         for spec in specs {
@@ -68,10 +84,12 @@ impl ReviewPlugin for CoordinatorToolsPlugin {
     }
 }
 
-/// The prompts: built in, replaced file by file from a directory.
-pub(super) fn library(directory: Option<&Utf8Path>) -> Result<PromptLibrary, Failure> {
+/// The prompts: built in, replaced file by file from a directory; and what to say about files without effect.
+pub(super) fn library(directory: Option<&Utf8Path>) -> Result<(PromptLibrary, Vec<String>), Failure> {
     let mut library = PromptLibrary::default();
-    let Some(directory) = directory else { return Ok(library) };
+    let Some(directory) = directory else {
+        return Ok((library, Vec::new()));
+    };
     let failed = || Failure::io(format!("read the prompts in {directory}"));
     let mut texts = Vec::new();
     for entry in directory.read_dir_utf8().map_err(failed())? {
@@ -88,6 +106,12 @@ pub(super) fn library(directory: Option<&Utf8Path>) -> Result<PromptLibrary, Fai
             "--prompts {directory}: there is no .md file in it"
         )));
     }
-    library.replace(texts);
-    Ok(library)
+    texts.sort();
+    let without_effect = library
+        .replace(texts)
+        .map_err(|error| Failure::Settings(format!("--prompts {directory}: {error}")))?;
+    let warnings = without_effect
+        .iter()
+        .map(|file| format!("--prompts {directory}: {file}"));
+    Ok((library, warnings.collect()))
 }

@@ -2,28 +2,34 @@
 
 use camino::Utf8Path;
 use conclave_engine::{
-    diff::{FilterRules, FilteredDiff},
-    pipeline::{Plan, PlanInput, plan},
+    diff::{Diff, FilterRules, FilteredDiff},
+    pipeline::{Plan, PlanInput, explain_models, plan},
     plugin::{self, RuntimeConfig},
     ports::{Progress, ProgressEvent},
     prompt::PromptLibrary,
 };
 use conclave_shared::{
-    config::{ConfigDocument, Preset},
+    config::{ConfigDocument, Preset, RouteExplanation},
     finding::Finding,
+    path_globs::PathGlobs,
+    reviewer::ReviewerName,
     risk::SecurityPaths,
 };
-
-use globset::GlobSet;
+use serde::Serialize;
 
 use super::{
     Job,
     changes::{self, Spool},
-    lock_files::{self, LockFiles},
+    lock_files,
+    organisation::{self, Change, Organisation},
     plugins,
     registry::House,
 };
-use crate::{args::CommonArguments, exit::Failure};
+use crate::{
+    args::PlanningArguments,
+    exit::Failure,
+    repo_config::{self, LoadedRepoConfig},
+};
 
 /// What is known once the panel is decided.
 pub(super) struct Prepared {
@@ -37,7 +43,25 @@ pub(super) struct Prepared {
     /// What the runtime will be started with. Rendering it needs the addresses of running servers, or placeholders.
     pub(super) runtime: RuntimeConfig,
     pub(super) library: PromptLibrary,
+    /// The repository's own settings.
+    pub(super) repo: LoadedRepoConfig,
+    /// The preset in force, and who chose it.
+    pub(super) preset: (Preset, ChosenBy),
+    /// How the models of the panel, and then of the coordinator, come about.
+    pub(super) models: Vec<(ReviewerName, RouteExplanation)>,
     pub(super) warnings: Vec<String>,
+}
+
+/// Who chose a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ChosenBy {
+    /// Nobody: it is built in.
+    Default,
+    /// `.conclave.toml` of the target branch.
+    Repo,
+    /// An argument or a variable of the job.
+    Job,
 }
 
 /// Runs the phases. Nothing listens and no child runs before, during or after it: a plan can be shown without.
@@ -49,7 +73,8 @@ pub(super) struct Prepared {
 /// sits on the panel to contribute to it.
 pub(super) async fn prepare(
     house: House,
-    arguments: &CommonArguments,
+    arguments: &PlanningArguments,
+    agents: Option<u32>,
     scratch: &Utf8Path,
     progress: &dyn Progress,
 ) -> Result<Prepared, Failure> {
@@ -58,37 +83,76 @@ pub(super) async fn prepare(
         arrival,
         secret,
         notes,
+        organisation,
         ..
     } = house;
     let change = async {
         let job = arrival.wait(secret).await?;
-        let diff = read_diff(&job, scratch).await?;
-        Ok::<_, Failure>((job, diff))
+        let (base, head) = (&job.subject.base_sha, &job.subject.head_sha);
+        let diff = changes::read(&job.repository, base, head, scratch);
+        let repo = async { Ok(repo_config::load(&job.repository, &job.subject).await?) };
+        let ((diff, spool), repo): (_, LoadedRepoConfig) = tokio::try_join!(diff, repo)?;
+        // Before the noise is taken out: lock files are a part of it.
+        let locks = lock_files::check(&job.repository, &diff).await?;
+        let change = Change {
+            hints: organisation::survey(&job, &diff, &spool).await?,
+            job: &job,
+            diff: &diff,
+        };
+        let rules = repo.in_force.config.codex.rules.as_deref();
+        let mut organisation = Organisation::new(organisation, arguments.codex_rules.as_deref(), rules, change)?;
+        let failures = organisation.bootstrap().await;
+        Ok::<_, Failure>((job, (diff, spool), locks, repo, organisation, failures))
     };
     // Without a change there is nothing to wait for: its failure ends the phase for all.
-    let (mut warnings, (job, change)) = tokio::try_join!(async { Ok(plugin::bootstrap(&mut plugins).await) }, change)?;
-    let ReadDiff { diff, spool, locks } = change;
+    let (mut warnings, (job, (diff, spool), locks, repo, organisation, failures)) =
+        tokio::try_join!(async { Ok(plugin::bootstrap(&mut plugins).await) }, change)?;
     warnings.extend(locks.faults);
+    warnings.extend(failures);
+    let rules = organisation.rules();
+    plugins.extend(organisation.plugins);
     let mut config = ConfigDocument::default();
     let mut assembled = plugin::configure(&plugins, &mut config)?;
     warnings.extend(plugin::post_configure(&plugins, &mut assembled, &mut config).await);
     warnings.extend(plugins.iter().flat_map(|plugin| plugin.warnings()));
+    warnings.extend(repo.warnings());
+    let security = security_paths(&config, &mut warnings);
+    let (library, without_effect) = plugins::library(arguments.prompts.as_deref())?;
+    warnings.extend(without_effect);
     for warning in notes.iter().chain(&job.notes).chain(&warnings) {
         progress.report(ProgressEvent::Warning(warning));
     }
-    if let Some(agents) = arguments.agents {
+    if let Some(agents) = agents {
         config.limits.sessions = agents;
     }
-    let library = plugins::library(arguments.prompts.as_deref())?;
-    let plan = plan(&PlanInput {
+    // What counts as noise depends on the operator's and the repository's settings, so it is taken out only now.
+    let settings = &repo.in_force.config;
+    let diff = filter(&job, diff, &security, &settings.paths.ignore).await?;
+    let preset = match (arguments.preset, settings.review.preset) {
+        (Some(preset), _) => (preset.into(), ChosenBy::Job),
+        (None, Some(preset)) => (preset, ChosenBy::Repo),
+        (None, None) => (Preset::default(), ChosenBy::Default),
+    };
+    let rules = organisation::applied(&rules, &diff);
+    let mut registered = assembled.reviewers();
+    if rules.book.is_empty() {
+        // What its rules are for turned out to be noise.
+        registered.remove(conclave_plugin_codex::REVIEWER);
+    }
+    let input = PlanInput {
         diff: &diff,
         config: &config,
-        preset: Preset::Current,
+        preset: preset.0,
         credentials: &assembled.providers(),
-        registered: &assembled.reviewers(),
+        registered: &registered,
+        rules: &rules,
         library: &library,
-    })?;
-    for line in switched_off(&plan) {
+        repo: settings,
+        security: &security,
+    };
+    let plan = plan(&input)?;
+    let models = explain(&plan, &input);
+    for line in plan.warnings().into_iter().chain(switched_off(&plan)) {
         progress.report(ProgressEvent::Warning(&line));
         warnings.push(line);
     }
@@ -102,7 +166,36 @@ pub(super) async fn prepare(
         config,
         runtime,
         library,
+        repo,
+        preset,
+        models,
         warnings,
+    })
+}
+
+/// How the models of the panel, and then of the coordinator, come about.
+fn explain(plan: &Plan, input: &PlanInput<'_>) -> Vec<(ReviewerName, RouteExplanation)> {
+    let mut members = plan.reviewers();
+    members.push(ReviewerName::coordinator());
+    let explained = members.into_iter().map(|name| {
+        let explained = explain_models(name.as_str(), plan.assessment.tier, input);
+        (name, explained)
+    });
+    explained.collect()
+}
+
+/// The security-sensitive paths. A document's patterns are checked when it is read, so the built-in ones stand in only
+/// for what no check foresaw; then the review says so.
+fn security_paths(config: &ConfigDocument, warnings: &mut Vec<String>) -> SecurityPaths {
+    SecurityPaths::new(&config.risk).unwrap_or_else(|faults| {
+        warnings.extend(faults.into_iter().map(|fault| {
+            let place = format!("risk.{}[{}]", fault.list, fault.index);
+            format!(
+                "the built-in security-sensitive paths are used: {place}: {}",
+                fault.detail
+            )
+        }));
+        SecurityPaths::default()
     })
 }
 
@@ -126,23 +219,14 @@ fn switched_off(plan: &Plan) -> Vec<String> {
     lines
 }
 
-struct ReadDiff {
-    diff: FilteredDiff,
-    spool: Spool,
-    locks: LockFiles,
-}
-
-async fn read_diff(job: &Job, scratch: &Utf8Path) -> Result<ReadDiff, Failure> {
-    let (base, head) = (&job.subject.base_sha, &job.subject.head_sha);
-    let (diff, spool) = changes::read(&job.repository, base, head, scratch).await?;
-    // Before the noise is taken out: lock files are a part of it.
-    let locks = lock_files::check(&job.repository, &diff).await?;
+/// Takes the noise out, and what the project leaves out of its reviews. The patterns are those that could be read.
+async fn filter(job: &Job, diff: Diff, security: &SecurityPaths, ignore: &[String]) -> Result<FilteredDiff, Failure> {
+    let ignore = PathGlobs::new(ignore).unwrap_or_default();
     let rules = FilterRules {
-        security: &SecurityPaths::default(),
-        ignore: &GlobSet::empty(),
+        security,
+        ignore: ignore.as_set(),
     };
-    let diff = changes::without_noise(&job.repository, diff, rules).await?;
-    Ok(ReadDiff { diff, spool, locks })
+    changes::without_noise(&job.repository, diff, rules).await
 }
 
 impl Prepared {

@@ -23,7 +23,7 @@ fn house(variables: &[(&str, &str)]) -> Result<House, Failure> {
         project: "project".to_owned(),
         secret: None,
     };
-    build(assignment, &environment(variables), Uuid::nil())
+    build(assignment, &environment(variables), Uuid::nil(), Purpose::Review)
 }
 
 #[track_caller]
@@ -44,7 +44,6 @@ async fn every_plugin_is_registered_in_its_place() {
         "gitlab",
         "local",
         "cloudflare",
-        "agents_md",
         "coordinator_tools",
         "reviewer_config",
         "telemetry",
@@ -75,7 +74,7 @@ async fn configuring_needs_no_server_and_says_what_is_missing() {
         providers,
         "no provider's key is needed behind AI Gateway"
     );
-    assert!(assembled.reviewers().contains("agents_md") && assembled.reviewers().contains("security"));
+    assert!(assembled.reviewers().contains("security"));
     assert!(!document.models.top.is_empty());
 
     let house = self::house(&[]).expect("keys are missed later");

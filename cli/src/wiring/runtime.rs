@@ -109,10 +109,10 @@ impl Runtime {
         })
     }
 
-    /// Stops everything.
-    pub(super) async fn stop(self) {
-        self.opencode.stop().await;
-        self.gateway.shutdown().await;
+    /// Stops everything. Returns what is missing in the run's record.
+    pub(super) async fn stop(self) -> Option<String> {
+        let (missing, ()) = tokio::join!(self.opencode.stop(), self.gateway.shutdown());
+        missing
     }
 }
 

@@ -1,73 +1,134 @@
-//! Ctrl-C and SIGTERM: the first one ends the run in good order.
+//! What ends a run before its end: Ctrl-C, SIGTERM, and the end of its time. The first one ends it in good order, a
+//! second signal at once.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU8, Ordering},
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
+use conclave_engine::ports::{StopCause, StopSignal, stop_channel};
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::watch,
+    task::{JoinHandle, JoinSet},
 };
 
 use crate::exit::Exit;
 
-/// Watches for signals as long as it lives.
+/// Watches for signals and the end of time as long as it lives.
 #[derive(Debug)]
 pub(crate) struct Signals {
-    stop: watch::Receiver<bool>,
-    code: Arc<AtomicU8>,
-    task: tokio::task::JoinHandle<()>,
+    stop: StopSignal,
+    sender: Arc<watch::Sender<Option<StopCause>>>,
+    /// The exit codes of the signals that came, the first two.
+    exits: watch::Receiver<Vec<Exit>>,
+    task: JoinHandle<()>,
+    timers: Mutex<JoinSet<()>>,
 }
 
 impl Signals {
     pub(crate) fn watch() -> Result<Self, std::io::Error> {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
-        let (sender, stop) = watch::channel(false);
-        let code = Arc::new(AtomicU8::new(0));
-        let noted = Arc::clone(&code);
+        let (sender, stop) = stop_channel();
+        let sender = Arc::new(sender);
+        let stopping = Arc::clone(&sender);
+        let (exits, seen) = watch::channel(Vec::new());
         let task = tokio::spawn(async move {
-            let exit = tokio::select! {
-                _ = interrupt.recv() => Exit::Interrupted,
-                _ = terminate.recv() => Exit::Terminated,
-            };
-            noted.store(exit.code(), Ordering::SeqCst);
-            sender.send_replace(true);
-            // The channel stays open: a receiver must not take its end for something else.
-            sender.closed().await;
+            loop {
+                let exit = tokio::select! {
+                    _ = interrupt.recv() => Exit::Interrupted,
+                    _ = terminate.recv() => Exit::Terminated,
+                };
+                exits.send_modify(|exits| exits.push(exit));
+                give(&stopping, StopCause::Asked);
+            }
         });
-        Ok(Self { stop, code, task })
+        Ok(Self {
+            stop,
+            sender,
+            exits: seen,
+            task,
+            timers: Mutex::default(),
+        })
     }
 
-    /// Becomes `true` at the first signal.
-    pub(crate) fn stop(&self) -> watch::Receiver<bool> {
+    /// Ends the run in good order after this time, if nothing else ends it before, another limit included.
+    pub(crate) fn end_in(&self, time: Duration) {
+        let stopping = Arc::clone(&self.sender);
+        // Timers end with this; nothing else is done with them.
+        let mut timers = self.timers.lock().unwrap_or_else(PoisonError::into_inner);
+        timers.spawn(async move {
+            tokio::time::sleep(time).await;
+            give(&stopping, StopCause::OutOfTime);
+        });
+    }
+
+    /// Tells when the run has to end.
+    pub(crate) fn stop(&self) -> StopSignal {
         self.stop.clone()
     }
 
-    /// Comes back at the first signal, with its exit code.
+    /// Comes back when the run has to end, with its exit code.
     pub(crate) async fn arrived(&self) -> Exit {
-        let mut stop = self.stop.clone();
-        loop {
-            if stop.wait_for(|stopped| *stopped).await.is_err() {
-                std::future::pending::<()>().await;
-            }
-            if let Some(exit) = self.exit() {
-                return exit;
-            }
-        }
+        let cause = self.stop.stopped().await;
+        self.exit_of(cause)
     }
 
-    /// The exit code of the signal that came, if one did.
-    pub(crate) fn exit(&self) -> Option<Exit> {
-        [Exit::Interrupted, Exit::Terminated]
-            .into_iter()
-            .find(|exit| exit.code() == self.code.load(Ordering::SeqCst))
+    /// Comes back when somebody insists: at the second signal.
+    pub(crate) async fn insisted(&self) -> Exit {
+        let mut exits = self.exits.clone();
+        if exits.wait_for(|exits| exits.len() > 1).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        self.exit().unwrap_or(Exit::Terminated)
     }
+
+    /// The exit code of what ended the run early, if something did.
+    pub(crate) fn exit(&self) -> Option<Exit> {
+        self.stop.cause().map(|cause| self.exit_of(cause))
+    }
+
+    fn exit_of(&self, cause: StopCause) -> Exit {
+        match cause {
+            StopCause::OutOfTime => Exit::OutOfTime,
+            StopCause::Asked => self.exits.borrow().first().copied().unwrap_or(Exit::Terminated),
+        }
+    }
+}
+
+/// Stops the run, unless it is being stopped already: the first cause is the one that counts.
+fn give(sender: &watch::Sender<Option<StopCause>>, cause: StopCause) {
+    sender.send_if_modified(|stop| {
+        let first = stop.is_none();
+        if first {
+            *stop = Some(cause);
+        }
+        first
+    });
 }
 
 impl Drop for Signals {
     fn drop(&mut self) {
         self.task.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_time_is_a_cause_of_its_own_and_the_first_limit_counts() {
+        let signals = Signals::watch().expect("signals");
+        signals.end_in(Duration::from_mins(10));
+        signals.end_in(Duration::from_mins(1));
+        assert_eq!(signals.exit(), None);
+        let started = tokio::time::Instant::now();
+        assert_eq!(signals.arrived().await, Exit::OutOfTime);
+        assert_eq!(started.elapsed().as_secs(), 60);
+        assert_eq!(signals.stop().cause(), Some(StopCause::OutOfTime));
+        give(&signals.sender, StopCause::Asked);
+        assert_eq!(signals.exit(), Some(Exit::OutOfTime), "the first cause counts");
     }
 }

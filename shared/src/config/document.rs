@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use super::ModelTier;
-use crate::model::ModelId;
+use crate::{model::ModelId, risk::RiskSettings};
 
 /// The version of the document's shape that this program writes and understands. A document with a higher one is
 /// refused by a client, which then goes on with its defaults.
@@ -36,6 +36,12 @@ pub struct ConfigDocument {
     /// Time and size limits of a run.
     #[serde(default)]
     pub limits: Limits,
+    /// Overrides of the risk rules.
+    #[serde(default, skip_serializing_if = "RiskSettings::is_default")]
+    pub risk: RiskSettings,
+    /// Who sits on the panel of a tier, by the tier's name. A tier that is not listed keeps the built-in panel.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub panels: BTreeMap<String, Vec<String>>,
 }
 
 impl ConfigDocument {
@@ -49,6 +55,8 @@ impl ConfigDocument {
             failback,
             models,
             limits,
+            risk,
+            panels,
         } = over;
         self.schema_version = schema_version;
         self.revision = revision;
@@ -68,6 +76,8 @@ impl ConfigDocument {
             }
         }
         self.limits = limits;
+        self.risk.amend(risk);
+        self.panels.extend(panels);
     }
 }
 
@@ -81,6 +91,8 @@ impl Default for ConfigDocument {
             failback: BTreeMap::new(),
             models: ModelPreferences::default(),
             limits: Limits::default(),
+            risk: RiskSettings::default(),
+            panels: BTreeMap::new(),
         }
     }
 }
@@ -171,7 +183,9 @@ pub struct Limits {
     pub stall_seconds: u64,
     /// A retry starts only if at least this much of `panel_seconds` is left.
     pub retry_floor_seconds: u64,
-    /// Most sessions at once.
+    /// The whole run; then it ends in good order, with what is known by then.
+    pub run_seconds: u64,
+    /// Most reviewers at once; the coordinator comes on top.
     pub sessions: u32,
 }
 
@@ -184,6 +198,7 @@ impl Default for Limits {
             first_sign_seconds: 60,
             stall_seconds: 180,
             retry_floor_seconds: 120,
+            run_seconds: 2400,
             sessions: 7,
         }
     }
@@ -223,6 +238,16 @@ mod tests {
     }
 
     #[test]
+    fn risk_rules_and_panels_are_read_and_not_written_where_they_are_not_set() {
+        let text = r#"{"schema_version":1,"risk":{"lite_lines":200},"panels":{"lite":["security"]}}"#;
+        let document: ConfigDocument = serde_json::from_str(text).expect("valid");
+        assert_eq!(document.risk.lite_lines, Some(200));
+        assert_eq!(document.panels["lite"], ["security"]);
+        let written = serde_json::to_string(&ConfigDocument::default()).expect("JSON");
+        assert!(!written.contains("risk") && !written.contains("panels"), "{written}");
+    }
+
+    #[test]
     fn what_a_document_leaves_out_stays_when_it_is_laid_over_another() {
         let document = |text: &str| serde_json::from_str::<ConfigDocument>(text).expect("valid");
         let mut base = document(
@@ -231,12 +256,14 @@ mod tests {
         );
         base.amend(document(
             r#"{"schema_version":1,"revision":3,"reviewers":{"security":{"enabled":false},"tests":{"models":["b/x"]}},
-                "failback":{"b/x":null},"models":{"top":["b/x"]},"limits":{"sessions":2}}"#,
+                "failback":{"b/x":null},"models":{"top":["b/x"]},"limits":{"sessions":2},
+                "risk":{"lite_lines":50},"panels":{"lite":["security"]}}"#,
         ));
         let expected = document(
             r#"{"schema_version":1,"revision":3,
                 "reviewers":{"security":{"enabled":false,"models":["a/one"],"timeout_seconds":9},"tests":{"models":["b/x"]}},
-                "failback":{"a/one":"a/two","b/x":null},"models":{"top":["b/x"],"light":["a/tiny"]},"limits":{"sessions":2}}"#,
+                "failback":{"a/one":"a/two","b/x":null},"models":{"top":["b/x"],"light":["a/tiny"]},"limits":{"sessions":2},
+                "risk":{"lite_lines":50},"panels":{"lite":["security"]}}"#,
         );
         assert_eq!(base, expected);
     }

@@ -1,9 +1,12 @@
 //! Built-in model preferences and failback chains: the one place that names models.
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::ModelId;
 
 /// The three classes of models that reviewers are assigned to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ModelTier {
     /// Cheap and fast: text-heavy checks.
     Light,
@@ -28,7 +31,8 @@ impl ModelTier {
 }
 
 /// A named set of model preferences.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Preset {
     /// The newest generation: better and cheaper than the yardstick's.
     #[default]
@@ -38,6 +42,17 @@ pub enum Preset {
 }
 
 impl Preset {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Current, Self::Yardstick];
+
+    /// The name, as people write it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Current => "current",
+            Self::Yardstick => "yardstick",
+        }
+    }
+
     /// The models of a tier in order of preference. Below its own models a light tier lists the standard ones: a team
     /// with the key of a single provider still gets every reviewer.
     pub fn models(self, tier: ModelTier) -> Vec<ModelId> {

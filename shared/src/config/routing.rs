@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::{ConfigDocument, Preset, default_failback, model_tier};
+use super::{ConfigDocument, ModelTier, Preset, default_failback, model_tier};
 use crate::model::ModelId;
 
 /// What decides a route besides the document.
@@ -73,40 +73,97 @@ fn describe(skipped: &[SkippedModel]) -> String {
         .join(", ")
 }
 
+/// Who chose the models that a reviewer prefers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelSource {
+    /// The preset in force.
+    Preset,
+    /// A plugin or the document names the models of the reviewer's class.
+    Class,
+    /// The document names the reviewer's own.
+    Remote,
+}
+
+/// Why a model is on a reviewer's list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelReason {
+    /// It is preferred.
+    Preferred,
+    /// It stands in for this model.
+    StandsInFor(ModelId),
+}
+
+/// A model that was considered for a reviewer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ConsideredModel {
+    /// The model.
+    pub model: ModelId,
+    /// Why it is on the list.
+    pub reason: ModelReason,
+    /// Why it is not used, if it is not.
+    pub skipped: Option<SkippedModel>,
+}
+
+/// How a reviewer's route came about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RouteExplanation {
+    /// Who chose the preferred models.
+    pub source: ModelSource,
+    /// The class of models that the preset gives to this reviewer.
+    pub tier: ModelTier,
+    /// Every model that was considered, best first.
+    pub considered: Vec<ConsideredModel>,
+}
+
+/// How the models of `reviewer` come about: the same walk as [`route`], with a reason for each step.
+pub fn explain_route(reviewer: &str, input: RouteInput<'_>) -> RouteExplanation {
+    let tier = model_tier(reviewer, input.trivial);
+    let (source, preferred) = match input.document.reviewers.get(reviewer) {
+        Some(settings) if !settings.models.is_empty() => (ModelSource::Remote, settings.models.clone()),
+        _ => match input.document.models.of(tier) {
+            [] => (ModelSource::Preset, input.preset.models(tier)),
+            models => (ModelSource::Class, models.to_vec()),
+        },
+    };
+    let mut seen = BTreeSet::new();
+    let mut considered = Vec::new();
+    for preference in preferred {
+        let mut next = Some((preference, ModelReason::Preferred));
+        while let Some((model, reason)) = next {
+            if !seen.insert(model.clone()) {
+                break;
+            }
+            next =
+                successor(input.document, &model).map(|successor| (successor, ModelReason::StandsInFor(model.clone())));
+            let skipped = why_not(input, &model).map(|(switched_off, reason)| SkippedModel {
+                model: model.clone(),
+                reason,
+                switched_off,
+            });
+            considered.push(ConsideredModel { model, reason, skipped });
+        }
+    }
+    RouteExplanation {
+        source,
+        tier,
+        considered,
+    }
+}
+
 /// The models that `reviewer` may use now.
 ///
 /// Each preferred model is followed by its own failback chain, so a broken model is replaced within its family before
 /// another preference is tried. Models of a provider that is switched off, or for which there are no credentials, are
 /// left out and reported.
 pub fn route(reviewer: &str, input: RouteInput<'_>) -> Result<ModelRoute, NoModel> {
-    let preferred = match input.document.reviewers.get(reviewer) {
-        Some(settings) if !settings.models.is_empty() => settings.models.clone(),
-        _ => {
-            let tier = model_tier(reviewer, input.trivial);
-            match input.document.models.of(tier) {
-                [] => input.preset.models(tier),
-                models => models.to_vec(),
-            }
-        }
-    };
-    let mut seen = BTreeSet::new();
     let mut models = Vec::new();
     let mut skipped = Vec::new();
-    for preference in preferred {
-        let mut next = Some(preference);
-        while let Some(model) = next {
-            if !seen.insert(model.clone()) {
-                break;
-            }
-            next = successor(input.document, &model);
-            match why_not(input, &model) {
-                None => models.push(model),
-                Some((switched_off, reason)) => skipped.push(SkippedModel {
-                    model,
-                    reason,
-                    switched_off,
-                }),
-            }
+    for considered in explain_route(reviewer, input).considered {
+        match considered.skipped {
+            None => models.push(considered.model),
+            Some(skip) => skipped.push(skip),
         }
     }
     if models.is_empty() {
@@ -220,6 +277,60 @@ mod tests {
     }
 
     #[test]
+    fn the_explanation_says_who_chose_and_who_stands_in_for_whom() {
+        let mut document = ConfigDocument::default();
+        document.providers.insert("openai".into(), off("incident 7"));
+        let only = "vllm/qwen".parse().expect("valid");
+        document.reviewers.insert(
+            "security".into(),
+            ReviewerSettings {
+                models: vec![only],
+                ..ReviewerSettings::default()
+            },
+        );
+        let credentials = credentials(&["anthropic"]);
+        let input = RouteInput {
+            document: &document,
+            preset: Preset::Yardstick,
+            credentials: &credentials,
+            trivial: false,
+        };
+        let explained = explain_route("performance", input);
+        assert_eq!(
+            (explained.source, explained.tier),
+            (ModelSource::Preset, ModelTier::Standard)
+        );
+        let lines: Vec<(String, bool, Option<String>)> = explained
+            .considered
+            .into_iter()
+            .map(|considered| {
+                let stands_in = matches!(considered.reason, ModelReason::StandsInFor(_));
+                (
+                    considered.model.to_string(),
+                    stands_in,
+                    considered.skipped.map(|skip| skip.reason),
+                )
+            })
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                ("anthropic/claude-sonnet-4-6".into(), false, None),
+                ("anthropic/claude-sonnet-4-5".into(), true, None),
+                (
+                    "openai/gpt-5.3-codex".into(),
+                    false,
+                    Some("openai is switched off: incident 7".into())
+                ),
+            ]
+        );
+        let explained = explain_route("security", input);
+        assert_eq!(explained.source, ModelSource::Remote);
+        let skipped = explained.considered[0].skipped.as_ref().expect("nobody has its key");
+        assert_eq!(skipped.reason, "no credentials for vllm");
+    }
+
+    #[test]
     fn a_class_can_be_given_other_models_and_a_reviewers_own_still_win() {
         let document: ConfigDocument = serde_json::from_str(
             r#"{"schema_version":1,"models":{"standard":["openai/gpt-5.4"]},"reviewers":{"tests":{"models":["openai/x"]}}}"#,
@@ -239,6 +350,13 @@ mod tests {
         assert_eq!(first("tests", false), "openai/x");
         assert_eq!(first("coordinator", false), "anthropic/claude-opus-5-5");
         assert_eq!(first("coordinator", true), "openai/gpt-5.4");
+        let input = RouteInput {
+            document: &document,
+            preset: Preset::Current,
+            credentials: &credentials,
+            trivial: false,
+        };
+        assert_eq!(explain_route("security", input).source, ModelSource::Class);
     }
 
     #[test]

@@ -3,7 +3,12 @@
 use serde::Serialize;
 
 use super::{ConfigDocument, SCHEMA_VERSION};
-use crate::{model::ModelId, reviewer::ReviewerName};
+use crate::{
+    model::ModelId,
+    nearest::nearest,
+    reviewer::ReviewerName,
+    risk::{RiskRules, RiskTier, SecurityPaths},
+};
 
 /// The longest failback chain, in models.
 pub const MAX_CHAIN: usize = 5;
@@ -66,9 +71,67 @@ pub fn validate(document: &ConfigDocument) -> Vec<ConfigFault> {
         ("coordinator_seconds", document.limits.coordinator_seconds),
         ("first_sign_seconds", document.limits.first_sign_seconds),
         ("stall_seconds", document.limits.stall_seconds),
+        ("run_seconds", document.limits.run_seconds),
     ] {
         if value == 0 || value > 86_400 {
             fault(format!("/limits/{name}"), "must be between 1 second and one day".into());
+        }
+    }
+    faults.extend(risk_faults(document));
+    faults.extend(panel_faults(document));
+    faults
+}
+
+fn risk_faults(document: &ConfigDocument) -> Vec<ConfigFault> {
+    let mut faults = Vec::new();
+    let mut fault = |field: &str, detail: &str| {
+        faults.push(ConfigFault {
+            pointer: format!("/risk/{field}"),
+            detail: detail.to_owned(),
+        });
+    };
+    let rules = RiskRules::with(&document.risk);
+    if rules.trivial_lines > rules.lite_lines {
+        let detail = format!("must not be more than lite_lines, which is {}", rules.lite_lines);
+        fault("trivial_lines", &detail);
+    }
+    if rules.few_files > rules.full_files {
+        let detail = format!("must not be more than full_files, which is {}", rules.full_files);
+        fault("few_files", &detail);
+    }
+    if let Err(patterns) = SecurityPaths::new(&document.risk) {
+        for pattern in patterns {
+            fault(&format!("{}/{}", pattern.list, pattern.index), &pattern.detail);
+        }
+    }
+    faults
+}
+
+fn panel_faults(document: &ConfigDocument) -> Vec<ConfigFault> {
+    let mut faults = Vec::new();
+    let mut fault = |pointer: String, detail: String| faults.push(ConfigFault { pointer, detail });
+    for (tier, panel) in &document.panels {
+        let pointer = format!("/panels/{}", escape(tier));
+        if !RiskTier::ALL.iter().any(|known| known.as_str() == tier) {
+            fault(
+                pointer.clone(),
+                format!("`{tier}` is not a tier: those are trivial, lite and full"),
+            );
+        }
+        if panel.is_empty() {
+            fault(pointer.clone(), "needs at least one reviewer".into());
+        }
+        for (index, name) in panel.iter().enumerate() {
+            if !ReviewerName::STANDING.contains(&name.as_str()) {
+                let hint = nearest(name, ReviewerName::STANDING)
+                    .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+                fault(
+                    format!("{pointer}/{index}"),
+                    format!("`{name}` is not a reviewer{hint}"),
+                );
+            } else if panel[..index].contains(name) {
+                fault(format!("{pointer}/{index}"), format!("`{name}` is there twice"));
+            }
         }
     }
     faults
@@ -139,6 +202,33 @@ mod tests {
                 "/limits/panel_seconds"
             ]
         );
+    }
+
+    #[test]
+    fn faults_of_risk_rules_and_panels_have_their_paths() {
+        let document: ConfigDocument = serde_json::from_str(
+            r#"{"schema_version":1,
+                "risk":{"trivial_lines":200,"few_files":60,"security_paths":["ok","a[b/"],"security_paths_removed":["sesion"]},
+                "panels":{"lite":["security","secrity","security"],"huge":["tests"],"full":[]}}"#,
+        )
+        .expect("valid JSON");
+        let faults = validate(&document);
+        let pointers: Vec<&str> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
+        assert_eq!(
+            pointers,
+            [
+                "/risk/trivial_lines",
+                "/risk/few_files",
+                "/risk/security_paths_removed/0",
+                "/risk/security_paths/1",
+                "/panels/full",
+                "/panels/huge",
+                "/panels/lite/1",
+                "/panels/lite/2",
+            ]
+        );
+        assert!(faults[2].detail.contains("did you mean `session`?"), "{faults:?}");
+        assert!(faults[6].detail.contains("did you mean `security`?"), "{faults:?}");
     }
 
     #[test]

@@ -16,6 +16,15 @@ pub struct Quote {
     pub code: String,
 }
 
+/// The rule of the organisation that a finding is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleCitation {
+    /// The rule's id.
+    pub id: String,
+    /// Where the rule is explained, as the organisation wrote it.
+    pub link: String,
+}
+
 /// What the evidence check found out about a finding's quote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -39,6 +48,9 @@ pub struct Finding {
     pub severity: Severity,
     /// What kind of problem, in kebab case.
     pub category: String,
+    /// The rule that is broken, for a finding of `codex`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<RuleCitation>,
     /// The file, relative to the repository's root.
     pub file: String,
     /// The line at head (at base for a deleted file), from 1.

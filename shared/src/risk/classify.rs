@@ -17,6 +17,9 @@ pub enum RiskTier {
 }
 
 impl RiskTier {
+    /// All of them, the smallest first.
+    pub const ALL: [Self; 3] = [Self::Trivial, Self::Lite, Self::Full];
+
     /// The name on the wire and in the review.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -53,24 +56,17 @@ pub struct RiskAssessment {
     pub reasons: Vec<String>,
 }
 
+/// The most security-sensitive files that are named; the others are counted.
+const NAMED_FILES: usize = 10;
+
 /// Decides the tier, in the order of the rules: many files or a security-sensitive one, then few lines, then some.
 pub fn classify(files: &[FileChange<'_>], rules: RiskRules, security: &SecurityPaths) -> RiskAssessment {
     let lines: u64 = files.iter().map(|file| file.changed_lines).sum();
-    let plural = |count: u64| if count == 1 { "" } else { "s" };
-    let count = u64::try_from(files.len()).unwrap_or(u64::MAX);
-    let size = format!("{lines} changed line{} in {count} file{}", plural(lines), plural(count));
     let mut reasons = Vec::new();
     if files.len() > rules.full_files {
         reasons.push(format!("{} files are more than {}", files.len(), rules.full_files));
     }
-    // A file that leaves a sensitive place is as sensitive as one that enters it.
-    let sensitive = files.iter().filter_map(|file| {
-        security
-            .reason(file.path)
-            .map(|reason| (file.path, reason))
-            .or_else(|| security.reason(file.old_path).map(|reason| (file.old_path, reason)))
-    });
-    reasons.extend(sensitive.map(|(path, reason)| format!("security-sensitive: {path} ({reason})")));
+    reasons.extend(sensitive_files(files, security));
     if !reasons.is_empty() {
         return RiskAssessment {
             tier: RiskTier::Full,
@@ -78,71 +74,60 @@ pub fn classify(files: &[FileChange<'_>], rules: RiskRules, security: &SecurityP
         };
     }
     let few = files.len() <= rules.few_files;
-    let tier = if few && lines <= rules.trivial_lines {
-        RiskTier::Trivial
+    let (tier, border) = if few && lines <= rules.trivial_lines {
+        let border = format!(
+            "up to {} in up to {}",
+            count(rules.trivial_lines, "line"),
+            files_in_words(rules.few_files)
+        );
+        (RiskTier::Trivial, border)
     } else if few && lines <= rules.lite_lines {
-        RiskTier::Lite
+        let border = format!(
+            "up to {} in up to {}",
+            count(rules.lite_lines, "line"),
+            files_in_words(rules.few_files)
+        );
+        (RiskTier::Lite, border)
+    } else if few {
+        (RiskTier::Full, format!("more than {}", count(rules.lite_lines, "line")))
     } else {
-        RiskTier::Full
+        (RiskTier::Full, format!("more than {}", files_in_words(rules.few_files)))
     };
+    let size = format!("{} in {}", count(lines, "changed line"), files_in_words(files.len()));
     RiskAssessment {
         tier,
-        reasons: vec![size],
+        reasons: vec![format!("{size}: {border}")],
     }
+}
+
+/// A reason for each security-sensitive file, as long as a person would read them.
+fn sensitive_files(files: &[FileChange<'_>], security: &SecurityPaths) -> Vec<String> {
+    // A file that leaves a sensitive place is as sensitive as one that enters it.
+    let mut sensitive = files.iter().filter_map(|file| {
+        [file.path, file.old_path]
+            .into_iter()
+            .find_map(|path| Some((path, security.reason(path)?)))
+    });
+    let mut reasons: Vec<String> = sensitive
+        .by_ref()
+        .take(NAMED_FILES)
+        .map(|(path, reason)| format!("security-sensitive: {path} ({reason})"))
+        .collect();
+    let more = sensitive.count();
+    if more > 0 {
+        reasons.push(format!("security-sensitive: {more} more"));
+    }
+    reasons
+}
+
+fn files_in_words(files: usize) -> String {
+    count(u64::try_from(files).unwrap_or(u64::MAX), "file")
+}
+
+fn count(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn tier(files: usize, lines: u64) -> RiskTier {
-        let names: Vec<String> = (0..files).map(|index| format!("src/file{index}.rs")).collect();
-        let mut changes: Vec<FileChange<'_>> = names
-            .iter()
-            .map(|path| FileChange {
-                path,
-                old_path: path,
-                changed_lines: 0,
-            })
-            .collect();
-        if let Some(first) = changes.first_mut() {
-            first.changed_lines = lines;
-        }
-        classify(&changes, RiskRules::default(), &SecurityPaths::default()).tier
-    }
-
-    #[test]
-    fn every_border() {
-        use RiskTier::{Full, Lite, Trivial};
-        for (files, lines, expected) in [
-            (1, 0, Trivial),
-            (1, 10, Trivial),
-            (1, 11, Lite),
-            (20, 10, Trivial),
-            (21, 10, Full),
-            (20, 11, Lite),
-            (21, 11, Full),
-            (1, 100, Lite),
-            (1, 101, Full),
-            (20, 100, Lite),
-            (21, 100, Full),
-            (50, 10, Full),
-            (51, 1, Full),
-            (0, 0, Trivial),
-        ] {
-            assert_eq!(tier(files, lines), expected, "{files} files, {lines} lines");
-        }
-    }
-
-    #[test]
-    fn a_sensitive_file_is_full_also_when_it_is_moved_away() {
-        let moved = FileChange {
-            path: "lib/util.rs",
-            old_path: "auth/util.rs",
-            changed_lines: 0,
-        };
-        let assessment = classify(&[moved], RiskRules::default(), &SecurityPaths::default());
-        assert_eq!(assessment.tier, RiskTier::Full);
-        assert_eq!(assessment.reasons, ["security-sensitive: auth/util.rs (under `auth/`)"]);
-    }
-}
+#[path = "classify_tests.rs"]
+mod tests;

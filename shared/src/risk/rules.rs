@@ -1,9 +1,9 @@
-//! The rules behind the tiers: borders and security-sensitive paths.
+//! The borders of the tiers, and how an operator moves them.
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use serde::{Deserialize, Serialize};
 
 /// Borders of the tiers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct RiskRules {
     /// More files than this are `full`.
     pub full_files: usize,
@@ -26,188 +26,72 @@ impl Default for RiskRules {
     }
 }
 
-/// Directories whose every file is security-sensitive.
-const DIRECTORIES: [&str; 14] = [
-    "auth",
-    "authn",
-    "authz",
-    "crypto",
-    "security",
-    "secrets",
-    "permissions",
-    "acl",
-    "oauth",
-    "sso",
-    "iam",
-    "payments",
-    "payment",
-    "certs",
-];
-
-/// Words that make a path security-sensitive when they stand as a word of a file or directory name: between
-/// separators (`session_store.py`), or as a camel-case part (`SessionStore`).
-const WORDS: [&str; 38] = [
-    "login",
-    "logout",
-    "signin",
-    "signup",
-    "session",
-    "sessions",
-    "token",
-    "tokens",
-    "jwt",
-    "password",
-    "passwords",
-    "passwd",
-    "secret",
-    "secrets",
-    "credential",
-    "credentials",
-    "permission",
-    "permissions",
-    "acl",
-    "rbac",
-    "oauth",
-    "oidc",
-    "saml",
-    "sso",
-    "auth",
-    "authentication",
-    "authorization",
-    "crypto",
-    "cipher",
-    "encryption",
-    "cert",
-    "certs",
-    "certificate",
-    "tls",
-    "signing",
-    "payment",
-    "payments",
-    "csrf",
-];
-
-/// Which paths sound like security: words in names, directories, and configured globs.
-#[derive(Debug, Clone)]
-pub struct SecurityPaths {
-    globs: GlobSet,
-}
-
-impl Default for SecurityPaths {
-    fn default() -> Self {
+impl RiskRules {
+    /// The built-in borders with these settings over them.
+    pub fn with(settings: &RiskSettings) -> Self {
+        let built_in = Self::default();
+        let files = |set: Option<u64>, default: usize| {
+            set.map_or(default, |files| usize::try_from(files).unwrap_or(usize::MAX))
+        };
         Self {
-            globs: GlobSet::empty(),
+            full_files: files(settings.full_files, built_in.full_files),
+            trivial_lines: settings.trivial_lines.unwrap_or(built_in.trivial_lines),
+            lite_lines: settings.lite_lines.unwrap_or(built_in.lite_lines),
+            few_files: files(settings.few_files, built_in.few_files),
         }
     }
 }
 
-impl SecurityPaths {
-    /// The built-in rules and these further globs, matched against the whole path without regard to case.
-    pub fn with_globs(globs: &[String]) -> Result<Self, globset::Error> {
-        let mut builder = GlobSetBuilder::new();
-        for glob in globs {
-            builder.add(
-                GlobBuilder::new(glob)
-                    .literal_separator(true)
-                    .case_insensitive(true)
-                    .build()?,
-            );
-        }
-        Ok(Self {
-            globs: builder.build()?,
-        })
-    }
-
-    /// Why the path is security-sensitive, or `None`. Documentation is not: `docs/login.md` changes nobody's log-in.
-    pub fn reason(&self, path: &str) -> Option<String> {
-        if self.globs.is_match(path) {
-            return Some("matches a configured glob".to_owned());
-        }
-        let mut components = path.split('/').peekable();
-        while let Some(component) = components.next() {
-            let is_file = components.peek().is_none();
-            if !is_file && DIRECTORIES.contains(&component.to_ascii_lowercase().as_str()) {
-                return Some(format!("under `{component}/`"));
-            }
-            if is_file && is_prose(component) {
-                return None;
-            }
-            // `oauth2` and `sha256`-like names carry their version in the word.
-            let known = |word: &String| WORDS.contains(&word.trim_end_matches(|c: char| c.is_ascii_digit()));
-            if let Some(word) = words(component).into_iter().find(known) {
-                return Some(format!("`{word}` in the path"));
-            }
-        }
-        None
-    }
+/// An operator's own risk rules. What is left out keeps the built-in rule.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RiskSettings {
+    /// More files than this are `full`; 50.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub full_files: Option<u64>,
+    /// Up to this many files can be `trivial` or `lite`; 20.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub few_files: Option<u64>,
+    /// Up to this many changed lines are `trivial`; 10.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trivial_lines: Option<u64>,
+    /// Up to this many changed lines are `lite`; 100.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lite_lines: Option<u64>,
+    /// Patterns of security-sensitive paths besides the built-in ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub security_paths: Vec<String>,
+    /// Built-in patterns of security-sensitive paths that do not count.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub security_paths_removed: Vec<String>,
+    /// Globs of paths that are not security-sensitive, whatever they are called.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_security_paths: Vec<String>,
 }
 
-fn is_prose(file: &str) -> bool {
-    let extension = file.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
-    ["md", "mdx", "rst", "adoc", "txt"].contains(&extension.as_str())
-}
-
-/// The words of a name: `loginForm.test.tsx` is `login form test tsx`.
-fn words(name: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
-    let mut previous_lower = false;
-    for character in name.chars() {
-        if !character.is_alphanumeric() || (character.is_uppercase() && previous_lower) {
-            words.push(std::mem::take(&mut word));
-        }
-        if character.is_alphanumeric() {
-            word.extend(character.to_lowercase());
-        }
-        previous_lower = character.is_lowercase() || character.is_ascii_digit();
-    }
-    words.push(word);
-    words
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn security_sounding_paths_are_found_and_look_alikes_are_not() {
-        let paths = SecurityPaths::default();
-        for path in [
-            "auth/x.rs",
-            "src/crypto/aes.c",
-            "app/login.py",
-            "src/SessionStore.ts",
-            "lib/jwt-verify.js",
-            "tls.go",
-            "config/permissions.yml",
-            "api/oauth2_callback.rb",
-            "services/Payment/charge.kt",
-            "src/user_password.rs",
-            "pkg/signing/key.go",
-        ] {
-            assert!(paths.reason(path).is_some(), "{path}");
-        }
-        for path in [
-            "author.md",
-            "docs/authors.rs",
-            "src/tokenizer.rs",
-            "docs/login.md",
-            "certainly.py",
-            "obsession.py",
-            "src/possession.ts",
-            "README.md",
-            "concert/list.py",
-            "sessionize.rs",
-        ] {
-            assert_eq!(paths.reason(path), None, "{path}");
-        }
+impl RiskSettings {
+    /// Lays other settings over these: what they say wins, what they leave out stays.
+    pub fn amend(&mut self, over: Self) {
+        let Self {
+            full_files,
+            few_files,
+            trivial_lines,
+            lite_lines,
+            security_paths,
+            security_paths_removed,
+            not_security_paths,
+        } = over;
+        self.full_files = full_files.or(self.full_files);
+        self.few_files = few_files.or(self.few_files);
+        self.trivial_lines = trivial_lines.or(self.trivial_lines);
+        self.lite_lines = lite_lines.or(self.lite_lines);
+        self.security_paths.extend(security_paths);
+        self.security_paths_removed.extend(security_paths_removed);
+        self.not_security_paths.extend(not_security_paths);
     }
 
-    #[test]
-    fn configured_globs_add_to_the_rules() {
-        let paths = SecurityPaths::with_globs(&["infra/**/*.tf".to_owned()]).expect("a glob");
-        assert!(paths.reason("infra/prod/main.tf").is_some());
-        assert!(paths.reason("Infra/main.TF").is_some());
-        assert!(paths.reason("infra/prod/readme.md").is_none());
+    /// Whether nothing is overridden.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn repository_root() -> PathBuf {
 }
 
 /// The pinned OpenCode, where `scripts/setup` puts it.
-fn opencode() -> PathBuf {
+pub(super) fn opencode() -> PathBuf {
     if let Some(path) = std::env::var_os("CONCLAVE_OPENCODE") {
         return path.into();
     }
@@ -69,6 +69,14 @@ impl Outcome {
     /// The review as the run directory keeps it.
     pub(crate) fn review(&self) -> Value {
         serde_json::from_str(&self.record("review.json")).expect("review.json")
+    }
+
+    /// The same, if there is one: a run that does not get that far leaves none.
+    pub(crate) fn try_review(&self) -> Option<Value> {
+        let path = self.output.join("review.json");
+        // A device in its place could be read for ever.
+        let text = path.is_file().then(|| std::fs::read_to_string(path).ok())??;
+        serde_json::from_str(&text).ok()
     }
 
     /// A record of the run.
@@ -158,17 +166,28 @@ impl Conclave {
             .env("OPENAI_BASE_URL", format!("{}/v1", provider.url()))
     }
 
+    /// Where its records go.
+    pub(crate) fn records(&self) -> PathBuf {
+        self.home.path().join("run")
+    }
+
     /// Starts it, for tests that act while it runs.
     pub(crate) fn start(mut self) -> (Child, TempDir) {
         (self.command.spawn().expect("conclave starts"), self.home)
     }
 
     /// Runs it to its end, and checks what must hold at every end: nothing is left in the temporary directory.
-    pub(crate) async fn run(mut self) -> Outcome {
-        let output = tokio::time::timeout(LONGEST, self.command.output())
-            .await
-            .expect("it ends")
-            .expect("it starts");
+    pub(crate) async fn run(self) -> Outcome {
+        self.run_while(|_| async {}).await
+    }
+
+    /// The same, while something else happens; that gets the process id.
+    pub(crate) async fn run_while<Doing: Future<Output = ()>>(mut self, doing: impl FnOnce(u32) -> Doing) -> Outcome {
+        let child = self.command.spawn().expect("it starts");
+        let doing = doing(child.id().unwrap());
+        let running = tokio::time::timeout(LONGEST, child.wait_with_output());
+        let (output, ()) = tokio::join!(running, doing);
+        let output = output.expect("it ends").unwrap();
         let left: Vec<_> = std::fs::read_dir(self.home.path().join("tmp"))
             .unwrap()
             .map(|entry| entry.unwrap().path())

@@ -30,6 +30,18 @@ impl Repository {
         repository
     }
 
+    /// A repository whose branch `feature`, checked out, adds code without a fault.
+    pub(crate) fn clean() -> Self {
+        let repository = Self::new();
+        repository.git(&["checkout", "--quiet", "-b", "feature"]);
+        repository.write(
+            "src/greeting.py",
+            "def greeting(name):\n    return \"Hello, \" + name\n",
+        );
+        repository.commit("Greet by name");
+        repository
+    }
+
     /// A repository whose branch `feature`, checked out, adds flawed code.
     pub(crate) fn flawed() -> Self {
         let repository = Self::new();
@@ -37,6 +49,15 @@ impl Repository {
         repository.write("src/users.py", FLAWED);
         repository.commit("Find users by name");
         repository
+    }
+
+    /// The repository that the demo reviews, with its branch `feature/order-export`.
+    pub(crate) fn demo() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let script = super::repository_root().join("scripts/demo-repository");
+        let output = Command::new(script).arg(directory.path()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Self { directory }
     }
 
     pub(crate) fn path(&self) -> &Path {

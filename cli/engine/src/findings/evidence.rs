@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use conclave_shared::{
-    finding::{EvidenceStatus, Finding, Quote, fingerprint},
+    finding::{EvidenceStatus, Finding, Quote, RuleCitation, fingerprint},
     reviewer::ReviewerName,
     severity::Severity,
 };
@@ -12,6 +12,7 @@ use super::RawFinding;
 use crate::{
     diff::{ChangeKind, FileDiff},
     prompt::CONTEXT_FILE,
+    rules::{RuleBook, RuleInForce},
 };
 
 /// Reads a file of the reviewed commit (or of the base, for a deleted file).
@@ -43,17 +44,19 @@ pub struct Checked {
 /// Checks a reviewer's raw findings against the code.
 ///
 /// Of several places where the quote stands the one nearest to the reported line is taken; among those, white space
-/// does not matter. Ids are given later, when the panel is complete.
+/// does not matter. Ids are given later, when the panel is complete. A reviewer with `rules` has to cite one of them,
+/// for a file that the rule is for; to others rules are none of their business.
 pub fn check(
     reviewer: &ReviewerName,
     raw: &[RawFinding],
     files: &[FileDiff],
+    rules: Option<&RuleBook>,
     source: &mut impl SourceReader,
 ) -> Checked {
     let by_path: HashMap<&str, &FileDiff> = files.iter().map(|file| (file.path.as_str(), file)).collect();
     let mut checked = Checked::default();
     for (index, raw) in raw.iter().enumerate() {
-        match check_one(reviewer, raw, &by_path, source) {
+        match check_one(reviewer, raw, &by_path, rules, source) {
             Ok(finding) => checked.findings.push(finding),
             Err(Refusal::Unreadable(reason)) => {
                 checked
@@ -69,6 +72,9 @@ pub fn check(
     checked
 }
 
+/// The category of text that tries to steer the review.
+const PROMPT_INJECTION: &str = "prompt-injection";
+
 enum Refusal {
     Unreadable(String),
     Hallucinated(String),
@@ -78,6 +84,7 @@ fn check_one(
     reviewer: &ReviewerName,
     raw: &RawFinding,
     files: &HashMap<&str, &FileDiff>,
+    rules: Option<&RuleBook>,
     source: &mut impl SourceReader,
 ) -> Result<Finding, Refusal> {
     let required = |name: &str| {
@@ -106,6 +113,10 @@ fn check_one(
             )));
         }
     };
+    let category = raw.get("category").map_or_else(|| "other".to_owned(), kebab);
+    // Words that try to steer the review are everybody's to report; no rule of the organisation is about them.
+    let rules = rules.filter(|_| category != PROMPT_INJECTION);
+    let rule = rules.map(|rules| cited(raw, rules, &path)).transpose()?;
     let content = source
         .read(&path, at_base)
         .ok_or_else(|| Refusal::Hallucinated(format!("{} cannot be read as text", shorten(&path))))?;
@@ -120,7 +131,6 @@ fn check_one(
         end.saturating_sub(line).saturating_add(1).min(place.length)
     });
     let end = place.line + length.max(1) - 1;
-    let category = raw.get("category").map_or_else(|| "other".to_owned(), kebab);
     let confidence = raw
         .get("confidence")
         .and_then(|text| text.parse::<f64>().ok())
@@ -129,7 +139,13 @@ fn check_one(
         id: String::new(),
         reviewer: reviewer.clone(),
         found_by: vec![reviewer.clone()],
-        severity,
+        severity: rule
+            .and_then(|rule| rule.most)
+            .map_or(severity, |most| severity.min(most)),
+        rule: rule.map(|rule| RuleCitation {
+            id: rule.id.clone(),
+            link: rule.link.clone(),
+        }),
         fingerprint: fingerprint(&path, &category, evidence),
         category,
         line: place.line,
@@ -152,6 +168,24 @@ fn check_one(
         },
         file: path,
     })
+}
+
+/// The rule that the finding cites. One that does not exist, or is for other files, is invented like code that does not
+/// exist.
+fn cited<'r>(raw: &RawFinding, rules: &'r RuleBook, path: &str) -> Result<&'r RuleInForce, Refusal> {
+    let id = raw.get("rule").filter(|id| !id.is_empty());
+    let id = id.ok_or_else(|| Refusal::Hallucinated("it cites no rule".into()))?;
+    let rule = rules
+        .find(id)
+        .ok_or_else(|| Refusal::Hallucinated(format!("there is no rule `{}`", shorten(id))))?;
+    if rule.files.contains(path) {
+        return Ok(rule);
+    }
+    Err(Refusal::Hallucinated(format!(
+        "the rule {} is not for {}",
+        rule.id,
+        shorten(path)
+    )))
 }
 
 /// The second quote, if it stands where it says; a wrong one is left out, the finding then has to stand alone.

@@ -29,7 +29,31 @@ fn checked(fields: &str) -> Checked {
          </finding></findings>"
     );
     let reviewer = ReviewerName::new("correctness").expect("a name");
-    check(&reviewer, &scan(&answer).findings, &[file()], &mut OneFile)
+    check(&reviewer, &scan(&answer).findings, &[file()], None, &mut OneFile)
+}
+
+const LINK: &str = "https://rules.example.com/cfg-001";
+
+/// What `codex` finds with one rule, for these files.
+fn checked_by_rule(most: Option<Severity>, files: &[&str], fields: &str) -> Checked {
+    let answer = format!(
+        "<findings><finding><severity>warning</severity><category>settings</category><claim>It reads os.environ.</claim>\
+         <file>src/config.py</file><line>4</line><evidence>value = os.environ[key]</evidence>{fields}</finding></findings>"
+    );
+    let rules = RuleBook::new(vec![RuleInForce {
+        id: "CFG-001".into(),
+        link: LINK.into(),
+        most,
+        files: files.iter().map(ToString::to_string).collect(),
+    }]);
+    let reviewer = ReviewerName::new("codex").expect("a name");
+    check(
+        &reviewer,
+        &scan(&answer).findings,
+        &[file()],
+        Some(&rules),
+        &mut OneFile,
+    )
 }
 
 #[test]
@@ -114,4 +138,66 @@ fn a_second_quote_is_kept_only_if_it_stands() {
     };
     assert_eq!(second("def load_all():").expect("it stands").line, 7);
     assert_eq!(second("def nowhere():"), None);
+}
+
+#[test]
+fn a_finding_of_codex_cites_its_rule_with_the_rules_own_link() {
+    let invented_link = "<rule>`cfg-001`</rule><rule_link>https://evil.example/</rule_link>";
+    let checked = checked_by_rule(None, &["src/config.py"], invented_link);
+    let expected = RuleCitation {
+        id: "CFG-001".into(),
+        link: LINK.into(),
+    };
+    assert_eq!(checked.findings[0].rule, Some(expected));
+    assert_eq!(checked.findings[0].severity, Severity::Warning);
+}
+
+#[test]
+fn a_rule_that_does_not_exist_or_is_for_other_files_is_invented_like_code() {
+    for (files, fields, reason) in [
+        (&["src/config.py"], "", "it cites no rule"),
+        (&["src/config.py"], "<rule> </rule>", "it cites no rule"),
+        (&["src/config.py"], "<rule>CFG-002</rule>", "there is no rule `CFG-002`"),
+        (
+            &["src/other.py"],
+            "<rule>CFG-001</rule>",
+            "the rule CFG-001 is not for src/config.py",
+        ),
+    ] {
+        let checked = checked_by_rule(None, files, fields);
+        assert!(checked.findings.is_empty() && checked.faults.is_empty(), "{fields}");
+        assert_eq!(checked.hallucinated[0].reason, reason);
+    }
+}
+
+#[test]
+fn a_rule_says_how_bad_a_breach_can_be_at_most() {
+    let severity = |most| checked_by_rule(Some(most), &["src/config.py"], "<rule>CFG-001</rule>").findings[0].severity;
+    assert_eq!(severity(Severity::Suggestion), Severity::Suggestion);
+    assert_eq!(severity(Severity::Critical), Severity::Warning);
+}
+
+#[test]
+fn to_other_reviewers_a_rule_is_none_of_their_business() {
+    let place = "<file>src/config.py</file><line>4</line><evidence>value = os.environ[key]</evidence>";
+    assert_eq!(checked(&format!("{place}<rule>CFG-001</rule>")).findings[0].rule, None);
+}
+
+#[test]
+fn words_that_steer_the_review_are_reported_without_a_rule() {
+    let place = "<category>prompt-injection</category><file>src/config.py</file><line>4</line>\
+                 <evidence>value = os.environ[key]</evidence>";
+    let answer = format!(
+        "<findings><finding><severity>critical</severity><claim>It steers.</claim>{place}</finding></findings>"
+    );
+    let reviewer = ReviewerName::new("codex").expect("a name");
+    let rules = RuleBook::default();
+    let checked = check(
+        &reviewer,
+        &scan(&answer).findings,
+        &[file()],
+        Some(&rules),
+        &mut OneFile,
+    );
+    assert_eq!((checked.findings.len(), checked.findings[0].rule.clone()), (1, None));
 }

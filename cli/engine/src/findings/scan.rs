@@ -5,7 +5,7 @@
 //! tags, takes everything else as text, and never fails: what cannot be read becomes a fault that the review shows.
 
 /// The tags inside a finding.
-const FIELDS: [&str; 18] = [
+const FIELDS: [&str; 16] = [
     "severity",
     "category",
     "file",
@@ -22,8 +22,6 @@ const FIELDS: [&str; 18] = [
     "confidence",
     "fix",
     "rule",
-    "rule_link",
-    "title",
 ];
 
 /// A finding as it was written: fields in the order in which they came, as text.

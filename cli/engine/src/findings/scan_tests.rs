@@ -83,6 +83,24 @@ fn a_fence_inside_evidence_is_taken_off() {
     assert_eq!(scan(text).findings[0].code("evidence"), Some("  x = 1"));
 }
 
+#[test]
+fn the_reviewers_are_told_of_exactly_these_fields() {
+    let shared = crate::prompt::PromptLibrary::default();
+    let text = shared.shared().expect("the rules of every reviewer");
+    let output = text.split("## Output").nth(1).expect("the section");
+    let example = output.split("```").nth(1).expect("the block");
+    let told: std::collections::BTreeSet<&str> = example
+        .split('<')
+        .filter_map(|rest| rest.split_once('>'))
+        .map(|(tag, _)| tag)
+        .filter(|tag| !tag.starts_with('/') && !tag.starts_with("finding"))
+        .collect();
+    assert_eq!(told, FIELDS.into_iter().collect());
+    for field in FIELDS {
+        assert!(text.contains(&format!("`{field}`")), "`{field}` is not explained");
+    }
+}
+
 proptest! {
     #[test]
     fn never_panics(text in "(<findings>|</findings>|<finding>|</finding>|<file>|</file>|<evidence>|</evidence>|```|a|<|é|\n){0,60}") {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use conclave_shared::{severity::Severity, verdict::Verdict};
 
 use super::JudgedFinding;
+use crate::rules::ManualReview;
 
 /// When warnings form a risk pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,9 @@ pub struct RubricInput<'a> {
     pub findings: &'a [JudgedFinding],
     /// What had to be reviewed and was not, in words. Anything here makes the review inconclusive.
     pub gaps: &'a [String],
+    /// What a person has to look at, because a rule says so. With one of them the verdict is never `approved`, and nothing
+    /// approves the merge request in that person's place.
+    pub manual_reviews: &'a [ManualReview],
     /// Borders.
     pub settings: RubricSettings,
 }
@@ -87,6 +91,13 @@ pub fn verdict(input: RubricInput<'_>) -> VerdictReason {
     }
     if alike.values().any(|count| *count >= input.settings.warnings_alike) {
         return answer(Verdict::MinorIssues, "several warnings of one kind in one file".into());
+    }
+    if !input.manual_reviews.is_empty() {
+        let rules: Vec<&str> = input.manual_reviews.iter().map(|review| review.rule.as_str()).collect();
+        return answer(
+            Verdict::ApprovedWithComments,
+            format!("nothing that blocks, but a person has to look ({})", rules.join(", ")),
+        );
     }
     match (warnings, suggestions) {
         (0, 0) => answer(Verdict::Approved, "nothing to change".into()),

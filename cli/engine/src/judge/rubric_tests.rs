@@ -8,10 +8,15 @@ fn judged(severity: Severity, category: &str, file: &str) -> JudgedFinding {
 }
 
 fn verdict_of(findings: &[JudgedFinding], gaps: &[&str]) -> Verdict {
+    verdict_with(findings, gaps, &[])
+}
+
+fn verdict_with(findings: &[JudgedFinding], gaps: &[&str], manual_reviews: &[ManualReview]) -> Verdict {
     let gaps: Vec<String> = gaps.iter().map(ToString::to_string).collect();
     verdict(RubricInput {
         findings,
         gaps: &gaps,
+        manual_reviews,
         settings: RubricSettings::default(),
     })
     .verdict
@@ -75,4 +80,45 @@ fn what_does_not_stand_does_not_count() {
     let mut dropped = judged(Severity::Critical, "a", "x");
     dropped.fate = conclave_shared::telemetry::FindingFate::Dropped;
     assert_eq!(verdict_of(&[dropped], &[]), Verdict::Approved);
+}
+
+#[test]
+fn a_manual_review_caps_the_verdict_and_hides_nothing_worse() {
+    let manual = [ManualReview {
+        rule: "DATA-003".into(),
+        link: "https://rules.example.com/data-003".into(),
+        when: "a schema changes".into(),
+        who: vec!["@group/data".into()],
+        files: vec!["db/1.sql".into()],
+        add_as_reviewers: false,
+    }];
+    let rows: [(&[JudgedFinding], &[&str], Verdict); 4] = [
+        (&[], &[], Verdict::ApprovedWithComments),
+        (
+            &[judged(Severity::Warning, "a", "x")],
+            &[],
+            Verdict::ApprovedWithComments,
+        ),
+        (&[], &["security failed"], Verdict::Inconclusive),
+        (
+            &[judged(Severity::Critical, "a", "x")],
+            &[],
+            Verdict::SignificantConcerns,
+        ),
+    ];
+    for (findings, gaps, expected) in rows {
+        assert_eq!(verdict_with(findings, gaps, &manual), expected, "{gaps:?}");
+    }
+    let alike = [judged(Severity::Warning, "a", "x"), judged(Severity::Warning, "a", "x")];
+    assert_eq!(verdict_with(&alike, &[], &manual), Verdict::MinorIssues);
+    let answer = verdict(RubricInput {
+        findings: &[],
+        gaps: &[],
+        manual_reviews: &manual,
+        settings: RubricSettings::default(),
+    });
+    assert_eq!(
+        answer.reason,
+        "nothing that blocks, but a person has to look (DATA-003)"
+    );
 }

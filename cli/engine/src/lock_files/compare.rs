@@ -208,6 +208,7 @@ fn finding(
     let (line, evidence) = locate(change, entry);
     let reviewer = ReviewerName::new(LOCK_FILES).unwrap_or_else(|_| ReviewerName::coordinator());
     Finding {
+        rule: None,
         id: String::new(),
         found_by: vec![reviewer.clone()],
         reviewer,

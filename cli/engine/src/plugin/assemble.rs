@@ -114,6 +114,11 @@ impl Assembled {
         names.filter(|name| name != ReviewerName::COORDINATOR).collect()
     }
 
+    /// The sections of the prompts, in the order of registration.
+    pub fn sections(&self) -> &[Owned<PromptSection>] {
+        &self.contributions.sections
+    }
+
     /// The providers that can be used.
     pub fn providers(&self) -> BTreeSet<String> {
         let providers = self.contributions.providers.iter();

@@ -164,12 +164,13 @@ fn contributions_are_merged_and_remembered() {
 
 #[test]
 fn every_conflict_names_both_plugins() {
-    let cases: [(&str, &str, fn(&mut ConfigureContext<'_>)); 5] = [
+    type Contribute = fn(&mut ConfigureContext<'_>);
+    let cases: [(&str, &str, Contribute); 5] = [
         ("agent", "house_rules", |context| {
-            context.register_agent(agent("house_rules"))
+            context.register_agent(agent("house_rules"));
         }),
         ("provider", "anthropic", |context| {
-            context.add_provider(provider("anthropic"))
+            context.add_provider(provider("anthropic"));
         }),
         ("MCP server", "look", |context| context.add_mcp_server(server("look"))),
         ("variable", "TZ", |context| context.set_environment("TZ", "UTC")),
@@ -381,9 +382,12 @@ fn plan_with(reviewers: &[&str], document: &ConfigDocument) -> crate::pipeline::
                 required: true,
                 attempt: Duration::from_secs(1),
                 parts: Vec::new(),
+                rules: None,
             })
             .collect(),
         coordinator: route(ReviewerName::COORDINATOR, input),
         disabled: Vec::new(),
+        seats: Vec::new(),
+        rules: crate::rules::AppliedRules::default(),
     }
 }

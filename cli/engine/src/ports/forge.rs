@@ -31,6 +31,8 @@ pub struct ReviewSubject {
     pub commit_subjects: Vec<Untrusted>,
     /// What people wrote, oldest first; neither the forge's own messages nor ours.
     pub comments: Vec<Comment>,
+    /// Our own earlier findings that stand on lines of the forge's diff, as far as the forge's plugin reads them.
+    pub existing_findings: Vec<ExistingFinding>,
     /// Our own last review, as it stands on the forge.
     pub previous_review: Option<Untrusted>,
     /// Whether the author says that it is not finished.
@@ -46,6 +48,44 @@ pub struct Comment {
     pub author: Untrusted,
     /// The text.
     pub body: Untrusted,
+}
+
+/// A finding of an earlier review of ours, as a thread on the forge.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ExistingFinding {
+    /// The file.
+    pub file: String,
+    /// The line in the newest version of the diff that the thread is on; none for the whole file.
+    pub line: Option<u64>,
+    /// What has become of the thread.
+    pub state: ThreadState,
+    /// What we wrote.
+    pub body: Untrusted,
+    /// What people answered, oldest first.
+    pub replies: Vec<Comment>,
+}
+
+/// What has become of a thread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ThreadState {
+    /// It is open.
+    #[default]
+    Open,
+    /// We resolved it.
+    ResolvedByUs,
+    /// A person resolved it.
+    ResolvedByPerson,
+}
+
+impl ThreadState {
+    /// The words that the models read.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::ResolvedByUs => "resolved by us",
+            Self::ResolvedByPerson => "resolved by a person",
+        }
+    }
 }
 
 /// The forge failed. The text says what to do.

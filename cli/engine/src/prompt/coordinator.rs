@@ -3,23 +3,29 @@
 use conclave_shared::reviewer::ReviewerName;
 
 use super::{
-    ContextFile, Nonce,
-    context::{changed_files, subject_sections},
-    for_agent, for_everyone,
+    ContextFile, Nonce, Rendered,
+    context::{Cuts, instruction_sections, subject_sections},
+    for_agent,
 };
 
-/// The coordinator's first message.
-pub fn render_coordinator(file: &ContextFile<'_>, nonce: &Nonce) -> String {
-    let mut sections = subject_sections(file.subject, nonce);
-    sections.push(nonce.section("changed_files", &changed_files(file)));
-    if let Some(instructions) = file.project_instructions.filter(|text| !text.is_blank()) {
-        sections.push(nonce.section("custom_review_instructions", &instructions.sealed()));
-    }
-    sections.extend(for_everyone(file.contributed, nonce));
+/// The coordinator's first message: all sections that its prompt speaks of, also those with nothing in them.
+pub fn render_coordinator(file: &ContextFile<'_>, nonce: &Nonce) -> Rendered {
+    let mut cuts = Cuts::default();
+    let instructions = instruction_sections(file, &mut cuts);
+    let subject = subject_sections(file, &mut cuts);
+    let contents = instructions
+        .into_iter()
+        .chain(subject.into_iter().map(|section| (section.name, section.content)));
+    let mut sections: Vec<String> = contents
+        .map(|(name, content)| nonce.section(name, content.as_deref().unwrap_or("(none)")))
+        .collect();
     sections.extend(for_agent(file.contributed, ReviewerName::COORDINATOR, nonce));
     let input = nonce.section("mr_input", &sections.join("\n\n"));
-    format!(
-        "{input}\n\nThe reviewers are already at work on this merge request. Call `spawn_reviewers` to get their \
-         findings, judge them, then call `submit_review`."
-    )
+    Rendered {
+        text: format!(
+            "{input}\n\nThe reviewers are already at work on this merge request. Call `spawn_reviewers` to get their \
+             findings, judge them, then call `submit_review`."
+        ),
+        left_out: cuts.0,
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use conclave_shared::{nearest::nearest, reviewer::ReviewerName};
+
 /// Prompts by file name without extension (`security`, `REVIEWER_SHARED`, `coordinator`).
 #[derive(Debug, Clone)]
 pub struct PromptLibrary {
@@ -12,6 +14,38 @@ pub struct PromptLibrary {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no prompt `{0}.md`")]
 pub struct UnknownPrompt(pub String);
+
+/// A file that cannot be a prompt: by its first line the sessions are told apart.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name}.md has to begin with the line `{expected}`, but it begins with `{found}`")]
+pub struct WrongFirstLine {
+    name: String,
+    expected: String,
+    found: String,
+}
+
+/// A file whose name is that of no prompt: it replaces nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplacesNothing {
+    /// The file's name without `.md`.
+    pub name: String,
+    /// The prompt that was perhaps meant.
+    pub nearest: Option<&'static str>,
+}
+
+impl std::fmt::Display for ReplacesNothing {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            formatter,
+            "{}.md is not the name of a prompt and replaces nothing",
+            self.name
+        )?;
+        match self.nearest {
+            Some(nearest) => write!(formatter, "; did you mean {nearest}.md?"),
+            None => Ok(()),
+        }
+    }
+}
 
 /// The rules that every reviewer gets.
 const SHARED: &str = "REVIEWER_SHARED";
@@ -41,9 +75,35 @@ impl Default for PromptLibrary {
 }
 
 impl PromptLibrary {
-    /// Replaces prompts by others of the same name; an unknown name is added.
-    pub fn replace(&mut self, texts: impl IntoIterator<Item = (String, String)>) {
-        self.texts.extend(texts);
+    /// Replaces prompts by others of the same name. Of the others each is named in the answer.
+    pub fn replace(
+        &mut self,
+        texts: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Vec<ReplacesNothing>, WrongFirstLine> {
+        let mut without_effect = Vec::new();
+        for (name, text) in texts {
+            let Some(place) = self.texts.get_mut(&name) else {
+                let known = || EMBEDDED.iter().map(|(known, _)| *known);
+                let nearest = known()
+                    .find(|known| known.eq_ignore_ascii_case(&name))
+                    .or_else(|| nearest(&name, known()));
+                without_effect.push(ReplacesNothing { name, nearest });
+                continue;
+            };
+            // Editors on some systems put a byte order mark in front.
+            let text = text.trim_start_matches('\u{FEFF}');
+            let found = text.lines().next().unwrap_or_default().trim_end();
+            let expected = first_line(&name);
+            if found != expected {
+                return Err(WrongFirstLine {
+                    expected,
+                    found: found.chars().take(80).collect(),
+                    name,
+                });
+            }
+            text.clone_into(place);
+        }
+        Ok(without_effect)
     }
 
     /// The system prompt of every reviewer.
@@ -60,42 +120,15 @@ impl PromptLibrary {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use conclave_shared::reviewer::ReviewerName;
-
-    use super::*;
-
-    #[test]
-    fn every_standing_reviewer_has_a_prompt_that_says_who_it_is() {
-        let library = PromptLibrary::default();
-        for name in ReviewerName::STANDING {
-            let text = library.get(name).expect("a prompt");
-            assert_eq!(text.lines().next(), Some(format!("# Reviewer: {name}").as_str()));
-            for section in ["## What to flag", "## What NOT to flag", "## Before you report"] {
-                assert!(text.contains(section), "{name} lacks {section}");
-            }
-        }
-        assert!(
-            library
-                .shared()
-                .expect("shared rules")
-                .starts_with("# Rules for every reviewer\n")
-        );
-        assert!(
-            library
-                .get("coordinator")
-                .expect("a prompt")
-                .starts_with("# Review coordinator\n")
-        );
-    }
-
-    #[test]
-    fn a_replacement_takes_the_place_of_one_prompt_only() {
-        let mut library = PromptLibrary::default();
-        library.replace([("security".to_owned(), "ours".to_owned())]);
-        assert_eq!(library.get("security"), Ok("ours"));
-        assert!(library.get("performance").expect("still there").len() > 100);
-        assert_eq!(library.get("nobody"), Err(UnknownPrompt("nobody".into())));
+/// The line that a prompt begins with.
+fn first_line(name: &str) -> String {
+    match name {
+        SHARED => "# Rules for every reviewer".to_owned(),
+        ReviewerName::COORDINATOR => "# Review coordinator".to_owned(),
+        reviewer => format!("# Reviewer: {reviewer}"),
     }
 }
+
+#[cfg(test)]
+#[path = "library_tests.rs"]
+mod tests;

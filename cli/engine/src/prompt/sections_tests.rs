@@ -49,10 +49,14 @@ fn each_section_reaches_its_readers_and_nobody_else() {
         patches: &[],
         filtered: &[],
         panel: &[],
-        project_instructions: None,
+        agents_md: None,
+        repo_config: &crate::repo_config::RepoConfig::default(),
         contributed: &contributed,
     };
-    let (context, coordinator) = (render_context(&file, &nonce), render_coordinator(&file, &nonce));
+    let (context, coordinator) = (
+        render_context(&file, &nonce).text,
+        render_coordinator(&file, &nonce).text,
+    );
     let mut codex = vec!["shared".to_owned(), "# Reviewer: codex\n".to_owned()];
     add_to_reviewer(&mut codex, &contributed, "codex", &nonce);
     let mut security = vec!["shared".to_owned(), "# Reviewer: security\n".to_owned()];

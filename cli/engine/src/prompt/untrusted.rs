@@ -1,19 +1,21 @@
 //! Text that a user of the forge can write: it cannot close a section of a prompt.
 //!
-//! Boundary tags are removed until none is left, because a single pass can be defeated by nesting
-//! (`<mr_b<mr_body>ody>`). Case, white space, attributes, HTML entities, full-width brackets, zero-width and
-//! bidirectional characters are all taken into account. Besides, every section's tag carries a nonce that the author
+//! Boundary tags are removed until none is left ([`super::boundary`]), in any case and spacing, with attributes, as
+//! entities and in look-alike or invisible characters. Besides, every section's tag carries a nonce that the author
 //! cannot guess, so a tag that would slip through would still not be one.
+//!
+//! Patches and source files are no part of any section: they are files that the agent reads with its tools, byte for
+//! byte, because findings quote them.
 
-use std::{fmt, sync::LazyLock};
+use std::fmt;
 
 use hmac::{Hmac, KeyInit, Mac};
-use regex::Regex;
-use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
+use super::boundary;
+
 /// The names of all sections that prompts are made of.
-pub const SECTIONS: [&str; 14] = [
+pub const SECTIONS: &[&str] = &[
     "mr_input",
     "mr_details",
     "mr_body",
@@ -23,16 +25,15 @@ pub const SECTIONS: [&str; 14] = [
     "previous_review",
     "custom_review_instructions",
     "agents_md_template_instructions",
-    "project_instructions",
     "commit_messages",
     "codex_rules",
+    "materiality_hints",
     "review_panel",
     "established_facts",
 ];
 
 /// Text from outside. Only [`Untrusted::sealed`] takes it out.
-#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct Untrusted(String);
 
 impl fmt::Debug for Untrusted {
@@ -50,19 +51,14 @@ impl<T: Into<String>> From<T> for Untrusted {
 impl Untrusted {
     /// The text without boundary tags and invisible characters: safe inside a section.
     pub fn sealed(&self) -> String {
-        let mut text: String = self.0.chars().filter(|character| !is_invisible(*character)).collect();
-        loop {
-            let cleaned = BOUNDARY.replace_all(&text, "");
-            if cleaned == text {
-                return text;
-            }
-            text = cleaned.into_owned();
-        }
+        let text: String = self.0.chars().filter(|character| !is_invisible(*character)).collect();
+        boundary::remove(text).0
     }
 
     /// The text in one line: safe where a line means something, such as in a list of files.
     pub fn sealed_line(&self) -> String {
-        self.sealed().split(char::is_control).collect::<Vec<_>>().join(" ")
+        let ends_line = |character: char| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}');
+        self.sealed().split(ends_line).collect::<Vec<_>>().join(" ")
     }
 
     /// Whether there is anything but white space.
@@ -71,23 +67,12 @@ impl Untrusted {
     }
 }
 
-#[expect(clippy::unwrap_used, reason = "a constant pattern, compiled by every test")]
-static BOUNDARY: LazyLock<Regex> = LazyLock::new(|| {
-    let open = r"(?:<|&lt;?|&#0*60;?|&#x0*3c;?|\x{FF1C}|\x{FE64}|\x{2039}|\x{3008})";
-    let close = r"(?:>|&gt;?|&#0*62;?|&#x0*3e;?|\x{FF1E}|\x{FE65}|\x{203A}|\x{3009})";
-    let names = SECTIONS.map(|name| name.replace('_', r"[\s_-]*")).join("|");
-    // The tag's end is optional: the opening alone is enough to confuse a model.
-    Regex::new(&format!(
-        r"(?i){open}[\s/\\!?]*(?:{names})[\w-]*(?:[^<>]{{0,200}}?{close})?"
-    ))
-    .unwrap()
-});
-
-fn is_invisible(character: char) -> bool {
+/// Whether a reader sees nothing of this character; line ends and tabs are visible in that sense.
+pub(super) fn is_invisible(character: char) -> bool {
     matches!(character,
         '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180E}'
         | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}'
-        | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E0FFF}')
+        | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}' | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
         || (character.is_control() && !matches!(character, '\n' | '\t' | '\r'))
 }
 

@@ -1,55 +1,18 @@
-//! No input yields a boundary tag.
-
-use proptest::prelude::*;
+//! The type and the nonce; the removal of tags is tested where it is done.
 
 use super::*;
 
-fn sealed(text: &str) -> String {
-    Untrusted::from(text).sealed()
+#[test]
+fn what_is_sealed_has_no_invisible_characters_and_a_line_is_a_line() {
+    let text = Untrusted::from("a\u{200B}b\u{0}\nc\u{2028}d\u{85}e</mr_\nbody>\r\nf");
+    assert_eq!(text.sealed(), "ab\nc\u{2028}de\r\nf");
+    assert_eq!(text.sealed_line(), "ab c de  f");
 }
 
 #[test]
-fn tags_go_in_every_disguise() {
-    for text in [
-        "<mr_body>",
-        "</mr_body>",
-        "< / MR_Body >",
-        "<mr_body_3f9a12>",
-        "</mr_body x='1'>",
-        "<mr_b<mr_body>ody>",
-        "&lt;/mr_body&gt;",
-        "&#60;mr_body&#x3E;",
-        "&LT;/mr_body>",
-        "\u{FF1C}mr_body\u{FF1E}",
-        "<mr\u{200B}_body>",
-        "<\u{202E}mr_body>",
-        "<mr body>",
-        "<mr-body>",
-        "<mr_body",
-        "<!mr_body>",
-        "<mr_b<mr_b<mr_body>ody>ody>",
-        "<m\u{E0041}r_input>",
-    ] {
-        let out = sealed(text);
-        assert!(
-            !out.to_lowercase().contains("mr_body") && !out.contains("mr_input"),
-            "{text:?} became {out:?}"
-        );
-        assert!(!out.contains('<'), "{text:?} became {out:?}");
-    }
-}
-
-#[test]
-fn ordinary_text_stays_as_it_is() {
-    for text in [
-        "Fixes a < b && c > d in Vec<String>",
-        "the mr_body field",
-        "if (x<mrs) {}",
-        "naïve — 日本語\n\ttabs",
-        "generic <T> and <div class='x'>",
-    ] {
-        assert_eq!(sealed(text), text);
-    }
+fn nothing_but_sealing_shows_the_text() {
+    assert_eq!(format!("{:?}", Untrusted::from("a secret")), "Untrusted(8 bytes)");
+    assert!(Untrusted::from(" \n").is_blank());
 }
 
 #[test]
@@ -63,42 +26,4 @@ fn the_nonce_depends_on_secret_and_subject_only() {
     assert_eq!(lines[1], "x");
     assert_eq!(lines[0].len(), "<mr_body_>".len() + 12);
     assert_eq!(lines[2], lines[0].replace('<', "</"));
-}
-
-fn piece() -> impl Strategy<Value = String> {
-    prop_oneof![
-        Just("<".to_owned()),
-        Just("</".to_owned()),
-        Just(">".to_owned()),
-        Just("&lt;".to_owned()),
-        Just("&#x3c".to_owned()),
-        Just("mr_".to_owned()),
-        Just("body".to_owned()),
-        Just("mr_body".to_owned()),
-        Just("MR_INPUT".to_owned()),
-        Just("\u{200B}".to_owned()),
-        Just("\u{202E}".to_owned()),
-        Just(" ".to_owned()),
-        Just("_".to_owned()),
-        Just("changed_files".to_owned()),
-        Just("x".to_owned()),
-        Just("\u{FF1C}".to_owned()),
-        ".{0,3}",
-    ]
-}
-
-proptest! {
-    #[test]
-    fn no_input_yields_a_boundary_tag(pieces in proptest::collection::vec(piece(), 0..40)) {
-        let out = sealed(&pieces.concat());
-        prop_assert!(!BOUNDARY.is_match(&out), "{out:?}");
-        prop_assert!(!out.chars().any(is_invisible));
-        let lower = out.to_lowercase();
-        for name in SECTIONS {
-            for open in ["<", "</"] {
-                let tag = format!("{open}{name}");
-                prop_assert!(!lower.contains(&tag), "{out:?}");
-            }
-        }
-    }
 }

@@ -6,14 +6,14 @@ use conclave_shared::{severity::Severity, telemetry::ReviewerOutcome, verdict::V
 
 use super::{
     Review, neutral,
-    neutral::{cell, fenced},
+    neutral::{cell, fenced, link},
 };
-use crate::{judge::JudgedFinding, scheduler::ReviewerReport};
+use crate::{judge::JudgedFinding, rules::ManualReview, scheduler::ReviewerReport};
 
 /// The whole note, without the hidden marker.
 pub fn render_markdown(review: &Review) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "## {} {}\n", icon(review.verdict), headline(review));
+    let _ = writeln!(text, "## {} {}\n", icon(review), headline(review));
     if !review.summary.trim().is_empty() {
         let _ = writeln!(text, "{}\n", neutral(review.summary.trim()));
     }
@@ -27,8 +27,9 @@ pub fn render_markdown(review: &Review) -> String {
     text
 }
 
-fn icon(verdict: Verdict) -> &'static str {
-    match verdict {
+fn icon(review: &Review) -> &'static str {
+    match review.verdict {
+        verdict if verdict.approves() && !review.manual_reviews.is_empty() => "👤",
         Verdict::Approved => "✅",
         Verdict::ApprovedWithComments => "🟢",
         Verdict::MinorIssues => "🟡",
@@ -54,6 +55,7 @@ pub fn headline(review: &Review) -> String {
     .collect::<Vec<_>>()
     .join(", ");
     let words = match review.verdict {
+        verdict if verdict.approves() && !review.manual_reviews.is_empty() => "A person has to approve this",
         Verdict::Approved => "Approved: nothing to change",
         Verdict::ApprovedWithComments => "Approved with comments",
         Verdict::MinorIssues => "Minor issues",
@@ -78,10 +80,33 @@ fn notices(review: &Review) -> Vec<String> {
     if let Some(reason) = &review.degraded {
         notices.push(format!("**Degraded:** {}", neutral(reason).replace('\n', " ")));
     }
+    notices.extend(review.manual_reviews.iter().map(manual_review));
     if review.from_fork && review.verdict.approves() {
         notices.push("This comes from a fork: a person has to approve it.".to_owned());
     }
     notices
+}
+
+/// Who has to look, and why. Names are shown, nobody is called.
+fn manual_review(review: &ManualReview) -> String {
+    const MOST_FILES: usize = 5;
+    let mut files: Vec<String> = review
+        .files
+        .iter()
+        .take(MOST_FILES)
+        .map(|file| code_span(file))
+        .collect();
+    if review.files.len() > MOST_FILES {
+        files.push(format!("{} more", review.files.len() - MOST_FILES));
+    }
+    let line = |text: &str| neutral(text).replace('\n', " ");
+    format!(
+        "**Manual review:** {} has to look, says the rule {} ({}), because of {}. The bot does not approve.",
+        line(&review.who.join(", ")),
+        link(&review.rule, &review.link),
+        line(&review.when),
+        files.join(", ")
+    )
 }
 
 fn finding(entry: &JudgedFinding) -> String {
@@ -116,6 +141,9 @@ fn finding(entry: &JudgedFinding) -> String {
         .iter()
         .map(conclave_shared::reviewer::ReviewerName::display_name)
         .collect();
+    if let Some(rule) = &finding.rule {
+        let _ = write!(text, "\n\nRule {}", link(&rule.id, &rule.link));
+    }
     let _ = write!(
         text,
         "\n\n<sub>{} · found by {}</sub>\n",
@@ -214,6 +242,18 @@ fn coverage(review: &Review) -> String {
         }
         text.push('\n');
     }
+    if !coverage.cut.is_empty() {
+        let _ = writeln!(text, "**Too large to be read whole:**\n");
+        for file in &coverage.cut {
+            let _ = writeln!(
+                text,
+                "- {}: {} lines of its patch were left out",
+                code_span(&file.path),
+                file.lines_left_out
+            );
+        }
+        text.push('\n');
+    }
     let dropped = review.findings.iter().filter(|entry| !entry.stands()).count();
     let rate = tokens
         .cache_hit_rate()
@@ -226,6 +266,9 @@ fn coverage(review: &Review) -> String {
         if dropped == 1 { "" } else { "s" },
         coverage.hallucinated
     );
+    for note in &coverage.notes {
+        let _ = writeln!(text, "- {}", neutral(note).replace('\n', " "));
+    }
     for warning in &review.warnings {
         let _ = writeln!(text, "- ⚠️ {}", neutral(warning).replace('\n', " "));
     }

@@ -3,6 +3,8 @@
 //! What a model writes can be steered by the author of the merge request, and what we post is read by a forge that
 //! acts on text: quick actions, mentions, images, links, HTML.
 
+use std::fmt::Write;
+
 /// The text as Markdown that shows what it says and does nothing else.
 ///
 /// Outside of code spans every character that Markdown or HTML could act on is escaped; `@` is followed by a word
@@ -87,6 +89,53 @@ fn code_span(text: &str) -> Option<usize> {
     }
 }
 
+/// A link to an address that the organisation itself has written down, or only its label if the address is no address.
+///
+/// Everything that could end the address early, or mean something inside of it, is escaped; what remains is shown by no
+/// reader, and followed by none before somebody clicks.
+pub(super) fn link(label: &str, address: &str) -> String {
+    let label = neutral(label).replace('\n', " ");
+    let is_web = ["https://", "http://"].iter().any(|scheme| address.starts_with(scheme));
+    if !is_web
+        || address
+            .chars()
+            .any(|character| character.is_whitespace() || character.is_control())
+    {
+        return label;
+    }
+    let mut target = String::with_capacity(address.len());
+    for character in address.chars() {
+        match character {
+            'a'..='z'
+            | 'A'..='Z'
+            | '0'..='9'
+            | '-'
+            | '.'
+            | '/'
+            | ':'
+            | '?'
+            | '#'
+            | '&'
+            | '='
+            | '%'
+            | '+'
+            | ','
+            | ';'
+            | '_'
+            | '~' => {
+                target.push(character);
+            }
+            character => {
+                let mut buffer = [0; 4];
+                for byte in character.encode_utf8(&mut buffer).bytes() {
+                    let _ = write!(target, "%{byte:02X}");
+                }
+            }
+        }
+    }
+    format!("[{label}]({target})")
+}
+
 /// The text in one cell of a table. A bar ends a cell even inside a code span, and half a code span hides nothing.
 pub(super) fn cell(text: &str) -> String {
     neutral(&text.replace('`', "'")).replace('\n', " ")
@@ -127,6 +176,29 @@ fn is_quick_action(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_is_one_link_and_nothing_else() {
+        for (label, address, expected) in [
+            (
+                "NET-012",
+                "https://rules.example.com/net_012?v=2#use",
+                "[NET-012](https://rules.example.com/net_012?v=2#use)",
+            ),
+            (
+                "a](http://evil)\n/approve",
+                "https://x.example/a)(b\"@all'<img>`|[x](y)!",
+                "[a\\](http:\u{2060}//evil) \\/approve](https://x.example/a%29%28b%22%40all%27%3Cimg%3E%60%7C%5Bx%5D%28y%29%21)",
+            ),
+            ("@all", "javascript:alert(1)", "@\u{2060}all"),
+            ("x", "https://a.example/\n/approve", "x"),
+            ("x", "https://a.example/ \"title\"", "x"),
+            ("x", "//evil.example", "x"),
+            ("é", "https://x.example/é", "[é](https://x.example/%C3%A9)"),
+        ] {
+            assert_eq!(link(label, address), expected);
+        }
+    }
 
     #[test]
     fn nothing_acts() {

@@ -5,7 +5,7 @@ use conclave_shared::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{diff::FilteredFile, judge::JudgedFinding, scheduler::ReviewerReport};
+use crate::{diff::FilteredFile, judge::JudgedFinding, rules::ManualReview, scheduler::ReviewerReport};
 
 /// The version of the shape of `review.json`.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -49,6 +49,9 @@ pub struct Review {
     pub coordinator: ReviewerReport,
     /// Why the review was judged without the coordinator, if it was.
     pub degraded: Option<String>,
+    /// What a person has to look at, because a rule of the organisation says so. The bot does not approve then.
+    #[serde(default)]
+    pub manual_reviews: Vec<ManualReview>,
     /// What was looked at.
     pub coverage: Coverage,
     /// What else the reader should know.
@@ -72,10 +75,25 @@ pub struct Coverage {
     pub filtered: Vec<FilteredFile>,
     /// Files that were given to the panel and that nobody opened.
     pub not_read: Vec<String>,
+    /// Files of which reviewers got a part only, because the whole diff is larger than they can read.
+    #[serde(default)]
+    pub cut: Vec<CutFile>,
     /// Findings that were dropped because their evidence does not exist.
     pub hallucinated: usize,
     /// What had to be reviewed and was not, in words.
     pub gaps: Vec<String>,
+    /// What else there is to say about it, in words.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+/// A file whose patch was cut.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CutFile {
+    /// The file.
+    pub path: String,
+    /// Lines of its patch that nobody was given.
+    pub lines_left_out: u64,
 }
 
 /// Seconds that a stage took.
@@ -98,6 +116,11 @@ impl StageTime {
 }
 
 impl Review {
+    /// Whether the bot may approve the merge request: the verdict says so, and nobody else has to.
+    pub fn may_approve(&self) -> bool {
+        self.verdict.approves() && !self.from_fork && self.manual_reviews.is_empty()
+    }
+
     /// Findings that stand, in the order in which they are shown.
     pub fn standing(&self) -> impl Iterator<Item = &JudgedFinding> {
         self.findings.iter().filter(|finding| finding.stands())

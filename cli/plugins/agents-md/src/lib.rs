@@ -1,17 +1,104 @@
-//! The `agents_md` plugin: the reviewer that checks whether AGENTS.md still tells the truth.
+//! The `agents_md` plugin: the reviewer that checks whether AGENTS.md still tells the truth, what the diff itself says about
+//! that, and the organisation's template for such files.
 
-use conclave_engine::plugin::{AgentRole, AgentSpec, ConfigureContext, PluginError, ReviewPlugin};
+mod environment;
+mod families;
+mod hint;
+mod instructions;
+mod manifest;
+mod patch;
+mod pattern;
+mod pipeline;
+mod survey;
+mod tasks;
+
+pub use hint::{Hint, Kind, Materiality};
+pub use instructions::{Instructions, is_instructions};
+pub use survey::{ChangedFile, Survey};
+
+use async_trait::async_trait;
+use chrono::Utc;
+use conclave_engine::{
+    plugin::{AgentRole, AgentSpec, Audience, ConfigureContext, PluginError, PromptSection, ReviewPlugin},
+    prompt::Untrusted,
+};
+use conclave_fetch::{Fetched, Fetcher, TextUrl};
 
 /// The reviewer's name.
 pub const REVIEWER: &str = "agents_md";
 
-/// Registers the reviewer.
+/// What the plugin needs.
 #[derive(Debug)]
-pub struct AgentsMdPlugin;
+pub struct AgentsMdSettings {
+    /// Where the organisation's template is, if there is one.
+    pub template: Option<TextUrl>,
+    /// For the template.
+    pub fetcher: Fetcher,
+    /// What the survey of the diff has seen.
+    pub hints: Vec<Hint>,
+}
 
+/// Registers the reviewer with its hints, and gives everybody the template.
+#[derive(Debug)]
+pub struct AgentsMdPlugin {
+    settings: AgentsMdSettings,
+    fetched: Option<Fetched>,
+}
+
+impl AgentsMdPlugin {
+    /// The plugin; nothing is fetched yet.
+    pub fn new(settings: AgentsMdSettings) -> Self {
+        Self {
+            settings,
+            fetched: None,
+        }
+    }
+}
+
+/// What cannot be a template, in words.
+fn check(text: &str) -> Result<(), String> {
+    let start: String = text
+        .trim_start()
+        .chars()
+        .take(15)
+        .collect::<String>()
+        .to_ascii_lowercase();
+    if text.trim().is_empty() {
+        Err("it is empty".to_owned())
+    } else if start.starts_with("<!doctype") || start.starts_with("<html") {
+        Err("it is a web page, perhaps one to sign in".to_owned())
+    } else {
+        Ok(())
+    }
+}
+
+#[async_trait]
 impl ReviewPlugin for AgentsMdPlugin {
     fn name(&self) -> &'static str {
         "agents_md"
+    }
+
+    async fn bootstrap(&mut self) -> Result<(), PluginError> {
+        let Some(url) = &self.settings.template else {
+            return Ok(());
+        };
+        match self.settings.fetcher.text(url, Utc::now(), check).await {
+            Ok(fetched) => {
+                self.fetched = Some(fetched);
+                Ok(())
+            }
+            Err(error) => Err(PluginError(format!(
+                "the template at {url} {error}; the review goes on without it"
+            ))),
+        }
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let warning = self.fetched.as_ref().and_then(|fetched| fetched.warning.as_ref());
+        warning
+            .map(|warning| format!("agents_md: the template at {warning}"))
+            .into_iter()
+            .collect()
     }
 
     fn configure(&self, context: &mut ConfigureContext<'_>) -> Result<(), PluginError> {
@@ -21,6 +108,21 @@ impl ReviewPlugin for AgentsMdPlugin {
             role: AgentRole::Reviewer,
             tools: Vec::new(),
         });
+        context.inject_section(PromptSection {
+            name: "materiality_hints",
+            audience: Audience::Agent(REVIEWER.to_owned()),
+            text: hint::rendered(self.settings.hints.clone()),
+        });
+        if let Some(template) = &self.fetched {
+            context.inject_section(PromptSection {
+                name: "agents_md_template_instructions",
+                audience: Audience::Everyone,
+                text: Untrusted::from(template.text.as_str()),
+            });
+        }
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

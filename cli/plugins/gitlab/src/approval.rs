@@ -21,11 +21,11 @@ async fn has_approved(client: &Client) -> Result<bool, GitLabError> {
 
 /// Brings our approval to what the review says. Returns whether it stands now, and what did not work.
 ///
-/// A merge request from a fork is never approved, and a commit that came after the reviewed one neither: GitLab is told
+/// A merge request from a fork is never approved, nor one that a person has to look at, and a commit that came after the reviewed one neither: GitLab is told
 /// the reviewed SHA and refuses. Whatever does not approve takes an earlier approval back. That an approval was refused
 /// is a warning; that one could not be taken back is an error, because it lets through what should not be.
 pub(crate) async fn apply(client: &Client, review: &Review) -> Result<(bool, Vec<String>), GitLabError> {
-    let wanted = review.verdict.approves() && !review.from_fork;
+    let wanted = review.may_approve();
     let before = has_approved(client).await?;
     let mut refused = None;
     if wanted {

@@ -10,6 +10,7 @@ mod marker;
 mod merge_request;
 mod plugin;
 mod publisher;
+mod reviewers;
 
 pub use client::Patience;
 pub use error::GitLabError;

@@ -147,6 +147,7 @@ pub(crate) async fn load(client: &Client) -> Result<MergeRequestInfo, GitLabErro
         target_branch: merge_request.target_branch.unwrap_or_default().into(),
         commit_subjects: Vec::new(),
         comments,
+        existing_findings: Vec::new(),
         previous_review: previous_review.map(Untrusted::from),
         draft: merge_request.draft.unwrap_or(false),
         // An unknown source is treated as a foreign one.

@@ -13,6 +13,7 @@ use crate::{
     client::{Client, Patience},
     length::limit,
     merge_request::{self, MergeRequestInfo, Ourselves},
+    reviewers,
 };
 
 /// The longest note, in bytes; GitLab takes more, but nobody reads it.
@@ -106,7 +107,8 @@ impl Forge for GitLab {
         let known = known.ok_or_else(|| ForgeError("the merge request was never loaded".into()))?;
         let text = format!("{}\n\n{}", limit(text.trim_end(), MOST_BYTES), known.ourselves.marker);
         let note = self.post_note(&known.ourselves, &text).await.map_err(forge)?;
-        let (approved, warnings) = approval::apply(&self.client, review).await.map_err(forge)?;
+        let (approved, mut warnings) = approval::apply(&self.client, review).await.map_err(forge)?;
+        warnings.extend(reviewers::add(&self.client, review).await);
         let url = known.web_url.zip(note).map(|(url, note)| format!("{url}#note_{note}"));
         Ok(PublishOutcome {
             url,

@@ -38,6 +38,21 @@ async fn a_good_document_is_in_force() {
 }
 
 #[tokio::test]
+async fn what_the_document_leaves_out_stays_as_the_plugins_said_it() {
+    let url = serve(r#"{"config":{"schema_version":1,"models":{"top":["b/new"]}}}"#).await;
+    let mut plugin = plugin(url);
+    plugin.bootstrap().await.expect("it answers");
+    let mut document = ConfigDocument::default();
+    let model = |name: &str| vec![name.parse().expect("a model")];
+    (document.models.top, document.models.light) = (model("a/old"), model("a/light"));
+    plugin.post_configure(&mut document).await.expect("never fails");
+    assert_eq!(
+        (document.models.top, document.models.light),
+        (model("b/new"), model("a/light"))
+    );
+}
+
+#[tokio::test]
 async fn whatever_is_wrong_leaves_the_defaults_and_says_so() {
     let newer = r#"{"config":{"schema_version":99}}"#;
     let invalid = r#"{"config":{"schema_version":1,"limits":{"sessions":0}}}"#;

@@ -42,8 +42,8 @@ pub(crate) fn run_started(run: &RunStarted) -> Vec<KeyValue> {
 
 /// The run, once it is judged.
 pub(crate) fn run_completed(run: &RunCompleted) -> Vec<KeyValue> {
+    // The tier was said at its start; said again, it would be there twice.
     let mut attributes = vec![
-        text("conclave.tier", run.tier.as_str()),
         text("conclave.verdict", run.verdict.as_str()),
         KeyValue::new("conclave.cost_usd", run.cost_usd),
         number("conclave.files", run.files),

@@ -91,34 +91,33 @@ impl Spans {
     }
 
     /// The current stage's span, opened if it is not yet.
-    fn stage(&self, state: &mut State) -> Context {
-        let began = state.stage_began;
-        state
-            .stage
+    fn stage(&self, open: &mut State) -> Context {
+        let began = open.stage_began;
+        open.stage
             .get_or_insert_with(|| self.open(&self.run, UNNAMED_STAGE.into(), SpanKind::Internal, began, Vec::new()))
             .clone()
     }
 
     /// Ends the current stage, of which only now is known what it was.
     pub(crate) fn stage_ended(&self, name: &str, duration: Duration) {
-        let mut state = self.state();
-        let stage = self.stage(&mut state);
-        let end = state.stage_began + duration;
+        let mut open = self.state();
+        let stage = self.stage(&mut open);
+        let end = open.stage_began + duration;
         stage.span().update_name(name.to_owned());
         stage.span().end_with_timestamp(end);
-        state.stage = None;
-        state.stage_began = end;
+        open.stage = None;
+        open.stage_began = end;
     }
 
     /// Opens a session's span at its first prompt; notes each later one.
     pub(crate) fn session_prompted(&self, reviewer: &str, model: &ModelId, attempt: u32) {
-        let mut state = self.state();
-        if let Some(session) = state.sessions.get(reviewer).filter(|session| session.open) {
+        let mut open = self.state();
+        if let Some(session) = open.sessions.get(reviewer).filter(|session| session.open) {
             let attributes = attributes::prompt(model, attempt);
             session.span.span().add_event("prompted again", attributes);
             return;
         }
-        let stage = self.stage(&mut state);
+        let stage = self.stage(&mut open);
         let span = self.open(
             &stage,
             format!("invoke_agent {reviewer}"),
@@ -126,13 +125,13 @@ impl Spans {
             SystemTime::now(),
             attributes::session(reviewer, model),
         );
-        state.sessions.insert(reviewer.to_owned(), Session { span, open: true });
+        open.sessions.insert(reviewer.to_owned(), Session { span, open: true });
     }
 
     /// Ends a session's span.
     pub(crate) fn session_ended(&self, ended: &ReviewerCompleted) {
-        let mut state = self.state();
-        let Some(session) = state.sessions.get_mut(&ended.reviewer).filter(|session| session.open) else {
+        let mut open = self.state();
+        let Some(session) = open.sessions.get_mut(&ended.reviewer).filter(|session| session.open) else {
             return;
         };
         session.open = false;
@@ -149,13 +148,13 @@ impl Spans {
     /// A request to a provider, all at once.
     pub(crate) fn call_ended(&self, call: &ModelCall) {
         let now = SystemTime::now();
-        let mut state = self.state();
+        let mut open = self.state();
         // A session's last call may end after the session itself.
-        let parent = match state.sessions.get(&call.reviewer) {
+        let parent = match open.sessions.get(&call.reviewer) {
             Some(session) => session.span.clone(),
-            None => self.stage(&mut state),
+            None => self.stage(&mut open),
         };
-        drop(state);
+        drop(open);
         let span = self.open(
             &parent,
             format!("chat {}", call.model.model()),
@@ -185,13 +184,13 @@ impl Spans {
 
     /// Ends everything that is still open. A run that was never completed has no status.
     pub(crate) fn finish(&self) {
-        let mut state = self.state();
-        for (_, session) in state.sessions.drain().filter(|(_, session)| session.open) {
+        let mut open = self.state();
+        for (_, session) in open.sessions.drain().filter(|(_, session)| session.open) {
             let span = session.span.span();
             span.set_attribute(KeyValue::new("conclave.outcome", "unfinished"));
             span.end();
         }
-        if let Some(stage) = state.stage.take() {
+        if let Some(stage) = open.stage.take() {
             stage.span().end();
         }
         self.run.span().end();

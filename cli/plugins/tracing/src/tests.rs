@@ -5,7 +5,9 @@ use conclave_otlp_collector::{CollectedSpan, OtlpCollector};
 use conclave_shared::{
     model::ModelId,
     pricing::TokenUsage,
-    telemetry::{ReviewerCompleted, ReviewerOutcome, TokensByModel},
+    risk::RiskTier,
+    telemetry::{ReviewerCompleted, ReviewerOutcome, RunCompleted, RunStarted, TokensByModel},
+    verdict::Verdict,
 };
 
 use super::*;
@@ -62,6 +64,34 @@ fn ended(reviewer: &str, outcome: ReviewerOutcome) -> EventBody {
     })
 }
 
+fn started() -> EventBody {
+    EventBody::RunStarted(RunStarted {
+        tier: RiskTier::Full,
+        forge: "gitlab".to_owned(),
+        merge_request: Some(7),
+        client_version: "1.2.3".to_owned(),
+        reviewers: vec!["security".to_owned()],
+    })
+}
+
+fn completed() -> EventBody {
+    EventBody::RunCompleted(RunCompleted {
+        tier: RiskTier::Full,
+        verdict: Verdict::Approved,
+        duration_ms: 5,
+        cost_usd: 0.5,
+        tokens: tokens(),
+        files: 1,
+        lines: 2,
+        filtered_files: 0,
+        critical: 0,
+        warning: 0,
+        suggestion: 0,
+        degraded: false,
+        merge_request: Some(7),
+    })
+}
+
 fn prompted(tracer: &RunTracer, reviewer: &str, attempt: u32) {
     tracer.report(ProgressEvent::SessionStarted {
         session: &conclave_engine::ports::SessionId("ses_1".to_owned()),
@@ -85,6 +115,7 @@ async fn a_run_is_one_trace_of_stages_sessions_and_calls() {
         .expect("a port");
     let tracer = RunTracer::start(&settings(&collector.url())).expect("it starts");
     tracer.stage_ended("plan", Duration::ZERO);
+    tracer.record(started());
     prompted(&tracer, "security", 1);
     prompted(&tracer, "coordinator", 1);
     tracer.call_ended(&call("security", CallOutcome::Failed("overloaded".to_owned())));
@@ -95,6 +126,7 @@ async fn a_run_is_one_trace_of_stages_sessions_and_calls() {
     // The last bytes of an answer may come when its session has ended.
     tracer.call_ended(&call("coordinator", CallOutcome::Cancelled));
     tracer.stage_ended("sessions", Duration::from_millis(1));
+    tracer.record(completed());
     assert_eq!(tracer.finish().await, 0, "nothing is lost");
 
     assert_eq!(collector.violations(), [""; 0]);
@@ -110,6 +142,14 @@ async fn a_run_is_one_trace_of_stages_sessions_and_calls() {
         ("", run.span_id.as_str())
     );
     assert_eq!(the(&spans, "plan").parent_span_id, run.span_id);
+    assert_eq!(
+        (
+            run.attribute("conclave.tier"),
+            run.attribute("conclave.verdict"),
+            run.status
+        ),
+        ("full", "approved", 1)
+    );
     let security = the(&spans, "invoke_agent security");
     assert_eq!(security.parent_span_id, stage.span_id);
     assert_eq!(

@@ -112,6 +112,8 @@ impl Core {
             _ => {
                 let reply = if below == "/api/graphql" {
                     routes::graphql::handle(&mut self.state, incoming)
+                } else if below.starts_with(API_PREFIX) && path == routes::users::PATH && incoming.method == "GET" {
+                    routes::users::find(&self.state, incoming, &query)
                 } else if below.starts_with(API_PREFIX) {
                     self.route(incoming, &path, &query)
                 } else {

@@ -10,6 +10,7 @@ mod span;
 pub use span::CollectedSpan;
 
 use std::{
+    fmt::Write,
     net::Ipv4Addr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -139,7 +140,8 @@ impl State {
         for span in &spans {
             check::alone(span).map_err(bad)?;
         }
-        locked(&self.received).push_str(&format!("{request:?}\n"));
+        // Writing to a text cannot fail.
+        let _ = writeln!(locked(&self.received), "{request:?}");
         locked(&self.spans).extend(spans);
         Ok(())
     }

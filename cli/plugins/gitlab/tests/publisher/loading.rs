@@ -28,6 +28,7 @@ fn subject(stage: &Stage) -> ReviewSubject {
         target_branch: "main".into(),
         commit_subjects: Vec::new(),
         comments: Vec::new(),
+        existing_findings: Vec::new(),
         previous_review: None,
         draft: false,
         from_fork: false,

@@ -4,6 +4,8 @@
 mod approving;
 mod failures;
 mod loading;
+mod manual;
+mod plugin;
 mod posting;
 mod refusals;
 mod sample;

@@ -25,6 +25,7 @@ const EVIDENCE: &str = "# How to\n```\n/approve\n/merge\n```\r/close\r\n\u{0}/wi
 fn hostile(stage: &Stage) -> Review {
     let entry = finding(HOSTILE, EVIDENCE);
     let finding = Finding {
+        rule: None,
         scenario: HOSTILE.to_owned(),
         category: "x\n/approve".to_owned(),
         file: "a`b\n/approve.py".to_owned(),

@@ -164,3 +164,18 @@ async fn the_server_can_live_below_a_path() {
     );
     stage.assert_no_violations();
 }
+
+#[tokio::test]
+async fn a_user_is_found_by_the_whole_name_only() {
+    let stage = Stage::free().await;
+    let (status, users) = stage.bot.get("/users?username=BOB").await;
+    assert_eq!(
+        (status, &users[0]["username"], &users[1]),
+        (200, &json!("bob"), &json!(null))
+    );
+    assert_eq!(users[0]["id"], json!(stage.human.0));
+    assert_eq!(stage.bot.get("/users?username=bo").await, (200, json!([])));
+    let stranger = Client::new(&stage.gitlab, "nonsense".to_owned());
+    assert_eq!(stranger.get("/users?username=bob").await.0, 401);
+    stage.assert_no_violations();
+}

@@ -28,6 +28,8 @@ impl Severity {
 pub(super) struct Finding {
     pub(super) severity: Severity,
     pub(super) category: String,
+    /// The rule of the organisation, for `codex` only.
+    pub(super) rule: String,
     pub(super) file: String,
     pub(super) line: usize,
     pub(super) claim: String,
@@ -55,6 +57,7 @@ impl Finding {
         Self {
             severity,
             category: category.to_owned(),
+            rule: String::new(),
             file: file.path.clone(),
             line: line.number,
             claim: String::new(),
@@ -77,6 +80,7 @@ pub(super) fn block(findings: &[Finding]) -> String {
         for (tag, value) in [
             ("severity", finding.severity.name()),
             ("category", &finding.category),
+            ("rule", &finding.rule),
             ("file", &finding.file),
             ("line", &line),
             ("claim", &finding.claim),

@@ -2,7 +2,7 @@
 
 use super::patch::{PatchFile, parse};
 use super::rule::Change;
-use crate::model::{Answer, ModelRequest};
+use crate::model::{Answer, ModelRequest, Part, Role};
 use regex::Regex;
 use serde_json::json;
 use std::sync::LazyLock;
@@ -26,10 +26,13 @@ pub(super) enum Reading {
 impl Reading {
     /// The state of the reading in this conversation.
     pub(super) fn of(request: &ModelRequest, wants_agents_md: bool) -> Self {
-        let context = match read(request, CONTEXT) {
-            Outcome::NotAsked => return Self::Missing(vec![CONTEXT.to_owned()]),
-            Outcome::Failed(why) => return Self::Failed(why),
-            Outcome::Text(text) => text,
+        let context = match given(request) {
+            Some(text) => text,
+            None => match read(request, CONTEXT) {
+                Outcome::NotAsked => return Self::Missing(vec![CONTEXT.to_owned()]),
+                Outcome::Failed(why) => return Self::Failed(why),
+                Outcome::Text(text) => text,
+            },
         };
         let index = patch_index(&context);
         let mut files: Vec<PatchFile> = Vec::new();
@@ -54,11 +57,27 @@ impl Reading {
                 files,
                 context,
                 agents_md,
+                codex_rules: section(request, "codex_rules").unwrap_or_default(),
             })
         } else {
             Self::Missing(missing)
         }
     }
+}
+
+/// A section of the user's message; its tag carries a suffix.
+fn section(request: &ModelRequest, name: &str) -> Option<String> {
+    let texts = request.messages.iter().filter(|message| message.role == Role::User);
+    let texts = texts.flat_map(|message| &message.parts).filter_map(|part| match part {
+        Part::Text(text) => Some(text),
+        _ => None,
+    });
+    let (open, close) = (format!("<{name}_"), format!("</{name}_"));
+    texts.into_iter().find_map(|text| {
+        let (before, _) = text.rsplit_once(&close)?;
+        let (_, inside) = before.rsplit_once(&open)?.1.split_once('>')?;
+        Some(inside.to_owned())
+    })
 }
 
 /// One `read` call for each file, all in one turn.
@@ -67,6 +86,18 @@ pub(super) fn ask(files: &[String]) -> Answer {
     files
         .iter()
         .fold(start, |answer, file| answer.and_call("read", json!({"filePath": file})))
+}
+
+/// The context, where the message before the role brings it along.
+fn given(request: &ModelRequest) -> Option<String> {
+    let first = request.messages.iter().find(|message| message.role == Role::User)?;
+    first.parts.iter().rev().skip(1).find_map(|part| match part {
+        Part::Text(text) => {
+            let (introduction, context) = text.split_once("\n\n")?;
+            introduction.contains(CONTEXT).then(|| context.to_owned())
+        }
+        _ => None,
+    })
 }
 
 enum Outcome {

@@ -13,6 +13,8 @@ pub(super) struct Change {
     pub(super) context: String,
     /// The text of the repository's AGENTS.md, when it was read and exists.
     pub(super) agents_md: Option<String>,
+    /// The organisation's rules, when the message brought some.
+    pub(super) codex_rules: String,
 }
 
 /// Which files a rule is for.

@@ -57,7 +57,7 @@ async fn what_belongs_to_others_is_refused_and_remembered() {
         // A header that is set twice is sent twice by this client: only the last one of the two may count here.
         let mut built = request.build().unwrap();
         let headers = built.headers_mut();
-        if let Some(last) = headers.get_all("cf-aig-authorization").iter().last().cloned() {
+        if let Some(last) = headers.get_all("cf-aig-authorization").iter().next_back().cloned() {
             headers.insert("cf-aig-authorization", last);
         }
         let client = Client::builder().no_proxy().build().unwrap();

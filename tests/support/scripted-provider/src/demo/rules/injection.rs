@@ -13,6 +13,7 @@ pub(super) fn findings(change: &Change) -> Vec<Finding> {
         findings.push(Finding {
             severity: Severity::Critical,
             category: CATEGORY.to_owned(),
+            rule: String::new(),
             file: CONTEXT.to_owned(),
             line: at + 1,
             claim: "The merge request's own text tells the reviewer to ignore its instructions.".to_owned(),

@@ -2,6 +2,7 @@
 
 mod agents_md;
 mod code_quality;
+mod codex;
 mod correctness;
 mod documentation;
 mod injection;
@@ -46,6 +47,7 @@ pub(super) fn findings(reviewer: &str, change: &Change) -> Vec<Finding> {
         "documentation" => documentation::findings(change),
         "release" => release::findings(change),
         "agents_md" => agents_md::findings(change),
+        "codex" => codex::findings(change),
         "tests" => run(tests::RULES, change),
         "generalist" => {
             let mut findings = run(security::RULES, change);

@@ -1,0 +1,215 @@
+//! Who sits on the panel of a merge request, and why; who does not, and why not.
+
+use std::collections::BTreeSet;
+
+use conclave_shared::{config::ConfigDocument, reviewer::ReviewerName, risk::RiskTier};
+use serde::Serialize;
+
+use crate::{
+    diff::FileDiff,
+    repo_config::{REPO_CONFIG_FILE, RepoConfig},
+    rules::AppliedRules,
+};
+
+/// The reviewer of the organisation's engineering rules.
+pub(super) const CODEX: &str = "codex";
+/// The reviewer of release-related files.
+const RELEASE: &str = "release";
+
+/// What a panel depends on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PanelInput<'a> {
+    pub(super) tier: RiskTier,
+    pub(super) files: &'a [FileDiff],
+    pub(super) config: &'a ConfigDocument,
+    pub(super) repo: &'a RepoConfig,
+    /// Whom a plugin has registered.
+    pub(super) registered: &'a BTreeSet<String>,
+    /// The organisation's rules for these files.
+    pub(super) rules: &'a AppliedRules,
+}
+
+impl PanelInput<'_> {
+    fn can_sit(self, name: &str) -> bool {
+        self.registered.contains(name)
+    }
+}
+
+/// Whether a reviewer sits on a panel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Presence {
+    /// It reviews.
+    OnPanel,
+    /// It has nothing to do here.
+    NotOnPanel,
+    /// It would review, but somebody has disabled it.
+    Disabled,
+}
+
+/// A standing reviewer's place, taken or not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Seat {
+    /// Who.
+    pub reviewer: ReviewerName,
+    /// Whether it reviews.
+    pub presence: Presence,
+    /// Whether the review is inconclusive without it.
+    pub required: bool,
+    /// Why, in words.
+    pub reason: String,
+}
+
+/// A seat for every standing reviewer: the panel first, in its order, then the others.
+pub(super) fn seats(input: PanelInput<'_>) -> Vec<Seat> {
+    let mut seats: Vec<Seat> = wanted(input)
+        .into_iter()
+        .filter(|(name, _)| input.can_sit(name))
+        .filter_map(|(name, reason)| {
+            let (presence, reason) = match disabled_by(input, name) {
+                Some(by) => (Presence::Disabled, format!("disabled by {by}")),
+                None => (Presence::OnPanel, reason),
+            };
+            seat(name, presence, reason)
+        })
+        .collect();
+    for name in ReviewerName::STANDING {
+        if !seats.iter().any(|seat| seat.reviewer.as_str() == name) {
+            seats.extend(seat(name, Presence::NotOnPanel, absence(input, name)));
+        }
+    }
+    seats
+}
+
+fn seat(name: &str, presence: Presence, reason: String) -> Option<Seat> {
+    Some(Seat {
+        reviewer: ReviewerName::new(name).ok()?,
+        presence,
+        required: is_required(name),
+        reason,
+    })
+}
+
+/// Who disabled a reviewer, if somebody did.
+fn disabled_by(input: PanelInput<'_>, name: &str) -> Option<String> {
+    let remote = input.config.reviewers.get(name);
+    if remote.and_then(|settings| settings.enabled) == Some(false) {
+        return Some("the remote configuration".to_owned());
+    }
+    let repo = &input.repo.review.disabled_reviewers;
+    repo.iter()
+        .any(|disabled| disabled.as_str() == name)
+        .then(|| format!("{REPO_CONFIG_FILE} of the target branch"))
+}
+
+/// The panel as it would be if nobody had disabled anybody.
+fn wanted(input: PanelInput<'_>) -> Vec<(&str, String)> {
+    let tier = input.tier;
+    if let Some(panel) = input.config.panels.get(tier.as_str()) {
+        return panel
+            .iter()
+            .map(|name| {
+                (
+                    name.as_str(),
+                    format!("on the {tier} panel by the remote configuration"),
+                )
+            })
+            .collect();
+    }
+    let on_panel = |name: &'static str| (name, format!("on the {tier} panel"));
+    match tier {
+        RiskTier::Trivial => vec![on_panel("generalist")],
+        RiskTier::Lite => {
+            // Security-sensitive files are never a small change, so the rules' reviewer can take that seat.
+            let third = match (input.can_sit(CODEX), disabled_by(input, CODEX)) {
+                (true, None) => (
+                    CODEX,
+                    format!("on the {tier} panel in place of security: engineering rules are for changed files"),
+                ),
+                (true, Some(by)) => ("security", format!("on the {tier} panel, as codex is disabled by {by}")),
+                (false, _) => on_panel("security"),
+            };
+            vec![on_panel("code_quality"), on_panel("documentation"), third]
+        }
+        RiskTier::Full => {
+            let mut panel: Vec<(&str, String)> = [
+                "security",
+                "correctness",
+                "performance",
+                "code_quality",
+                "documentation",
+                "agents_md",
+            ]
+            .map(on_panel)
+            .into();
+            if input.can_sit(CODEX) {
+                panel.push((
+                    CODEX,
+                    format!("on the {tier} panel: engineering rules are for changed files"),
+                ));
+            }
+            panel.extend(release_reason(input.files).map(|reason| (RELEASE, reason)));
+            panel
+        }
+    }
+}
+
+/// Why a reviewer has nothing to do here.
+fn absence(input: PanelInput<'_>, name: &str) -> String {
+    let tier = input.tier;
+    match (name, tier) {
+        (CODEX, _) if !input.can_sit(CODEX) => {
+            let why = input.rules.gaps.first().or(input.rules.notes.first());
+            why.map_or_else(|| "no engineering rules are configured".to_owned(), Clone::clone)
+        }
+        _ if !input.can_sit(name) => "no plugin brings it".to_owned(),
+        _ if input.config.panels.contains_key(tier.as_str()) => {
+            format!("not on the {tier} panel by the remote configuration")
+        }
+        (RELEASE, RiskTier::Full) => "no release-related file changed".to_owned(),
+        ("generalist", _) => "only on the trivial panel".to_owned(),
+        ("tests", _) => "only on request".to_owned(),
+        ("security", RiskTier::Lite) => "codex takes its place on the lite panel".to_owned(),
+        _ => format!("not on the {tier} panel"),
+    }
+}
+
+/// The light reviewers look after texts: a review without one of them is thinner, not wrong.
+fn is_required(name: &str) -> bool {
+    !matches!(name, "documentation" | "agents_md" | RELEASE)
+}
+
+fn release_reason(files: &[FileDiff]) -> Option<String> {
+    let mut related = files.iter().filter(|file| touches_release(&file.path));
+    let first = &related.next()?.path;
+    Some(match related.count() {
+        0 => format!("release-related: {first}"),
+        more => format!("release-related: {first} and {more} more"),
+    })
+}
+
+/// Whether a file has to do with releases: schemas, interfaces, versions, packaging.
+fn touches_release(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    let name = lower.rsplit('/').next().unwrap_or(&lower);
+    let directory = |wanted: &str| lower.split('/').rev().skip(1).any(|part| part == wanted);
+    name.starts_with("changelog")
+        || [
+            "dockerfile",
+            "package.json",
+            "cargo.toml",
+            "pyproject.toml",
+            "go.mod",
+            "pom.xml",
+            "chart.yaml",
+        ]
+        .contains(&name)
+        || [".proto", ".graphql", ".avsc"]
+            .iter()
+            .any(|suffix| name.ends_with(suffix))
+        || name.starts_with("openapi")
+        || directory("migrations")
+        || directory("migrate")
+        || lower.starts_with(".github/workflows/")
+        || name == ".gitlab-ci.yml"
+}

@@ -1,0 +1,341 @@
+//! Which patches are whose: each reviewer is told the files of its field, so that seven do not all read everything.
+//!
+//! A path says enough for that. What it does not say ends up as source, which every code reviewer reads; and a file in
+//! whose field no required reviewer sits is given to one of them all the same, so that nothing stays unread by rule.
+
+use std::{collections::BTreeMap, fmt::Write};
+
+use conclave_shared::reviewer::ReviewerName;
+
+/// More ranges of numbers than this say less than they cost.
+const MOST_RANGES: usize = 100;
+
+/// What a path says about its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    AgentInstructions,
+    Build,
+    Changelog,
+    Config,
+    Container,
+    Data,
+    Locale,
+    Manifest,
+    Migration,
+    Pipeline,
+    Prose,
+    Query,
+    Schema,
+    Source,
+    Style,
+    Template,
+    Test,
+}
+
+/// Takes over what is in no required reviewer's field, in this order.
+const HEIRS: [&str; 5] = ["correctness", "generalist", "code_quality", "security", "performance"];
+
+/// Whether files of this kind are in the field of this reviewer. A reviewer that is not known here reads everything.
+fn is_in_field(reviewer: &str, kind: Kind) -> bool {
+    use Kind::{
+        AgentInstructions, Build, Changelog, Config, Container, Locale, Manifest, Migration, Pipeline, Prose, Query,
+        Schema, Source, Template, Test,
+    };
+    match reviewer {
+        "security" => matches!(
+            kind,
+            Source | Template | Query | Migration | Schema | Config | Build | Manifest | Pipeline | Container
+        ),
+        "correctness" => matches!(
+            kind,
+            Source | Template | Query | Migration | Schema | Config | Build | Pipeline | Container
+        ),
+        "performance" => matches!(kind, Source | Template | Query | Migration),
+        "code_quality" => matches!(kind, Source | Template | Query | Build | Test),
+        "documentation" => matches!(kind, Prose | Changelog | Locale | Schema | Source | Template),
+        "release" => matches!(
+            kind,
+            Migration | Schema | Query | Manifest | Pipeline | Container | Build | Config | Changelog
+        ),
+        "agents_md" => matches!(
+            kind,
+            AgentInstructions | Manifest | Build | Pipeline | Container | Config
+        ),
+        "tests" => matches!(kind, Test | Build | Pipeline),
+        _ => true,
+    }
+}
+
+/// For each member of the panel the positions of its patches, in the order of the index. A member is its name and
+/// whether the review is inconclusive without it.
+pub fn assign(panel: &[(ReviewerName, bool)], paths: &[&str]) -> BTreeMap<ReviewerName, Vec<usize>> {
+    let heir = HEIRS
+        .iter()
+        .find_map(|heir| {
+            panel
+                .iter()
+                .find(|(name, required)| *required && name.as_str() == *heir)
+        })
+        .or_else(|| panel.iter().find(|(_, required)| *required))
+        .or_else(|| panel.first());
+    let mut fields: BTreeMap<ReviewerName, Vec<usize>> =
+        panel.iter().map(|(name, _)| (name.clone(), Vec::new())).collect();
+    for (position, path) in paths.iter().enumerate() {
+        let kind = kind(path);
+        let inherited = !panel
+            .iter()
+            .any(|(name, required)| *required && is_in_field(name.as_str(), kind));
+        for (name, _) in panel {
+            let inherits = inherited && heir.is_some_and(|(heir, _)| heir == name);
+            if (is_in_field(name.as_str(), kind) || inherits)
+                && let Some(field) = fields.get_mut(name)
+            {
+                field.push(position);
+            }
+        }
+    }
+    fields
+}
+
+/// The patches of one reviewer.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Field<'a> {
+    /// Their positions in the index, in order.
+    pub patches: &'a [usize],
+    /// How many patches the index has.
+    pub files: usize,
+    /// How many more are in the reviewer's field, but too much for it.
+    pub left_out: usize,
+}
+
+/// What a reviewer is told about its patches, at the end of its message: short, as every reviewer is told something else.
+pub(super) fn render_field(field: &Field<'_>) -> String {
+    let Field {
+        patches: positions,
+        files,
+        ..
+    } = *field;
+    let mut text = String::from("## Your patches\n\n");
+    if positions.is_empty() {
+        text.push_str(
+            "By their paths no changed file falls into your field. Look through the index once; if nothing in it is yours, \
+             answer with an empty block.",
+        );
+    } else if positions.len() == files {
+        let _ = write!(text, "All in the index ({files}).");
+    } else {
+        let ranges = ranges(positions);
+        let _ = write!(
+            text,
+            "By number: {}",
+            ranges[..ranges.len().min(MOST_RANGES)].join(", ")
+        );
+        if ranges.len() > MOST_RANGES {
+            text.push_str(", and of the rest whatever belongs to your field");
+        }
+        text.push('.');
+    }
+    if field.left_out > 0 {
+        let _ = write!(
+            text,
+            " {} more are in your field, but do not fit into your context: others read them.",
+            field.left_out
+        );
+    }
+    text
+}
+
+/// `0003-0007, 0009`: the numbers that patch names begin with.
+fn ranges(positions: &[usize]) -> Vec<String> {
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for position in positions {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == *position => *last = *position,
+            _ => ranges.push((*position, *position)),
+        }
+    }
+    ranges
+        .into_iter()
+        .map(|(first, last)| {
+            if first == last {
+                format!("{:04}", first + 1)
+            } else {
+                format!("{:04}-{:04}", first + 1, last + 1)
+            }
+        })
+        .collect()
+}
+
+/// What a path says about its content; the first rule that fits.
+fn kind(path: &str) -> Kind {
+    let lower = path.to_ascii_lowercase();
+    let (directories, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
+    let stem = name.split('.').next().unwrap_or(name);
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let under = |wanted: &[&str]| directories.split('/').any(|directory| wanted.contains(&directory));
+    let named = |wanted: &[&str]| wanted.contains(&name);
+    let starts = |wanted: &[&str]| wanted.iter().any(|start| name.starts_with(start));
+    let ends = |wanted: &[&str]| wanted.contains(&extension);
+
+    if named(&[
+        "agents.md",
+        "agents.override.md",
+        "claude.md",
+        "context.md",
+        "gemini.md",
+        ".cursorrules",
+    ]) || under(&[".opencode", ".claude", ".agents", ".cursor", ".codex"])
+    {
+        Kind::AgentInstructions
+    } else if (under(&["migrations", "migration", "migrate"]) || lower.contains("alembic/versions/"))
+        && ends(&[
+            "sql", "py", "rb", "php", "js", "ts", "go", "rs", "cs", "java", "kt", "xml", "yaml", "yml",
+        ])
+    {
+        Kind::Migration
+    } else if starts(&[
+        ".gitlab-ci",
+        "jenkinsfile",
+        "azure-pipelines",
+        "bitbucket-pipelines",
+        ".drone.",
+    ]) || lower.starts_with(".github/")
+        || under(&[".circleci", ".buildkite", ".gitlab"])
+    {
+        Kind::Pipeline
+    } else if is_test(directories, name) {
+        Kind::Test
+    } else if starts(&["changelog", "changes.", "history.", "release-notes", "releases."]) {
+        Kind::Changelog
+    } else if starts(&[
+        "dockerfile",
+        "containerfile",
+        "docker-compose",
+        "compose.y",
+        "chart.y",
+        "helmfile",
+        "kustomization",
+    ]) || ends(&["dockerfile", "tf", "hcl"])
+        || under(&["charts", "helm", "k8s", "kubernetes"])
+    {
+        Kind::Container
+    } else if is_manifest(name, extension) {
+        Kind::Manifest
+    } else if is_build(name, extension) {
+        Kind::Build
+    } else if ends(&["proto", "graphql", "gql", "avsc", "thrift", "xsd", "wsdl"])
+        || starts(&["openapi", "swagger"])
+        || name.ends_with(".schema.json")
+    {
+        Kind::Schema
+    } else if under(&["locales", "locale", "i18n", "l10n", "translations"])
+        || ends(&["po", "pot", "xlf", "arb", "strings"])
+    {
+        Kind::Locale
+    } else if ends(&["md", "mdx", "rst", "adoc", "asciidoc", "txt", "org", "tex"])
+        || ["readme", "license", "contributing", "authors", "notice"].contains(&stem)
+    {
+        Kind::Prose
+    } else if ends(&["sql"]) {
+        Kind::Query
+    } else if ends(&["css", "scss", "sass", "less", "styl"]) {
+        Kind::Style
+    } else if ends(&[
+        "html", "htm", "j2", "jinja", "jinja2", "hbs", "ejs", "erb", "haml", "tmpl", "tpl", "twig", "liquid", "pug",
+        "mustache",
+    ]) {
+        Kind::Template
+    } else if ends(&[
+        "yaml",
+        "yml",
+        "toml",
+        "ini",
+        "json",
+        "jsonc",
+        "json5",
+        "cfg",
+        "conf",
+        "properties",
+        "xml",
+        "plist",
+        "env",
+    ]) || starts(&[".env"])
+    {
+        Kind::Config
+    } else if ends(&[
+        "csv", "tsv", "svg", "snap", "lock", "geojson", "ndjson", "jsonl", "diff", "patch",
+    ]) {
+        Kind::Data
+    } else {
+        Kind::Source
+    }
+}
+
+fn is_test(directories: &str, name: &str) -> bool {
+    let in_tests = directories.split('/').any(|directory| {
+        matches!(
+            directory,
+            "test" | "tests" | "__tests__" | "spec" | "specs" | "e2e" | "testdata" | "fixtures" | "cypress"
+        )
+    });
+    let (stem, _) = name.rsplit_once('.').unwrap_or((name, ""));
+    in_tests
+        || stem.starts_with("test_")
+        || ["_test", "_tests", ".test", ".tests", ".spec", "_spec", "-test"]
+            .iter()
+            .any(|end| stem.ends_with(end))
+        || name == "conftest.py"
+}
+
+fn is_manifest(name: &str, extension: &str) -> bool {
+    matches!(
+        name,
+        "package.json"
+            | "cargo.toml"
+            | "pyproject.toml"
+            | "setup.py"
+            | "setup.cfg"
+            | "go.mod"
+            | "go.work"
+            | "pom.xml"
+            | "gemfile"
+            | "composer.json"
+            | "mix.exs"
+            | "pubspec.yaml"
+            | "deno.json"
+            | "version"
+            | ".tool-versions"
+            | ".nvmrc"
+            | ".python-version"
+    ) || (name.starts_with("requirements") && extension == "txt")
+        || name.starts_with("rust-toolchain")
+        || matches!(extension, "csproj" | "fsproj" | "gemspec" | "nuspec")
+}
+
+fn is_build(name: &str, extension: &str) -> bool {
+    matches!(
+        name,
+        "makefile" | "justfile" | "rakefile" | "cmakelists.txt" | "build" | "workspace" | "tox.ini" | "noxfile.py"
+    ) || matches!(extension, "mk" | "cmake" | "gradle" | "bazel" | "bzl")
+        || name.ends_with(".gradle.kts")
+        || [
+            "taskfile.",
+            "tsconfig",
+            ".eslintrc",
+            ".prettierrc",
+            ".pre-commit",
+            ".editorconfig",
+            "rustfmt.",
+            "clippy.",
+            "ruff.",
+            "biome.",
+            "pytest.",
+        ]
+        .iter()
+        .any(|start| name.starts_with(start))
+        || name.contains(".config.")
+}
+
+#[cfg(test)]
+#[path = "domain_tests.rs"]
+mod tests;

@@ -1,0 +1,300 @@
+//! The prompts are what they have to be: each reviewer's file has every part, and its examples are findings.
+
+use std::collections::BTreeSet;
+
+use conclave_shared::severity::Severity;
+
+use super::*;
+use crate::{
+    findings::scan,
+    judge::{submission_schema, test_support::finding},
+    prompt::SECTIONS,
+};
+
+fn prompt(name: &str) -> String {
+    PromptLibrary::default().get(name).expect("a prompt").to_owned()
+}
+
+/// The text below a heading, up to the next one of its kind.
+#[track_caller]
+fn part<'t>(text: &'t str, heading: &str) -> &'t str {
+    let start = text
+        .find(&format!("\n{heading}\n"))
+        .unwrap_or_else(|| panic!("`{heading}` is missing"));
+    let rest = &text[start + heading.len() + 2..];
+    rest.find("\n## ").map_or(rest, |end| &rest[..end])
+}
+
+fn bullets(text: &str) -> Vec<&str> {
+    text.split("\n- ").skip(1).collect()
+}
+
+/// All words in back-ticks.
+fn code(text: &str) -> BTreeSet<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+#[test]
+fn every_prompt_says_whose_it_is() {
+    for (name, text) in EMBEDDED {
+        assert_eq!(text.lines().next(), Some(first_line(name).as_str()));
+    }
+    for name in ReviewerName::STANDING {
+        assert!(PromptLibrary::default().get(name).is_ok(), "{name} has no prompt");
+    }
+}
+
+#[test]
+fn every_reviewer_is_told_what_to_flag_what_not_and_what_to_open_first() {
+    for name in ReviewerName::STANDING {
+        let text = prompt(name);
+        let headings: Vec<&str> = text.lines().filter(|line| line.starts_with("## ")).collect();
+        assert_eq!(
+            headings,
+            [
+                "## What you own",
+                "## What to flag",
+                "## What NOT to flag",
+                "## Before you report",
+                "## Severity here",
+                "## Examples",
+                "## Which patches are yours",
+            ],
+            "{name}"
+        );
+        for heading in &headings {
+            assert!(part(&text, heading).trim().len() > 100, "{name}: {heading} says little");
+        }
+        assert!(bullets(part(&text, "## What to flag")).len() >= 4, "{name}");
+        // What not to flag is the more important half: it decides how much noise there is.
+        assert!(bullets(part(&text, "## What NOT to flag")).len() >= 10, "{name}");
+        let before = part(&text, "## Before you report");
+        let steps = before.lines().filter(|line| {
+            line.starts_with("- *")
+                || line
+                    .split_once(". ")
+                    .is_some_and(|(number, _)| number.parse::<u8>().is_ok())
+        });
+        assert!(steps.count() >= 5, "{name}");
+        for verb in ["open", "grep", "glob"] {
+            let said = before.to_lowercase().contains(verb);
+            assert!(
+                said || verb == "glob" || verb == "grep",
+                "{name} is not told to {verb} anything"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_reviewer_has_severities_with_an_example_each() {
+    for name in ReviewerName::STANDING {
+        let text = prompt(name);
+        let severities = bullets(part(&text, "## Severity here"));
+        assert_eq!(severities.len(), 3, "{name}");
+        for (severity, bullet) in ["critical", "warning", "suggestion"].iter().zip(severities) {
+            let said = bullet.strip_prefix(&format!("{severity}: "));
+            let said = said.unwrap_or_else(|| panic!("{name}: {severity} is not explained"));
+            assert!(said.len() > 60, "{name}: {severity} has no example");
+        }
+    }
+}
+
+#[test]
+fn every_example_is_a_finding_that_would_be_taken() {
+    for name in ReviewerName::STANDING {
+        let text = prompt(name);
+        let examples = part(&text, "## Examples");
+        assert!(examples.contains("\nGood: "), "{name} has no good example");
+        let bad = examples.split_once("\nMust not be reported: ").map(|(_, bad)| bad);
+        let bad = bad.unwrap_or_else(|| panic!("{name} has no example of what must not be reported"));
+        assert!(bad.len() > 100, "{name} does not say why");
+
+        let block = examples.split("```").nth(1).expect("a block");
+        let scanned = scan(&format!("<findings>{block}</findings>"));
+        assert_eq!(scanned.faults, Vec::<String>::new(), "{name}");
+        let [example] = &scanned.findings[..] else {
+            panic!("{name} has one good example")
+        };
+        for field in [
+            "severity",
+            "category",
+            "file",
+            "line",
+            "claim",
+            "evidence",
+            "second_file",
+            "second_line",
+            "second_evidence",
+            "scenario",
+            "checked",
+            "needs_context",
+            "confidence",
+            "fix",
+        ] {
+            assert!(
+                example.get(field).is_some_and(|value| !value.is_empty()),
+                "{name}: no {field}"
+            );
+        }
+        let field = |field: &str| example.get(field).unwrap_or_default();
+        assert!(Severity::parse_lenient(field("severity")).is_some(), "{name}");
+        assert!(
+            code(part(&text, "## What to flag")).contains(field("category")),
+            "{name}: the category is none of its own"
+        );
+        // The rules of REVIEWER_SHARED.md hold for the examples too.
+        let confidence: f64 = field("confidence").parse().expect("a number");
+        assert!((0.8..=1.0).contains(&confidence), "{name}");
+        assert!(field("scenario").contains("->"), "{name}: input and result");
+        let lines = |text: Option<&str>| text.map_or(0, |text| text.lines().count());
+        let first: usize = field("line").parse().expect("a number");
+        let last = example
+            .get("end_line")
+            .map_or(first, |line| line.parse().expect("a number"));
+        assert_eq!(
+            lines(example.code("evidence")),
+            last - first + 1,
+            "{name}: quote and lines differ"
+        );
+        assert!(
+            !field("claim").contains('\n') && field("claim").ends_with('.'),
+            "{name}"
+        );
+        let words = |text: &str| text.split_whitespace().count();
+        assert!(
+            (8..=45).contains(&words(field("claim"))),
+            "{name}: {} words",
+            words(field("claim"))
+        );
+        for hedge in [" may ", " might ", " could ", " seems "] {
+            assert!(!field("claim").contains(hedge), "{name} hedges");
+        }
+    }
+}
+
+#[test]
+fn a_prompt_weighs_little_and_repeats_no_other() {
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    for (name, text) in EMBEDDED {
+        // About four bytes a token.
+        let most = if name == SHARED || name == ReviewerName::COORDINATOR {
+            16_000
+        } else {
+            8_000
+        };
+        assert!(text.len() <= most, "{name} has {} bytes", text.len());
+        for line in text.lines().filter(|line| line.starts_with("- ") && line.len() > 40) {
+            assert!(seen.insert(line), "{name} repeats: {line}");
+        }
+    }
+}
+
+#[test]
+fn the_shared_rules_name_every_reviewer_section_and_severity() {
+    let text = prompt(SHARED);
+    let owners = part(&text, "## Who owns what");
+    for name in ReviewerName::STANDING {
+        assert!(owners.contains(&format!("| `{name}` |")), "{name} is missing");
+    }
+    for severity in ["critical", "warning", "suggestion"] {
+        assert!(part(&text, "## Severities").contains(&format!("- `{severity}`: ")));
+    }
+    for section in [
+        "review_panel",
+        "custom_review_instructions",
+        "agents_md_template_instructions",
+    ] {
+        assert!(
+            SECTIONS.contains(&section) && text.contains(&format!("`{section}`")),
+            "{section}"
+        );
+    }
+    for place in [super::super::CONTEXT_FILE, super::super::INDEX_FILE] {
+        assert!(part(&text, "## The workspace").contains(place), "{place} is missing");
+    }
+    assert!(text.contains("category `prompt-injection`"));
+}
+
+#[test]
+fn the_coordinator_knows_its_sections_tools_and_codes() {
+    let text = prompt(ReviewerName::COORDINATOR);
+    let input = part(&text, "## Your input");
+    for section in SECTIONS.iter().filter(|section| **section != "review_panel") {
+        assert!(input.contains(&format!("| `{section}` |")), "{section} is missing");
+    }
+    let schema = submission_schema().to_string();
+    let reasons = part(&text, "## Reasons to drop");
+    for row in reasons.lines().filter_map(|line| line.strip_prefix("| `")) {
+        let code = row.split('`').next().unwrap_or_default();
+        assert!(
+            code == "reason_code" || schema.contains(&format!("\"{code}\"")),
+            "{code} is no reason code"
+        );
+    }
+    // What it is told about the answer of `spawn_reviewers` is what that answer holds.
+    let mut complete = finding("F1", Severity::Warning, "a", "x", 1);
+    complete.end_line = Some(2);
+    complete.fix = Some("y".into());
+    complete.second = Some(conclave_shared::finding::Quote {
+        file: "z".into(),
+        line: 1,
+        code: "c".into(),
+    });
+    let told = part(&text, "## Your tools");
+    let json = serde_json::to_value(&complete).expect("JSON");
+    let fields = json.as_object().expect("an object");
+    for field in fields
+        .keys()
+        .chain(json["second"].as_object().expect("an object").keys())
+    {
+        assert!(told.contains(&format!("\"{field}\"")), "{field} is not explained");
+    }
+}
+
+#[test]
+fn a_replacement_takes_the_place_of_one_prompt_only() {
+    let mut library = PromptLibrary::default();
+    let ours = "\u{FEFF}# Reviewer: security\r\n\nOurs.\n";
+    let replaced = library.replace([("security".to_owned(), ours.to_owned())]);
+    assert_eq!(replaced, Ok(Vec::new()));
+    assert_eq!(library.get("security"), Ok("# Reviewer: security\r\n\nOurs.\n"));
+    assert!(library.get("performance").expect("still there").len() > 100);
+    assert_eq!(library.get("nobody"), Err(UnknownPrompt("nobody".into())));
+}
+
+#[test]
+fn a_file_that_replaces_nothing_is_named_with_the_nearest_prompt() {
+    let mut library = PromptLibrary::default();
+    let files = [("securty", "x"), ("reviewer_shared", "y"), ("README", "z")];
+    let files = files.map(|(name, text)| (name.to_owned(), text.to_owned()));
+    let said: Vec<String> = library
+        .replace(files)
+        .expect("no prompt is touched")
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "securty.md is not the name of a prompt and replaces nothing; did you mean security.md?",
+            "reviewer_shared.md is not the name of a prompt and replaces nothing; did you mean REVIEWER_SHARED.md?",
+            "README.md is not the name of a prompt and replaces nothing",
+        ]
+    );
+}
+
+#[test]
+fn a_replacement_without_its_first_line_is_an_error() {
+    let mut library = PromptLibrary::default();
+    let mut fault = |name: &str, text: &str| {
+        let replaced = library.replace([(name.to_owned(), text.to_owned())]);
+        replaced.expect_err("a wrong first line").to_string()
+    };
+    assert_eq!(
+        fault("security", "# Reviewer: performance\n"),
+        "security.md has to begin with the line `# Reviewer: security`, but it begins with `# Reviewer: performance`"
+    );
+    assert!(fault("coordinator", "").contains("`# Review coordinator`, but it begins with ``"));
+    assert!(fault(SHARED, "Rules").contains("`# Rules for every reviewer`"));
+}

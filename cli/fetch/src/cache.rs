@@ -1,0 +1,118 @@
+//! Copies on disk: one file each, a line of JSON with the mark and what the server said, then the text.
+
+use std::io::{self, Write};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use chrono::{DateTime, Utc};
+use hmac::{Hmac, KeyInit, Mac};
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::TextUrl;
+
+/// A copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Copy {
+    /// When the server last said that this is its text.
+    pub(crate) asked: DateTime<Utc>,
+    /// Its `ETag`.
+    pub(crate) tag: Option<String>,
+    /// Its `Last-Modified`.
+    pub(crate) modified: Option<String>,
+    pub(crate) text: String,
+}
+
+impl Copy {
+    /// A copy from the future is not fresh: somebody's clock was wrong.
+    pub(crate) fn is_fresh(&self, now: DateTime<Utc>, fresh: chrono::Duration) -> bool {
+        let age = now - self.asked;
+        age >= chrono::Duration::zero() && age < fresh
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Head {
+    mark: String,
+    asked: DateTime<Utc>,
+    tag: Option<String>,
+    modified: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Cache {
+    directory: Utf8PathBuf,
+    secret: SecretString,
+}
+
+impl Cache {
+    pub(crate) fn new(directory: &Utf8Path, secret: Option<&SecretString>) -> Self {
+        Self {
+            directory: directory.to_owned(),
+            secret: secret.cloned().unwrap_or_default(),
+        }
+    }
+
+    /// The copy of an address. One that cannot be read, or that somebody else made, is none.
+    pub(crate) fn read(&self, url: &TextUrl) -> Option<Copy> {
+        let content = std::fs::read_to_string(self.path(url)).ok()?;
+        let (head, text) = content.split_once('\n')?;
+        let Head {
+            mark,
+            asked,
+            tag,
+            modified,
+        } = serde_json::from_str(head).ok()?;
+        let copy = Copy {
+            asked,
+            tag,
+            modified,
+            text: text.to_owned(),
+        };
+        let expected = hex::decode(mark).ok()?;
+        self.mac(url, &copy)?.verify_slice(&expected).ok()?;
+        Some(copy)
+    }
+
+    /// Writes the copy in one step, so that a run beside this one never reads half of it.
+    pub(crate) fn write(&self, url: &TextUrl, copy: &Copy) -> io::Result<()> {
+        let mark = self
+            .mac(url, copy)
+            .ok_or_else(|| io::Error::other("the copy cannot be marked"))?;
+        let head = Head {
+            mark: hex::encode(mark.finalize().into_bytes()),
+            asked: copy.asked,
+            tag: copy.tag.clone(),
+            modified: copy.modified.clone(),
+        };
+        std::fs::create_dir_all(&self.directory)?;
+        // Only its owner can read it: the rules of an organisation are nobody else's business.
+        let mut file = tempfile::NamedTempFile::new_in(&self.directory)?;
+        writeln!(file, "{}", serde_json::to_string(&head)?)?;
+        file.write_all(copy.text.as_bytes())?;
+        file.persist(self.path(url)).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    fn path(&self, url: &TextUrl) -> Utf8PathBuf {
+        let name = hex::encode(Sha256::digest(url.url().as_str().as_bytes()));
+        self.directory.join(&name[..32])
+    }
+
+    fn mac(&self, url: &TextUrl, copy: &Copy) -> Option<Hmac<Sha256>> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(self.secret.expose_secret().as_bytes()).ok()?;
+        let none = String::new();
+        for part in [
+            "conclave fetched text",
+            url.url().as_str(),
+            &copy.asked.to_rfc3339(),
+            copy.tag.as_ref().unwrap_or(&none),
+            copy.modified.as_ref().unwrap_or(&none),
+            &copy.text,
+        ] {
+            mac.update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+            mac.update(part.as_bytes());
+        }
+        Some(mac)
+    }
+}

@@ -1,0 +1,146 @@
+//! One question to a server, within limits.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use reqwest::{
+    Certificate, Client, Response, StatusCode,
+    header::{ETAG, HeaderName, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION},
+    redirect::{Action, Attempt, Policy},
+};
+use url::Url;
+
+use crate::{
+    FetchError, FetchSettings, TextUrl,
+    address::{is_allowed, shown},
+    cache::Copy,
+};
+
+/// The longest chain of redirects.
+const MOST_REDIRECTS: usize = 3;
+
+pub(crate) enum Answer {
+    /// The copy is still what the server has.
+    Unchanged,
+    /// A new text, and what the server wants to hear the next time.
+    Text {
+        text: String,
+        tag: Option<String>,
+        modified: Option<String>,
+    },
+}
+
+impl Answer {
+    pub(crate) fn checked(self, check: impl Fn(&str) -> Result<(), String>) -> Result<Self, FetchError> {
+        if let Self::Text { text, .. } = &self {
+            check(text).map_err(FetchError::Refused)?;
+        }
+        Ok(self)
+    }
+}
+
+pub(crate) struct Download<'a> {
+    settings: &'a FetchSettings,
+}
+
+impl<'a> Download<'a> {
+    pub(crate) fn new(settings: &'a FetchSettings) -> Self {
+        Self { settings }
+    }
+
+    pub(crate) async fn get(&self, url: &TextUrl, copy: Option<&Copy>) -> Result<Answer, FetchError> {
+        let total: Duration = self.settings.total;
+        tokio::time::timeout(total, self.ask(url, copy))
+            .await
+            .unwrap_or(Err(FetchError::Late(total)))
+    }
+
+    async fn ask(&self, url: &TextUrl, copy: Option<&Copy>) -> Result<Answer, FetchError> {
+        let mut request = self.client().await?.get(url.url().clone());
+        if let Some(copy) = copy {
+            for (name, value) in [(IF_NONE_MATCH, &copy.tag), (IF_MODIFIED_SINCE, &copy.modified)] {
+                if let Some(value) = value {
+                    request = request.header(name, value);
+                }
+            }
+        }
+        let response = request.send().await.map_err(unreachable)?;
+        match response.status() {
+            StatusCode::NOT_MODIFIED => Ok(Answer::Unchanged),
+            StatusCode::OK => {
+                let header = |name: HeaderName| {
+                    let value = response.headers().get(name)?.to_str().ok()?;
+                    Some(value.to_owned())
+                };
+                let (tag, modified) = (header(ETAG), header(LAST_MODIFIED));
+                let text = String::from_utf8(self.body(response).await?).map_err(|_| FetchError::NotText)?;
+                Ok(Answer::Text { text, tag, modified })
+            }
+            // The client itself stops at what is no http at all.
+            status if status.is_redirection() => {
+                let location = response.headers().get(LOCATION);
+                let target = location.and_then(|value| value.to_str().ok()?.parse().ok());
+                Err(FetchError::Unreachable(refused_redirect(target.as_ref())))
+            }
+            status => Err(FetchError::Status(status.as_u16())),
+        }
+    }
+
+    async fn client(&self) -> Result<Client, FetchError> {
+        let mut builder = Client::builder().redirect(Policy::custom(follow));
+        if let Some(file) = &self.settings.extra_ca_file {
+            let wrong = |error: String| FetchError::Unreachable(format!("the certificates in {file}: {error}"));
+            let pem = tokio::fs::read(file).await.map_err(|error| wrong(error.to_string()))?;
+            let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| wrong(error.to_string()))?;
+            for certificate in certificates {
+                builder = builder.add_root_certificate(certificate);
+            }
+        }
+        builder.build().map_err(unreachable)
+    }
+
+    /// The body, read piece by piece: a gigabyte costs no more than the limit.
+    async fn body(&self, response: Response) -> Result<Vec<u8>, FetchError> {
+        let most = self.settings.most_bytes;
+        let announced = response.content_length().unwrap_or(0);
+        if announced > u64::try_from(most).unwrap_or(u64::MAX) {
+            return Err(FetchError::TooLarge(most));
+        }
+        let mut body = Vec::new();
+        let mut stream = response.bytes_stream();
+        while let Some(chunk) = stream.next().await {
+            let chunk = chunk.map_err(unreachable)?;
+            if body.len() + chunk.len() > most {
+                return Err(FetchError::TooLarge(most));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+}
+
+fn follow(attempt: Attempt<'_>) -> Action {
+    if attempt.previous().len() > MOST_REDIRECTS {
+        return attempt.error("it redirects too often");
+    }
+    if is_allowed(attempt.url()) {
+        return attempt.follow();
+    }
+    let text = refused_redirect(Some(attempt.url()));
+    attempt.error(text)
+}
+
+fn refused_redirect(target: Option<&Url>) -> String {
+    let target = target.map_or_else(|| "nowhere".to_owned(), shown);
+    format!("it redirects to {target}, which is no https address")
+}
+
+/// What went wrong, from the innermost cause, which is the one that says it.
+fn unreachable(error: reqwest::Error) -> FetchError {
+    let error = error.without_url();
+    let mut innermost: &dyn std::error::Error = &error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    FetchError::Unreachable(innermost.to_string())
+}

@@ -1,0 +1,175 @@
+//! A small text of the organisation from an https address: its engineering rules, its template for AGENTS.md.
+//!
+//! Whatever the server does costs a few seconds and a megabyte at most, and a copy on disk stands in when it fails. The
+//! copy carries a keyed mark, because the directory of a CI job's cache can lie in the checkout, where the author of a
+//! merge request can put files of their own.
+
+mod address;
+mod cache;
+mod download;
+
+pub use address::{AddressError, TextUrl};
+
+use std::time::Duration;
+
+use camino::Utf8PathBuf;
+use chrono::{DateTime, Utc};
+use secrecy::SecretString;
+
+use self::{
+    cache::{Cache, Copy},
+    download::{Answer, Download},
+};
+
+/// The longest that a server is waited for, the whole text included.
+pub const TOTAL: Duration = Duration::from_secs(5);
+/// The largest text that is read, in bytes.
+pub const MOST_BYTES: usize = 1024 * 1024;
+/// How long a copy is good without asking the server.
+pub const FRESH: chrono::Duration = chrono::Duration::minutes(10);
+
+/// Why there is no text. Completes "the rules at HOST …".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FetchError {
+    /// Nothing, or not everything, came in time.
+    #[error("did not answer within {:.0?}", .0)]
+    Late(Duration),
+    /// No connection, or one that broke.
+    #[error("cannot be reached: {0}")]
+    Unreachable(String),
+    /// A status that is no success.
+    #[error("answered {0}")]
+    Status(u16),
+    /// Too much.
+    #[error("answered with more than {0} bytes")]
+    TooLarge(usize),
+    /// Bytes that are no UTF-8.
+    #[error("answered something that is no UTF-8 text")]
+    NotText,
+    /// A text that cannot be what was asked for.
+    #[error("answered something else: {0}")]
+    Refused(String),
+}
+
+/// Limits, and where copies are kept.
+#[derive(Debug, Clone)]
+pub struct FetchSettings {
+    /// The directory of the copies; without one nothing is kept.
+    pub cache: Option<Utf8PathBuf>,
+    /// The installation's secret, with which copies are marked.
+    pub secret: Option<SecretString>,
+    /// Time for everything.
+    pub total: Duration,
+    /// The largest text, in bytes.
+    pub most_bytes: usize,
+    /// How long a copy is good without asking.
+    pub fresh: chrono::Duration,
+    /// Additional certificates to trust (PEM).
+    pub extra_ca_file: Option<Utf8PathBuf>,
+}
+
+impl FetchSettings {
+    /// The usual limits.
+    pub fn new(cache: Option<Utf8PathBuf>, secret: Option<SecretString>) -> Self {
+        Self {
+            cache,
+            secret,
+            total: TOTAL,
+            most_bytes: MOST_BYTES,
+            fresh: FRESH,
+            extra_ca_file: None,
+        }
+    }
+}
+
+/// A text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fetched {
+    /// What it says.
+    pub text: String,
+    /// That the server failed and a copy stands in, in words.
+    pub warning: Option<String>,
+}
+
+/// Fetches texts.
+#[derive(Debug, Clone)]
+pub struct Fetcher {
+    settings: FetchSettings,
+    cache: Option<Cache>,
+}
+
+impl Fetcher {
+    /// A fetcher; nothing is asked and no directory made yet.
+    pub fn new(settings: FetchSettings) -> Self {
+        let cache = settings
+            .cache
+            .as_ref()
+            .map(|directory| Cache::new(directory, settings.secret.as_ref()));
+        Self { settings, cache }
+    }
+
+    /// The text at an address.
+    ///
+    /// A copy that is fresh is taken as it is. Else the server is asked, with what it said about its last answer. When it
+    /// fails, or answers what `check` refuses (a sign-in page, say), the last good copy stands in, however old, with a
+    /// warning that tells its age.
+    pub async fn text(
+        &self,
+        url: &TextUrl,
+        now: DateTime<Utc>,
+        check: impl Fn(&str) -> Result<(), String>,
+    ) -> Result<Fetched, FetchError> {
+        let copy = self.cache.as_ref().and_then(|cache| cache.read(url));
+        if let Some(copy) = copy.as_ref().filter(|copy| copy.is_fresh(now, self.settings.fresh)) {
+            return Ok(Fetched {
+                text: copy.text.clone(),
+                warning: None,
+            });
+        }
+        let answer = Download::new(&self.settings).get(url, copy.as_ref()).await;
+        match (answer.and_then(|answer| answer.checked(&check)), copy) {
+            (Ok(Answer::Unchanged), Some(mut copy)) => {
+                copy.asked = now;
+                self.keep(url, &copy);
+                Ok(Fetched {
+                    text: copy.text,
+                    warning: None,
+                })
+            }
+            // "Unchanged" to a question without a condition is an answer to nothing.
+            (Ok(Answer::Unchanged), None) => Err(FetchError::Status(304)),
+            (Ok(Answer::Text { text, tag, modified }), _) => {
+                let copy = Copy {
+                    asked: now,
+                    tag,
+                    modified,
+                    text,
+                };
+                self.keep(url, &copy);
+                Ok(Fetched {
+                    text: copy.text,
+                    warning: None,
+                })
+            }
+            (Err(error), Some(copy)) => Ok(Fetched {
+                warning: Some(format!(
+                    "{url} {error}; the copy of {} is used",
+                    copy.asked.format("%Y-%m-%d %H:%M UTC")
+                )),
+                text: copy.text,
+            }),
+            (Err(error), None) => Err(error),
+        }
+    }
+
+    fn keep(&self, url: &TextUrl, copy: &Copy) {
+        let Some(cache) = &self.cache else { return };
+        // A read-only home costs the next run a question, and this one nothing.
+        if let Err(error) = cache.write(url, copy) {
+            tracing::debug!(%error, %url, "no copy could be kept");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+//! A process that kills the child, and all that it has started, when conclave is gone.
+//!
+//! A killed conclave cannot tidy up. The kernel then kills its child, but not what the child has started (`rg`, `git`).
+//! The watchdog waits for the end of a pipe whose other end only conclave holds, so that every way of dying is noticed,
+//! and kills the whole group, and what has left it (see [`crate::relatives`]).
+
+use std::{io, process::Stdio};
+
+use camino::Utf8Path;
+use nix::unistd::Pid;
+use tokio::process::{Child, Command};
+
+/// `read` ends with the pipe: nobody ever writes into it. The second look finds what was being started at the first one.
+const SCRIPT: &str = r#"
+read -r nothing
+kill -s KILL -- "-$1"
+for look in 1 2; do
+  for process in $(grep -lsazxF "HOME=$2" /proc/[0-9]*/environ); do
+    process=${process#/proc/}
+    kill -s KILL "${process%/environ}"
+  done
+done
+"#;
+
+/// The running watchdog. Dropping it kills it.
+#[derive(Debug)]
+pub(crate) struct Watchdog(Child);
+
+impl Watchdog {
+    /// Starts one for this group and everything that lives in this home; `path` is for `grep`.
+    pub(crate) fn over(group: Pid, home: &Utf8Path, path: &str) -> io::Result<Self> {
+        let mut command = Command::new("/bin/sh");
+        command
+            .args(["-c", SCRIPT, "conclave-watchdog", &group.to_string(), home.as_str()])
+            .env_clear()
+            .env("PATH", path)
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // A signal to conclave's group must not end it before it has done its work.
+            .process_group(0)
+            .kill_on_drop(true);
+        Ok(Self(command.spawn()?))
+    }
+
+    /// Ends it; its group is gone.
+    pub(crate) async fn dismiss(&mut self) {
+        let _ = self.0.kill().await;
+    }
+
+    /// What it sees when conclave is killed.
+    #[cfg(test)]
+    pub(crate) fn lose_parent(&mut self) {
+        drop(self.0.stdin.take());
+    }
+}

@@ -1,0 +1,150 @@
+//! Which rules are for which changed files, and what that means for the review.
+
+use std::{collections::BTreeSet, fmt::Write, sync::Arc};
+
+use conclave_engine::{
+    prompt::Untrusted,
+    rules::{AppliedRules, ManualReview, RuleBook, RuleInForce},
+};
+
+use crate::Rule;
+
+/// A changed file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedPath {
+    /// Its path at head.
+    pub path: String,
+    /// Its path at base, where it was another one.
+    pub old_path: Option<String>,
+    /// Whether the panel reviews it; rules may demand a person's look at the others, too.
+    pub reviewed: bool,
+}
+
+/// The most text of rules that the reviewer is given, in bytes.
+const MOST_BYTES: usize = 100_000;
+/// The most files that are listed below a rule.
+const MOST_FILES: usize = 30;
+/// The most ids that a note lists.
+const MOST_IDS: usize = 20;
+
+/// What the rules mean for these files, and the text that the reviewer reads.
+pub(crate) fn apply(rules: &[Rule], source: &str, changed: &[ChangedPath]) -> (AppliedRules, Untrusted) {
+    let mut applied = AppliedRules::default();
+    let mut in_force = Vec::new();
+    let mut text = String::new();
+    let mut left_out = Vec::new();
+    for rule in rules {
+        let matching: Vec<&ChangedPath> = changed
+            .iter()
+            .filter(|file| {
+                rule.paths.is_match(&file.path) || file.old_path.as_ref().is_some_and(|old| rule.paths.is_match(old))
+            })
+            .collect();
+        if matching.is_empty() {
+            continue;
+        }
+        if let Some(demand) = &rule.manual_review {
+            applied.manual_reviews.push(ManualReview {
+                rule: rule.id.clone(),
+                link: rule.link.clone(),
+                when: rule.when.clone(),
+                who: demand.who.clone(),
+                files: matching.iter().map(|file| file.path.clone()).collect(),
+                add_as_reviewers: demand.add_as_reviewers,
+            });
+        }
+        let files: BTreeSet<String> = matching
+            .iter()
+            .filter(|file| file.reviewed)
+            .map(|file| file.path.clone())
+            .collect();
+        // A rule that only asks for a person's look gives the reviewer nothing to check.
+        if files.is_empty() || rule.instead.is_none() {
+            continue;
+        }
+        let section = section(rule, &files);
+        if text.len() + section.len() > MOST_BYTES {
+            left_out.push(rule.id.as_str());
+            continue;
+        }
+        text.push_str(&section);
+        in_force.push(RuleInForce {
+            id: rule.id.clone(),
+            link: rule.link.clone(),
+            most: rule.severity,
+            files,
+        });
+    }
+    applied
+        .notes
+        .push(note(rules.len(), source, &in_force, &applied.manual_reviews));
+    if !left_out.is_empty() {
+        applied.gaps.push(format!(
+            "codex was not given {} of the engineering rules ({}), because all of them together are too long",
+            left_out.len(),
+            listed(&left_out)
+        ));
+    }
+    applied.book = Arc::new(RuleBook::new(in_force));
+    (applied, text.into())
+}
+
+fn note(all: usize, source: &str, in_force: &[RuleInForce], manual: &[ManualReview]) -> String {
+    let rules = if all == 1 {
+        "engineering rule"
+    } else {
+        "engineering rules"
+    };
+    if in_force.is_empty() {
+        let why = if manual.is_empty() {
+            "is for a changed file"
+        } else {
+            "for the changed files is one that it could check"
+        };
+        return format!("codex does not sit on the panel: none of the {all} {rules} ({source}) {why}");
+    }
+    let ids: Vec<&str> = in_force.iter().map(|rule| rule.id.as_str()).collect();
+    let verb = if ids.len() == 1 { "is" } else { "are" };
+    format!(
+        "{} of {all} {rules} ({source}) {verb} for the changed files: {}",
+        ids.len(),
+        listed(&ids)
+    )
+}
+
+fn listed(ids: &[&str]) -> String {
+    let mut text = ids.iter().take(MOST_IDS).copied().collect::<Vec<_>>().join(", ");
+    if ids.len() > MOST_IDS {
+        let _ = write!(text, " and {} more", ids.len() - MOST_IDS);
+    }
+    text
+}
+
+/// A rule as the reviewer reads it. File names are the author's: each stays in its line.
+fn section(rule: &Rule, files: &BTreeSet<String>) -> String {
+    let one_line = |text: &str| Untrusted::from(text).sealed_line();
+    let mut text = format!("## {}\n\nIf you need: {}\n", rule.id, one_line(&rule.when));
+    if let Some(instead) = &rule.instead {
+        let _ = writeln!(text, "Use: {}", one_line(instead));
+    }
+    let _ = writeln!(text, "Link: {}", rule.link);
+    if let Some(severity) = rule.severity {
+        let _ = writeln!(text, "Severity: {} at most", severity.as_str());
+    }
+    if let Some(explanation) = &rule.text {
+        let _ = writeln!(text, "\n{}\n", explanation.trim());
+    }
+    let _ = writeln!(text, "Changed files that it is for:");
+    for file in files.iter().take(MOST_FILES) {
+        let _ = writeln!(text, "- {}", one_line(file));
+    }
+    if files.len() > MOST_FILES {
+        let _ = writeln!(text, "- and {} more", files.len() - MOST_FILES);
+    }
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+#[path = "apply_tests.rs"]
+mod tests;

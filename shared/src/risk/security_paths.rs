@@ -1,0 +1,301 @@
+//! Which paths are security-sensitive: the built-in patterns, and an operator's changes to them.
+//!
+//! A pattern is one of two things. A *word* (`session`) is found where it stands as a word of a file's or directory's
+//! name, between separators (`session_store.py`) or as a part of a camel-case name (`SessionStore`), also in the plural
+//! and with a number behind it; so `tokenizer.rs` is no `token` and `author.md` no `auth`. A `*` at a word's ends stands
+//! for any letters. Everything else (with a slash, a dot, or a bracket) is a *glob* over the whole path, as in
+//! `.gitignore`. Case never counts.
+
+use super::RiskSettings;
+use crate::{nearest::nearest, path_globs::PathGlobs};
+
+/// The built-in patterns. README and `docs/security-paths.md` show this list.
+pub const SECURITY_PATHS: [&str; 91] = [
+    // Directories whose every file counts.
+    "auth/",
+    "crypto/",
+    "security/",
+    "iam/",
+    // Who somebody is.
+    "auth",
+    "authn",
+    "authenticat*",
+    "login*",
+    "logon",
+    "logout",
+    "signin",
+    "signup",
+    "signout",
+    "sso",
+    "saml",
+    "ldap",
+    "kerberos",
+    "*oauth*",
+    "oidc",
+    "openid",
+    "mfa",
+    "2fa",
+    "otp",
+    "totp",
+    "webauthn",
+    "passkey",
+    "identity",
+    "impersonat*",
+    "session",
+    "cookie",
+    // What somebody may do.
+    "authz",
+    "authoriz*",
+    "authoris*",
+    "permission*",
+    "privilege",
+    "acl",
+    "rbac",
+    "abac",
+    "iam",
+    "sudo",
+    "sudoers",
+    "csrf",
+    "xsrf",
+    "cors",
+    "csp",
+    "codeowners",
+    // Secrets.
+    "*token",
+    "jwt*",
+    "jwk",
+    "jwks",
+    "*password*",
+    "*passwd*",
+    "passphrase",
+    "secret",
+    "*credential*",
+    "apikey",
+    "keystore",
+    "keychain",
+    "keyring",
+    "vault",
+    "kms",
+    ".env",
+    ".env.*",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".htpasswd",
+    ".htaccess",
+    ".ssh/",
+    "*.{pem,key,p12,pfx,jks,crt,cer,der}",
+    // Cryptography.
+    "crypto",
+    "cryptograph*",
+    "cipher",
+    "*encrypt*",
+    "*decrypt*",
+    "hmac",
+    "cert",
+    "certificate",
+    "x509",
+    "pki",
+    "tls",
+    "mtls",
+    "ssl",
+    "signing",
+    "signer",
+    "sanitiz*",
+    "sanitis*",
+    // Money.
+    "payment*",
+    "billing",
+    "payout",
+    "wallet",
+];
+
+/// A pattern of an operator that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PatternFault {
+    /// The list that it is in.
+    pub list: &'static str,
+    /// Its place there.
+    pub index: usize,
+    /// What is wrong, and what would be right.
+    pub detail: String,
+}
+
+/// Which paths sound like security.
+#[derive(Debug, Clone)]
+pub struct SecurityPaths {
+    words: Vec<Word>,
+    globs: PathGlobs,
+    exempt: PathGlobs,
+}
+
+impl Default for SecurityPaths {
+    fn default() -> Self {
+        // The built-in patterns are valid: a test builds them, and without them nothing would be sensitive there.
+        Self::new(&RiskSettings::default()).unwrap_or_else(|_| Self {
+            words: Vec::new(),
+            globs: PathGlobs::default(),
+            exempt: PathGlobs::default(),
+        })
+    }
+}
+
+impl SecurityPaths {
+    /// The built-in patterns with an operator's changes, or everything that is wrong with those.
+    pub fn new(settings: &RiskSettings) -> Result<Self, Vec<PatternFault>> {
+        let mut faults = Vec::new();
+        for (index, removed) in settings.security_paths_removed.iter().enumerate() {
+            if !SECURITY_PATHS.contains(&removed.as_str()) {
+                let hint = nearest(removed, SECURITY_PATHS)
+                    .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+                faults.push(PatternFault {
+                    list: "security_paths_removed",
+                    index,
+                    detail: format!("`{removed}` is none of the built-in patterns{hint}"),
+                });
+            }
+        }
+        let built_in = SECURITY_PATHS
+            .iter()
+            .copied()
+            .filter(|pattern| !settings.security_paths_removed.iter().any(|removed| removed == pattern))
+            .map(|pattern| (None, pattern));
+        let own = settings.security_paths.iter().enumerate();
+        let mut words = Vec::new();
+        let mut globs = Vec::new();
+        let mut places = Vec::new();
+        for (place, pattern) in built_in.chain(own.map(|(index, pattern)| (Some(index), pattern.as_str()))) {
+            if is_glob(pattern) {
+                globs.push(pattern);
+                places.push(place.unwrap_or_default());
+            } else {
+                match Word::parse(pattern) {
+                    Some(word) => words.push(word),
+                    None => faults.push(PatternFault {
+                        list: "security_paths",
+                        index: place.unwrap_or_default(),
+                        detail: format!(
+                            "`{pattern}` is neither a word (letters and digits, `*` at its ends) nor a glob with a slash \
+                             or a dot"
+                        ),
+                    }),
+                }
+            }
+        }
+        let globs = PathGlobs::ignoring_case(&globs).unwrap_or_else(|bad| {
+            faults.extend(bad.into_iter().map(|bad| PatternFault {
+                list: "security_paths",
+                index: places.get(bad.index).copied().unwrap_or_default(),
+                detail: bad.to_string(),
+            }));
+            PathGlobs::default()
+        });
+        let exempt = PathGlobs::ignoring_case(&settings.not_security_paths).unwrap_or_else(|bad| {
+            faults.extend(bad.into_iter().map(|bad| PatternFault {
+                list: "not_security_paths",
+                index: bad.index,
+                detail: bad.to_string(),
+            }));
+            PathGlobs::default()
+        });
+        if faults.is_empty() {
+            Ok(Self { words, globs, exempt })
+        } else {
+            Err(faults)
+        }
+    }
+
+    /// Why the path is security-sensitive, or `None`. Words do not count in prose: `docs/login.md` changes nobody's
+    /// log-in.
+    pub fn reason(&self, path: &str) -> Option<String> {
+        if self.exempt.is_match(path) {
+            return None;
+        }
+        if let Some(pattern) = self.globs.matched(path) {
+            return Some(if pattern.ends_with('/') {
+                format!("under `{pattern}`")
+            } else {
+                format!("matches `{pattern}`")
+            });
+        }
+        if is_prose(path) {
+            return None;
+        }
+        path.split('/')
+            .flat_map(words)
+            .find(|word| self.words.iter().any(|pattern| pattern.matches(word)))
+            .map(|word| format!("`{word}` in the path"))
+    }
+}
+
+/// Whether a pattern is matched against the whole path.
+fn is_glob(pattern: &str) -> bool {
+    pattern.contains(['/', '.', '?', '[', '{'])
+}
+
+/// A word with or without `*` at its ends.
+#[derive(Debug, Clone)]
+struct Word {
+    text: String,
+    open_start: bool,
+    open_end: bool,
+}
+
+impl Word {
+    fn parse(pattern: &str) -> Option<Self> {
+        let text = pattern.trim_matches('*').to_lowercase();
+        (!text.is_empty() && text.chars().all(char::is_alphanumeric)).then(|| Self {
+            text,
+            open_start: pattern.starts_with('*'),
+            open_end: pattern.ends_with('*'),
+        })
+    }
+
+    fn matches(&self, word: &str) -> bool {
+        // `oauth2` carries its version, `certs` is many of them.
+        let bare = word.trim_end_matches(|character: char| character.is_ascii_digit());
+        [word, bare, bare.strip_suffix('s').unwrap_or(bare)]
+            .iter()
+            .any(|word| match (self.open_start, self.open_end) {
+                (false, false) => *word == self.text,
+                (false, true) => word.starts_with(&self.text),
+                (true, false) => word.ends_with(&self.text),
+                (true, true) => word.contains(&self.text),
+            })
+    }
+}
+
+fn is_prose(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let extension = name
+        .rsplit_once('.')
+        .map(|(_, extension)| extension.to_ascii_lowercase());
+    extension.is_some_and(|extension| ["md", "mdx", "markdown", "rst", "adoc"].contains(&extension.as_str()))
+}
+
+/// The words of a name: `loginForm.test.tsx` is `login form test tsx`, `JWTVerifier` is `jwt verifier`.
+fn words(name: &str) -> Vec<String> {
+    let characters: Vec<char> = name.chars().collect();
+    let mut words = Vec::new();
+    let mut word = String::new();
+    for (at, &character) in characters.iter().enumerate() {
+        let before = at.checked_sub(1).map(|before| characters[before]);
+        let after = characters.get(at + 1);
+        let starts = character.is_uppercase()
+            && (before.is_some_and(|before| before.is_lowercase() || before.is_ascii_digit())
+                || (before.is_some_and(char::is_uppercase) && after.is_some_and(|after| after.is_lowercase())));
+        if starts || !character.is_alphanumeric() {
+            words.push(std::mem::take(&mut word));
+        }
+        if character.is_alphanumeric() {
+            word.extend(character.to_lowercase());
+        }
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+#[path = "security_paths_tests.rs"]
+mod tests;

@@ -1,0 +1,76 @@
+// scripts/check-architecture: that it passes here says little unless it fails where it should.
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { after, before, beforeEach, describe, test } from 'node:test';
+
+const root = resolve(import.meta.dirname, '../..');
+let copy;
+
+/** Copies what git knows of (and what is new) from the repository. */
+function copyTree() {
+  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'], { cwd: root, encoding: 'utf8' });
+  const wanted = /^(Cargo\.|rust-toolchain|(cli|shared|workers|tests\/support|tests\/e2e)\/.*\.(rs|toml|json|md)$|prompts\/)/;
+  for (const file of listed.split('\0').filter((name) => wanted.test(name))) {
+    mkdirSync(dirname(join(copy, file)), { recursive: true });
+    cpSync(join(root, file), join(copy, file), { force: true });
+  }
+}
+
+function check() {
+  const result = spawnSync(join(root, 'scripts/check-architecture'), [copy], { encoding: 'utf8' });
+  return { status: result.status, text: result.stdout + result.stderr };
+}
+
+/** Puts a dependency into a crate, and into the lock file, which the check does not change. */
+function depend(crate, dependency) {
+  const manifest = join(copy, crate, 'Cargo.toml');
+  const text = readFileSync(manifest, 'utf8');
+  writeFileSync(manifest, text.replace('[dependencies]\n', `[dependencies]\n${dependency}.workspace = true\n`));
+  execFileSync('cargo', ['metadata', '--offline', '--format-version', '1'], { cwd: copy, stdio: ['ignore', 'ignore', 'inherit'], maxBuffer: 1 << 28 });
+}
+
+describe('scripts/check-architecture', () => {
+  before(() => {
+    copy = mkdtempSync(join(tmpdir(), 'conclave-architecture-'));
+  });
+  beforeEach(copyTree);
+  after(() => rmSync(copy, { recursive: true, force: true }));
+
+  test('passes on the tree as it is', () => {
+    const { status, text } = check();
+    assert.equal(status, 0, text);
+  });
+
+  test('fails when a plugin imports another', () => {
+    depend('cli/plugins/gitlab', 'conclave-plugin-cloudflare');
+    const { status, text } = check();
+    assert.equal(status, 1, text);
+    assert.match(text, /a plugin knows no other plugin\n\s+conclave-plugin-gitlab depends on conclave-plugin-cloudflare/);
+  });
+
+  test('fails when a variable of CI is read elsewhere, or the environment past the one door', () => {
+    const variables = [
+      ['cli/plugins/gitlab/src/client.rs', 'CI_JOB_TOKEN'],
+      ['cli/src/exit.rs', 'GITLAB_USER_LOGIN'],
+      ['cli/src/args.rs', 'CI'],
+      ['cli/plugins/cloudflare/src/lib.rs', 'GITLAB_TOKEN'],
+    ];
+    for (const [file, name] of variables) {
+      // At the top: what comes after `mod tests` is a test's.
+      const source = join(copy, file);
+      writeFileSync(source, `const ELSEWHERE: &str = "${name}";\n${readFileSync(source, 'utf8')}`);
+    }
+    appendFileSync(join(copy, 'cli/plugins/telemetry/src/lib.rs'), '\nfn read() { let _ = std::env::var(concat!("C", "I_JOB_TOKEN")); }\n');
+    const { status, text } = check();
+    assert.equal(status, 1, text);
+    const [, first, second] = text.match(/variables of CI are read in cli\/src\/ci_environment.rs only\n([^]*)architecture: the environment is read in cli\/src\/main.rs only\n([^]*)architecture: 2 violations/);
+    for (const [file] of variables) {
+      assert.ok(first.includes(`${file}:1:`), `${file} is missing in\n${first}`);
+    }
+    assert.match(second, /^ +cli\/plugins\/telemetry\/src\/lib.rs:\d+:.*\n$/);
+  });
+});

@@ -1,0 +1,65 @@
+//! `docs/failures.md`, made of the expected outcomes and of what was measured.
+
+use std::{collections::BTreeMap, fmt::Write, path::Path};
+
+use super::{Measured, Row};
+
+const HEAD: &str = "# What happens when something breaks
+
+Each row is a test (`tests/e2e/failure_table.rs`) that breaks the thing for real in a whole review: the real OpenCode, real git,
+and stand-ins for GitLab and the model provider over real HTTP. The merge request is a clean one of one file, which a healthy run
+approves; so the worst that a failure could do would be to approve it all the same. One provider is configured, and one
+reviewer and the coordinator are at work.
+
+The expected outcomes are in `tests/failures/outcomes.json`; this file is made of them and of the figures that were measured when it
+was last renewed, on a machine that other work shared. \"Calls\" are requests that reached the provider. Silence is measured with
+limits of a few seconds instead of the usual one and three minutes.
+";
+
+/// The document.
+pub(super) fn render(rows: &[Row], measured: &BTreeMap<String, Measured>) -> String {
+    let mut text = String::from(HEAD);
+    let mut part = "";
+    for row in rows {
+        if row.part != part {
+            part = &row.part;
+            let _ = write!(
+                text,
+                "\n## {part}\n\n| what breaks | verdict | posted | approved | exit code | calls | seconds | USD |\n|---|---|---|---|---|---|---|---|\n"
+            );
+        }
+        let figures = measured.get(&row.name).map_or_else(
+            || "– | – | –".to_owned(),
+            |found| format!("{} | {} | {}", found.calls, found.seconds, found.cost_usd),
+        );
+        let yes = |flag: bool| if flag { "yes" } else { "no" };
+        let verdict = row
+            .verdict
+            .as_deref()
+            .map_or_else(|| "none".to_owned(), |verdict| format!("`{verdict}`"));
+        let _ = writeln!(
+            text,
+            "| {} | {verdict} | {} | {} | {} | {figures} |",
+            row.breaks,
+            yes(row.posted),
+            yes(row.approved),
+            row.exit
+        );
+    }
+    text
+}
+
+/// Puts the figures that the rows' tests have left into one file.
+pub(super) fn collect(data: &Path) {
+    let mut all = super::measured();
+    let directory = data.join("measured");
+    for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
+        let name = entry.path().file_stem().unwrap().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(entry.path()).unwrap();
+        all.insert(name, serde_json::from_str(&text).unwrap());
+    }
+    let text = serde_json::to_string_pretty(&all).unwrap();
+    std::fs::write(data.join("measured.json"), format!("{text}\n")).unwrap();
+    // Gone when there was nothing to collect.
+    let _ = std::fs::remove_dir_all(directory);
+}

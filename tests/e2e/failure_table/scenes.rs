@@ -1,0 +1,264 @@
+//! How each thing is broken.
+
+use std::{future::Future, time::Duration};
+
+use conclave_fake_gitlab::{Fault as ForgeFault, FaultKind as ForgeFaultKind};
+use conclave_scripted_provider::{Answer, Break, COORDINATOR, Fault, FaultKind, Position, ScriptedProvider};
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use serde_json::json;
+
+use crate::support::{Conclave, Outcome, Pipeline, Repository, Workers, Wrapper};
+
+/// The only reviewer of a change this small.
+const REVIEWER: &str = "generalist";
+/// How long a model is waited for to be asked.
+const ASKED: Duration = Duration::from_mins(3);
+
+/// A clean merge request, its pipeline and its provider.
+pub(super) struct Scene {
+    pub(super) provider: ScriptedProvider,
+    pub(super) pipeline: Pipeline,
+    repository: Repository,
+}
+
+impl Scene {
+    pub(super) async fn new(provider: ScriptedProvider) -> Self {
+        let repository = Repository::clean();
+        Self {
+            pipeline: Pipeline::new(&repository).await,
+            provider,
+            repository,
+        }
+    }
+
+    fn job(&self) -> Conclave {
+        self.pipeline.job(&self.repository, &[]).anthropic(&self.provider)
+    }
+
+    /// Breaks what the row says, and runs the review.
+    pub(super) async fn play(&self, name: &str) -> Outcome {
+        if let Some(fault) = provider_fault(name) {
+            let limited = name.starts_with("provider_hangs");
+            self.provider.inject(fault);
+            return if limited {
+                self.with_short_patience().await
+            } else {
+                self.job().run().await
+            };
+        }
+        match name.split_once('_').map_or(name, |(first, _)| first) {
+            "opencode" => self.with_opencode(name).await,
+            "disk" => self.with_full_disk(name).await,
+            "forge" => self.with_forge(name).await,
+            "sigterm" => self.stopped_by(Signal::SIGTERM).await,
+            "sigint" => self.stopped_by(Signal::SIGINT).await,
+            _ => self.with_answers(name).await,
+        }
+    }
+
+    /// What the models say, and everything else.
+    async fn with_answers(&self, name: &str) -> Outcome {
+        let says = |text: &str| Answer::text(text.to_owned());
+        match name {
+            "nothing" => {}
+            "provider_is_unreachable" => {
+                return self.job().env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9").run().await;
+            }
+            "denied_tool" => self.provider.set(
+                REVIEWER,
+                1,
+                Answer::call("read", json!({"filePath": "/proc/self/environ"})),
+            ),
+            "unknown_tool" => self.provider.set(
+                REVIEWER,
+                1,
+                Answer::call("bash", json!({"command": "env", "description": "x"})),
+            ),
+            "findings_unreadable" => self.provider.set_always(REVIEWER, says("Looks good to me!")),
+            "patches_not_opened" => self.provider.set_always(REVIEWER, says("<findings></findings>")),
+            "patch_read_in_part" => {
+                let patch = ".conclave-review/patches/0001-src-greeting-py.patch";
+                let part = json!({"filePath": patch, "offset": 1, "limit": 3});
+                self.provider.set(REVIEWER, 1, Answer::call("read", part));
+                self.provider.set(REVIEWER, 2, says("<findings></findings>"));
+            }
+            "coordinator_never_submits" => self.provider.set_always(COORDINATOR, says("I would rather not.")),
+            "coordinator_never_asks" => {
+                self.provider.set(COORDINATOR, 1, says("I would rather not."));
+                let review = json!({"summary": "Clean.", "decisions": [], "proposed_verdict": "approved"});
+                self.provider.set(COORDINATOR, 2, Answer::call("submit_review", review));
+                self.provider.set(COORDINATOR, 3, says("Done."));
+            }
+            "push_during_the_review" => return self.pushed().await,
+            "budget_spent" => {
+                let job = self.pipeline.job(&self.repository, &["--max-cost-usd", "0.000001"]);
+                return job.anthropic(&self.provider).run().await;
+            }
+            "out_of_time" => {
+                // Half a minute of the job's time is kept for its end; the start has to fit into the rest.
+                self.provider.inject(Fault::hang());
+                let limit = format!("{:.0}", 30.0 + 10.0 * super::crowd());
+                return self.job().env("CI_JOB_TIMEOUT", limit).run().await;
+            }
+            "both_workers_down" => {
+                let job = self.job().env("CONCLAVE_CONFIG_URL", "http://127.0.0.1:9");
+                let job = job.env("CONCLAVE_CONFIG_TOKEN", "t").env("CONCLAVE_TRACKER_TOKEN", "t");
+                return job.env("CONCLAVE_TRACKER_URL", "http://127.0.0.1:9").run().await;
+            }
+            other => panic!("nobody knows how to break {other}"),
+        }
+        self.job().run().await
+    }
+
+    /// With the limits for silence at seconds, through the real configuration service.
+    async fn with_short_patience(&self) -> Outcome {
+        let mut workers = Workers::start().await;
+        let limits = json!({"first_sign_seconds": 3, "stall_seconds": 3});
+        let document = json!({"schema_version": 1, "limits": limits});
+        workers.command(&format!("kv put config/document {document}")).await;
+        let job = self.job().env("CONCLAVE_CONFIG_URL", &workers.config_url);
+        job.env("CONCLAVE_CONFIG_TOKEN", Workers::READER_TOKEN).run().await
+    }
+
+    async fn with_opencode(&self, name: &str) -> Outcome {
+        let run = "exec \"$OPENCODE\" \"$@\"";
+        let wrapper = match name {
+            "opencode_crashes_at_its_start" => Wrapper::new("echo 'Error: no space for me' >&2\nexit 1"),
+            "opencode_crashes_in_the_run" => {
+                self.provider.inject(Fault::hang().agent(REVIEWER));
+                Wrapper::crashing()
+            }
+            "opencode_ignores_sigterm" => {
+                Wrapper::new("trap '' TERM\n\"$OPENCODE\" \"$@\" &\nwhile :; do sleep 1; done")
+            }
+            "opencode_floods_its_output" => Wrapper::new(&format!("yes 'all is well' | head -c 1073741824 &\n{run}")),
+            "opencode_writes_an_endless_line" => Wrapper::new(&format!("head -c 104857600 /dev/zero &\n{run}")),
+            "opencode_without_our_agents" => Wrapper::new(&format!("export OPENCODE_CONFIG=/nowhere\n{run}")),
+            "opencode_without_our_tools" => Wrapper::new(&format!("export CONCLAVE_RUN_TOKEN=another\n{run}")),
+            other => panic!("nobody knows how to break {other}"),
+        };
+        let job = self.job().env("CONCLAVE_OPENCODE", wrapper.path());
+        if name != "opencode_crashes_in_the_run" {
+            return job.run().await;
+        }
+        let asked = self.asked(REVIEWER);
+        job.run_while(|_| async {
+            asked.await;
+            wrapper.strike();
+        })
+        .await
+    }
+
+    async fn with_full_disk(&self, name: &str) -> Outcome {
+        let job = self.job();
+        let records = job.records();
+        let full = |file: &str| {
+            std::fs::create_dir_all(&records).unwrap();
+            // Everything that is written there meets a full disk, as the kernel says it.
+            std::os::unix::fs::symlink("/dev/full", records.join(file)).unwrap();
+        };
+        match name {
+            "disk_full_for_events" => full("events.jsonl"),
+            "disk_full_for_the_review" => full("review.json"),
+            "disk_full_for_opencode" => {
+                // No file of OpenCode's may grow beyond a few blocks; the signal that would kill it is ignored.
+                let wrapper = Wrapper::new("trap '' XFSZ\nulimit -f 8\nexec \"$OPENCODE\" \"$@\"");
+                return job.env("CONCLAVE_OPENCODE", wrapper.path()).run().await;
+            }
+            other => panic!("nobody knows how to break {other}"),
+        }
+        job.run().await
+    }
+
+    async fn with_forge(&self, name: &str) -> Outcome {
+        let notes = "/projects/*/merge_requests/*/notes";
+        let fault = match name {
+            "forge_429_retry_after" => {
+                ForgeFault::once("POST", notes, ForgeFaultKind::RateLimited { retry_after: Some(1) })
+            }
+            "forge_502_once" => ForgeFault::once("POST", notes, ForgeFaultKind::BadGateway),
+            "forge_502_always" => ForgeFault::once("POST", notes, ForgeFaultKind::BadGateway).times(1000),
+            "forge_500_on_approval" => {
+                let approve = "/projects/*/merge_requests/*/approve";
+                ForgeFault::once("POST", approve, ForgeFaultKind::ServerError).times(1000)
+            }
+            other => panic!("nobody knows how to break {other}"),
+        };
+        self.pipeline.gitlab.inject(fault);
+        self.job().run().await
+    }
+
+    async fn pushed(&self) -> Outcome {
+        let asked = self.asked(REVIEWER);
+        self.job()
+            .run_while(|_| async {
+                asked.await;
+                self.repository.git(&["checkout", "--quiet", "feature"]);
+                self.repository.write("src/later.py", "def later():\n    return 1\n");
+                self.repository.commit("Pushed while the review was running");
+                self.repository.git(&["checkout", "--quiet", "main"]);
+                let (gitlab, project) = (&self.pipeline.gitlab, self.pipeline.merge_request.project);
+                gitlab.push(project, self.repository.path(), "feature");
+            })
+            .await
+    }
+
+    async fn stopped_by(&self, signal: Signal) -> Outcome {
+        self.provider.inject(Fault::hang());
+        let asked = self.asked(REVIEWER);
+        self.job()
+            .run_while(|pid| async move {
+                asked.await;
+                kill(Pid::from_raw(i32::try_from(pid).unwrap()), signal).unwrap();
+            })
+            .await
+    }
+
+    /// Comes back when this agent's model was asked.
+    fn asked(&self, agent: &'static str) -> impl Future<Output = ()> + use<> {
+        let provider = self.provider.clone();
+        async move {
+            let asking = async {
+                while !provider.requests().iter().any(|request| request.agent == agent) {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            };
+            tokio::time::timeout(ASKED, asking).await.expect("the model is asked");
+        }
+    }
+}
+
+/// The fault of a provider that a row is about; nothing for the other rows.
+fn provider_fault(name: &str) -> Option<Fault> {
+    let stream = |at, how| Fault::new(FaultKind::Stream { at, how });
+    Some(match name {
+        "provider_400" => Fault::status(400),
+        "provider_401" => Fault::status(401),
+        "provider_402" => Fault::status(402),
+        "provider_403" => Fault::status(403),
+        "provider_404" => Fault::status(404),
+        "provider_413" => Fault::status(413),
+        "provider_429" => Fault::status(429),
+        "provider_429_retry_after_5" => Fault::status(429).retry_after(5),
+        "provider_429_retry_after_3600" => Fault::status(429).retry_after(3600),
+        "provider_429_twice" => Fault::status(429).agent(REVIEWER).times(2),
+        "provider_500" => Fault::status(500),
+        "provider_503" => Fault::status(503),
+        "provider_529" => Fault::status(529),
+        "provider_hangs_before_the_first_byte" => Fault::hang(),
+        "provider_hangs_in_mid_stream" => Fault::stall(),
+        "provider_cuts_the_connection" => Fault::cut(),
+        "provider_cuts_it_once" => Fault::cut().agent(REVIEWER).times(1),
+        "provider_ends_without_the_end" => stream(Position::MidContent, Break::CleanEnd),
+        "provider_sends_garbage" => Fault::garbage(),
+        "provider_error_inside_the_stream" => Fault::error_frame("server_error", "The server had an error"),
+        "context_overflow" => Fault::context_overflow(),
+        "answer_cut_off_always" => Fault::max_tokens(),
+        "answer_cut_off_once" => Fault::max_tokens().agent(REVIEWER).turn(3).times(1),
+        "answer_empty" => Fault::empty(),
+        _ => return None,
+    })
+}

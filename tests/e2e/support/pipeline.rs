@@ -1,0 +1,62 @@
+//! A merge-request pipeline on the GitLab stand-in.
+
+use conclave_fake_gitlab::{AccessLevel, FakeGitlab, MergeRequestRef, NewMergeRequest, Scope};
+
+use super::{Conclave, Repository};
+
+/// The project's path.
+const PROJECT: &str = "group/service";
+/// The account that reviews.
+const BOT: &str = "conclave-bot";
+
+/// A project with an open merge request from `feature` to `main`, and a bot that may review it.
+pub(crate) struct Pipeline {
+    pub(crate) gitlab: FakeGitlab,
+    pub(crate) merge_request: MergeRequestRef,
+    pub(crate) token: String,
+}
+
+impl Pipeline {
+    pub(crate) async fn new(repository: &Repository) -> Self {
+        repository.git(&["checkout", "--quiet", "main"]);
+        let gitlab = FakeGitlab::builder().start().await;
+        let author = gitlab.create_user("alice");
+        let bot = gitlab.create_bot(BOT);
+        let project = gitlab.create_project_from_git(repository.path(), PROJECT);
+        gitlab.add_member(project, author, AccessLevel::Developer);
+        gitlab.add_member(project, bot, AccessLevel::Developer);
+        let token = gitlab.create_token(bot, &[Scope::Api]);
+        let merge_request = gitlab.create_merge_request(project, NewMergeRequest::new(author, "feature", "main"));
+        Self {
+            gitlab,
+            merge_request,
+            token,
+        }
+    }
+
+    /// `conclave review` with the variables of the merge request's pipeline.
+    pub(crate) fn job(&self, repository: &Repository, arguments: &[&str]) -> Conclave {
+        let mut all = vec!["review"];
+        all.extend(arguments);
+        Conclave::new(repository.path(), &all)
+            .env("CI_API_V4_URL", self.gitlab.api_url())
+            .env("CI_PROJECT_DIR", repository.path())
+            .env("CI_MERGE_REQUEST_PROJECT_ID", self.merge_request.project.0.to_string())
+            .env("CI_MERGE_REQUEST_PROJECT_PATH", PROJECT)
+            .env("CI_MERGE_REQUEST_IID", self.merge_request.iid.to_string())
+            .env("GITLAB_TOKEN", &self.token)
+    }
+
+    /// The bot's notes.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let snapshot = self.gitlab.snapshot(self.merge_request);
+        let own = snapshot.notes.into_iter().filter(|note| note.author == BOT);
+        own.map(|note| note.body).collect()
+    }
+
+    /// Whether the bot approves.
+    pub(crate) fn approved(&self) -> bool {
+        let snapshot = self.gitlab.snapshot(self.merge_request);
+        snapshot.approved_by.iter().any(|name| name == BOT)
+    }
+}
