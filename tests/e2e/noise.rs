@@ -45,11 +45,7 @@ async fn a_finding_of_the_rules_goes_the_way_of_all_findings() {
         (&json!("Cargo.lock"), &json!(6))
     );
     assert_eq!(entry["fate"], "kept");
-    let asked: String = provider
-        .requests()
-        .iter()
-        .map(|request| format!("{request:?}"))
-        .collect();
+    let asked = format!("{:?}", provider.requests());
     assert!(asked.contains("lock-file-registry"), "the coordinator was not told");
     assert!(outcome.stdout.contains("Cargo.lock:6"), "{}", outcome.stdout);
 }

@@ -2,7 +2,7 @@
 
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
-    process::{Child, ChildStdin, ChildStdout},
+    process::{Child, ChildStdout},
 };
 
 use crate::{
@@ -13,9 +13,6 @@ use crate::{
 /// Objects that are read at most to their end although only their beginning is wanted; beyond that a new process is
 /// cheaper than the rest of the object.
 const SKIPPED_AT_MOST: u64 = 8 << 20;
-/// Names that are asked for before the first answer is read. They and their answers' headers fit into any pipe, so
-/// neither side waits for the other for ever.
-const ASKED_AHEAD: usize = 64;
 
 /// What is known of an object's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,26 +30,17 @@ impl Blob {
     }
 }
 
-#[derive(Debug)]
-struct Process {
-    _child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-}
-
 /// Reads objects by their names.
 #[derive(Debug)]
 pub struct BlobReader {
     repository: Repository,
-    process: Option<Process>,
 }
 
 impl Repository {
-    /// A reader of this repository's objects. It starts git when it is first asked.
+    /// A reader of this repository's objects.
     pub fn blobs(&self) -> BlobReader {
         BlobReader {
             repository: self.clone(),
-            process: None,
         }
     }
 }
@@ -72,55 +60,53 @@ impl BlobReader {
         limit: usize,
         mut take: impl FnMut(usize, Option<Blob>),
     ) -> Result<(), GitError> {
-        let (mut asked, mut answered) = (0, 0);
+        let mut answered = 0;
         while answered < names.len() {
-            if self.process.is_none() {
-                self.process = Some(self.start()?);
-                asked = answered;
-            }
-            let Some(process) = &mut self.process else { continue };
-            if asked < names.len() && asked - answered < ASKED_AHEAD / 2 {
-                let until = names.len().min(answered + ASKED_AHEAD);
-                let mut request = names[asked..until].join("\n");
-                request.push('\n');
-                process
-                    .input
-                    .write_all(request.as_bytes())
-                    .await
-                    .map_err(GitError::Pipe)?;
-                asked = until;
-            }
-            let (blob, skipped) = process.answer(limit).await?;
-            take(answered, blob);
-            answered += 1;
-            if !skipped {
-                self.process = None;
+            let mut answers = self.ask(&names[answered..])?;
+            let mut ready = true;
+            while ready && answered < names.len() {
+                let (blob, is_ready) = answers.next(limit).await?;
+                take(answered, blob);
+                answered += 1;
+                ready = is_ready;
             }
         }
         Ok(())
     }
 
-    fn start(&self) -> Result<Process, GitError> {
-        let arguments = ["cat-file", "--batch"];
+    /// Asks for all of them at once: git answers as fast as it is read, without a turn for each object.
+    fn ask(&self, names: &[&str]) -> Result<Answers, GitError> {
+        let arguments = ["cat-file", "--batch", "--buffer"];
         let mut command = command::git(self.repository.root(), &self.repository.stores, &arguments);
         command
             .stdin(std::process::Stdio::piped())
             .stderr(std::process::Stdio::null());
         let mut child = command.spawn().map_err(GitError::Start)?;
-        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+        let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(GitError::Pipe(std::io::ErrorKind::BrokenPipe.into()));
         };
-        Ok(Process {
+        let mut request = names.join("\n");
+        request.push('\n');
+        // Beside the reading, or both sides would wait for each other. If git ends early, that is seen in its answers.
+        tokio::spawn(async move {
+            let _ = input.write_all(request.as_bytes()).await;
+        });
+        Ok(Answers {
             _child: child,
-            input,
             output: BufReader::with_capacity(64 << 10, output),
         })
     }
 }
 
-impl Process {
+/// The answers of a running `git cat-file`. It ends with this.
+struct Answers {
+    _child: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl Answers {
     /// The next answer, and whether the process is ready for another one.
-    async fn answer(&mut self, limit: usize) -> Result<(Option<Blob>, bool), GitError> {
+    async fn next(&mut self, limit: usize) -> Result<(Option<Blob>, bool), GitError> {
         let mut header = String::new();
         self.output.read_line(&mut header).await.map_err(GitError::Pipe)?;
         let mut words = header.split_ascii_whitespace();

@@ -6,7 +6,6 @@
     clippy::print_stdout,
     clippy::print_stderr,
     clippy::expect_used,
-    clippy::exit,
     reason = "a program for developers, without users"
 )]
 
@@ -67,7 +66,7 @@ fn main() {
     let memory = peak_memory();
     let memory_bar = MOST_TIMES_PATCH * last.largest_patch + MOST_MEMORY;
     let ratio = ours.seconds / git.seconds;
-    let held = ratio <= MOST_TIMES_GIT && memory <= memory_bar;
+    let holds = ratio <= MOST_TIMES_GIT && memory <= memory_bar;
     let result = json!({
         "benchmark": "pipeline",
         "files": last.files,
@@ -89,12 +88,12 @@ fn main() {
         "largest_patch_bytes": last.largest_patch,
         "peak_memory_bytes": memory,
         "peak_memory_bytes_at_most": memory_bar,
-        "held": held,
+        "held": holds,
     });
     let text = format!("{result:#}\n");
     print!("{text}");
     std::fs::write(PathBuf::from(output), text).expect("the result is stored");
-    if !held {
+    if !holds {
         eprintln!("a bar is missed: stages_to_git or peak_memory_bytes is beyond its `_at_most`");
         std::process::exit(1);
     }
