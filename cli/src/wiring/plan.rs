@@ -215,7 +215,6 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
     let estimate = estimate(&EstimateInput {
         plan,
         library: &prepared.library,
-        context: &inputs.context,
         coordinator_message: &inputs.coordinator,
         patches: &patches.iter().map(String::as_str).collect::<Vec<_>>(),
         count: &|text| tokenizer.count(text),

@@ -38,8 +38,6 @@ pub struct EstimateInput<'a> {
     pub plan: &'a Plan,
     /// The prompts.
     pub library: &'a PromptLibrary,
-    /// The context file that every reviewer reads.
-    pub context: &'a str,
     /// The coordinator's first message.
     pub coordinator_message: &'a str,
     /// The patches.
@@ -70,7 +68,7 @@ pub struct Counted {
     pub runtime: u64,
     /// The rules that every reviewer gets.
     pub rules: u64,
-    /// The context that every reviewer reads.
+    /// The context that stands at the beginning of every reviewer's message.
     pub context: u64,
     /// The patches, as they are read.
     pub patches: u64,
@@ -146,10 +144,18 @@ pub fn estimate(input: &EstimateInput<'_>) -> Result<Estimate, UnknownPrompt> {
     let count = input.count;
     let habits = habits(input.plan.assessment.tier);
     let read = |text: &str| count(text) + READ_FILE + READ_LINE * u64::try_from(text.lines().count()).unwrap_or(0);
+    let shared_parts = |parts: &[String]| -> u64 {
+        let shared = parts.split_last().map_or(&[][..], |(_, shared)| shared);
+        shared.iter().map(|part| count(part)).sum()
+    };
     let counted = Counted {
         runtime: RUNTIME,
         rules: count(input.library.shared()?),
-        context: read(input.context),
+        context: input
+            .plan
+            .members
+            .first()
+            .map_or(0, |member| shared_parts(&member.parts)),
         patches: input.patches.iter().map(|patch| read(patch)).sum(),
         coordinator: count(input.library.get(ReviewerName::COORDINATOR)?) + count(input.coordinator_message),
     };
@@ -159,14 +165,10 @@ pub fn estimate(input: &EstimateInput<'_>) -> Result<Estimate, UnknownPrompt> {
     let mut sessions = Vec::new();
     let mut warm: Vec<&ModelId> = Vec::new();
     for member in &input.plan.members {
-        let (role, shared) = member
-            .parts
-            .split_last()
-            .map_or(("", &[][..]), |(role, shared)| (role, shared));
-        let shared = RUNTIME + counted.rules + shared.iter().map(|part| count(part)).sum::<u64>();
+        let role = member.parts.last().map_or(0, |role| count(role));
+        let shared = RUNTIME + counted.rules + shared_parts(&member.parts);
         let mut turns = vec![
-            Turn::new(shared + count(role), CALL),
-            Turn::new(counted.context, CALL.saturating_mul(files)),
+            Turn::new(shared + role, CALL.saturating_mul(files)),
             Turn::new(counted.patches, CALL),
         ];
         turns.extend((0..habits.looks).map(|_| Turn::new(LOOK, CALL)));
@@ -291,7 +293,7 @@ fn total(counted: Counted, sessions: Vec<SessionEstimate>, habits: &Habits) -> E
     }
     let assumptions = vec![
         format!(
-            "each reviewer reads the context and every patch, then looks {} times into the source ({LOOK} tokens each) and \
+            "each reviewer is given the context and reads every patch, then looks {} times into the source ({LOOK} tokens each) and \
              writes {} tokens",
             habits.looks, habits.answer
         ),

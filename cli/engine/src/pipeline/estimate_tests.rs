@@ -46,14 +46,18 @@ fn plan(tier: RiskTier, models: &[&str]) -> Plan {
 
 fn estimate_of(plan: &Plan, patches: &[&str]) -> Estimate {
     let mut library = PromptLibrary::default();
-    library.replace([
-        ("REVIEWER_SHARED".into(), "some rules".into()),
-        ("coordinator".into(), "judge".into()),
-    ]);
+    library
+        .replace([
+            (
+                "REVIEWER_SHARED".into(),
+                "# Rules for every reviewer\nsome rules".into(),
+            ),
+            ("coordinator".into(), "# Review coordinator\njudge".into()),
+        ])
+        .expect("prompts");
     estimate(&EstimateInput {
         plan,
         library: &library,
-        context: "the context has five words",
         coordinator_message: "a message",
         patches,
         count: &words,
@@ -65,15 +69,14 @@ fn estimate_of(plan: &Plan, patches: &[&str]) -> Estimate {
 fn a_session_pays_each_new_token_once_and_reads_the_rest_from_the_cache() {
     let estimate = estimate_of(&plan(RiskTier::Trivial, &["openai/gpt-5.4"]), &["x y", "z"]);
     let session = &estimate.sessions[0];
-    // Rules 2 and message 3; the context's 5 words in a line; two patches of a line with 3 words; two looks.
+    // Rules 7 and message 3; two patches of a line with 3 words; two looks.
     let new = [
-        RUNTIME + 5,
-        5 + READ_FILE + READ_LINE + CALL,
+        RUNTIME + 10,
         3 + 2 * (READ_FILE + READ_LINE) + 2 * CALL,
         LOOK + CALL,
         LOOK + CALL,
     ];
-    assert_eq!(session.turns, 5);
+    assert_eq!(session.turns, 4);
     assert_eq!(
         session.tokens.input,
         new.iter().sum::<u64>(),
@@ -82,7 +85,8 @@ fn a_session_pays_each_new_token_once_and_reads_the_rest_from_the_cache() {
     assert_eq!(session.tokens.cache_write, 0);
     let read: u64 = (1..new.len()).map(|turn| new[..turn].iter().sum::<u64>()).sum();
     assert_eq!(session.tokens.cache_read, read);
-    assert_eq!(session.tokens.output, 5 * CALL + 1_200);
+    // Two calls in the first turn, one for each patch; the answer in the last.
+    assert_eq!(session.tokens.output, 4 * CALL + 1_200);
     let facts = pricing::facts(session.model.as_ref().expect("a model")).expect("known");
     assert!((session.cost_usd.expect("priced") - facts.cost_usd(&session.tokens)).abs() < 1e-9);
 }
@@ -94,7 +98,7 @@ fn reviewers_of_one_model_share_their_beginning() {
         panic!("three sessions")
     };
     // All but the role's one word.
-    let shared = RUNTIME + 2 + 2;
+    let shared = RUNTIME + 7 + 2;
     assert_eq!(first.tokens.input - second.tokens.input, shared);
     assert_eq!(second.tokens.cache_read - first.tokens.cache_read, shared);
 }

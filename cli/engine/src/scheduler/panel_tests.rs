@@ -45,7 +45,6 @@ fn members(names: &[&str]) -> Vec<PanelMember> {
         attempt: Duration::from_mins(10),
         rules: None,
         parts: vec!["shared".to_owned(), "role".to_owned()],
-        rules: None,
     };
     names.iter().map(member).collect()
 }
