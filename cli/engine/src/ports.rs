@@ -25,8 +25,34 @@ pub trait ModelLedger: Send + Sync {
     fn idle_for(&self, session: &SessionId) -> Option<std::time::Duration>;
     /// What the whole run has cost so far.
     fn cost_usd(&self) -> f64;
+    /// How close the run is to the end of its budget.
+    fn budget(&self) -> BudgetStanding;
     /// Tells the gateway which sessions belong to which reviewer and which models may stand in, best first.
     fn assign(&self, session: &SessionId, reviewer: &str, models: &[ModelId]);
+}
+
+/// How close a run is to the end of its budget. The texts name the budget, as in `$2 for the run`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BudgetStanding {
+    /// Far enough, or there is none.
+    Free,
+    /// Four fifths of this one are used: nothing optional begins.
+    Tight(String),
+    /// This one is used up: models are not asked any more.
+    Spent(String),
+}
+
+impl BudgetStanding {
+    /// Why a session must not begin, if so.
+    pub fn forbids(&self, required: bool) -> Option<String> {
+        match self {
+            Self::Spent(budget) => Some(format!("not started: the budget of {budget} is spent")),
+            Self::Tight(budget) if !required => {
+                Some(format!("not started: four fifths of the budget of {budget} are spent"))
+            }
+            Self::Free | Self::Tight(_) => None,
+        }
+    }
 }
 
 /// Signs of life for the person who waits.

@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use conclave_resilience::retry::RetryPolicy;
+use conclave_resilience::{breaker::BreakerSettings, budget::Budget, retry::RetryPolicy};
 use conclave_shared::{
     model::ModelId,
     pricing::{self, ModelFacts},
@@ -10,7 +10,7 @@ use conclave_shared::{
 use secrecy::SecretString;
 use url::Url;
 
-use crate::wire::Wire;
+use crate::{event::Observer, wire::Wire};
 
 /// A provider that calls are sent to.
 #[derive(Debug, Clone)]
@@ -71,6 +71,10 @@ pub struct Limits {
     pub hold: Duration,
     /// Repetitions before another model is asked.
     pub retry: RetryPolicy,
+    /// When a model is left alone, and for how long.
+    pub breaker: BreakerSettings,
+    /// The most tool calls of one session.
+    pub tool_calls: usize,
     /// How long a session stays with a model that took over, before the assigned one is asked again.
     pub stand_in: Duration,
     /// How many answers of a session in a row may break off before it is told to give up.
@@ -87,6 +91,8 @@ impl Default for Limits {
             idle: Duration::from_secs(75),
             hold: Duration::from_secs(200),
             retry: RetryPolicy::default(),
+            breaker: BreakerSettings::default(),
+            tool_calls: 200,
             stand_in: Duration::from_mins(2),
             cuts: 2,
             shutdown: Duration::from_secs(2),
@@ -121,12 +127,14 @@ pub struct GatewayConfig {
     pub run_key: SecretString,
     /// Prices and limits of models.
     pub prices: Prices,
-    /// What the run may cost.
-    pub max_cost_usd: Option<f64>,
+    /// What the run may use.
+    pub budget: Budget,
     /// Time limits and counts.
     pub limits: Limits,
     /// How providers are reached.
     pub http: HttpSettings,
+    /// Who is told what the gateway does on its own.
+    pub observer: Observer,
 }
 
 impl GatewayConfig {
@@ -136,9 +144,10 @@ impl GatewayConfig {
             providers,
             run_key,
             prices: Prices::default(),
-            max_cost_usd: None,
+            budget: Budget::default(),
             limits: Limits::default(),
             http: HttpSettings::default(),
+            observer: Observer::default(),
         }
     }
 }

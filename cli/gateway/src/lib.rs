@@ -7,7 +7,8 @@
 //!
 //! How a call goes: `server` lets it in, `exchange` decides which model is asked and how often, `attempt` asks it and
 //! holds the answer back until its first content, `answer` cuts the stream into frames and reads the tokens from them
-//! as they pass, `relay` hands it on. `sessions` is all that is remembered between calls.
+//! as they pass, `relay` hands it on. `sessions` is all that is remembered between calls of a session, `circuits` of a
+//! model, `switches` of a provider.
 //!
 //! Why not a general proxy crate: they forward bytes. Here the answer has to be understood frame by frame, with bounded
 //! memory, while it passes.
@@ -39,6 +40,7 @@
 mod adapt;
 mod answer;
 mod attempt;
+mod circuits;
 mod config;
 mod core;
 mod credentials;
@@ -52,12 +54,14 @@ mod request;
 mod server;
 mod sessions;
 mod sse;
+mod switches;
+mod tool_calls;
 mod upstream;
 mod wire;
 
 pub use config::{ConfigError, GatewayConfig, HttpSettings, Limits, Prices, Upstream};
 pub use credentials::random_run_key;
-pub use event::GatewayEvent;
+pub use event::{FailbackReason, GatewayEvent, Observer};
 pub use gateway::Gateway;
 pub use rejection::Rejection;
 pub use wire::Wire;

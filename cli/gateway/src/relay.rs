@@ -63,7 +63,7 @@ impl Relay {
             }
             match self.end {
                 Some(End::Complete) => {
-                    self.answer.flight().session.completed();
+                    self.answer.flight().completed();
                     return None;
                 }
                 Some(End::Broken(class)) => return self.broken(class).await,
@@ -102,7 +102,7 @@ impl Relay {
             model: model.clone(),
             reason: class,
         });
-        if session.cut() <= self.core.limits.cuts {
+        if self.answer.flight().cut(class) <= self.core.limits.cuts {
             return Some(Err(dropped()));
         }
         let reason = Rejection::NoHealthyModel;

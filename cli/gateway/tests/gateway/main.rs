@@ -6,6 +6,7 @@
 )]
 
 mod accounting;
+mod circuits;
 mod client;
 mod cuts;
 mod door;

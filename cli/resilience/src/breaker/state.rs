@@ -110,6 +110,27 @@ pub enum Change {
     Closed,
 }
 
+impl Change {
+    /// What the circuit does with calls now.
+    pub const fn circuit(self) -> Circuit {
+        match self {
+            Self::Opened { .. } => Circuit::Open,
+            Self::Probing => Circuit::HalfOpen,
+            Self::Closed => Circuit::Closed,
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Opened { cause, time } => write!(formatter, "is left alone for {} s: {cause}", time.as_secs()),
+            Self::Probing => formatter.write_str("is tried with one call"),
+            Self::Closed => formatter.write_str("is in use again"),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Closed,
