@@ -22,6 +22,7 @@ const AFTER_HELP: &str = "Examples:
   conclave local main..my-branch     review a range of commits
   conclave review                    in a GitLab merge-request pipeline: review and post
   conclave review --dry-run          the same, but print instead of posting
+  conclave replay RUN_DIR            show a finished or crashed run again
 
 Exit codes: 0 reviewed; 1 blocked (--gate block); 2 bad usage or configuration; 3 the forge failed;
 4 inconclusive (--strict); 130, 143 stopped by a signal.";
@@ -32,6 +33,8 @@ pub(crate) enum Command {
     Local(LocalArguments),
     /// Review the merge request of this pipeline and post the result
     Review(ReviewArguments),
+    /// Show a finished or crashed run again from its records; calls no model
+    Replay(ReplayArguments),
 }
 
 #[derive(Debug, Args)]
@@ -53,6 +56,16 @@ pub(crate) struct ReviewArguments {
     pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) common: CommonArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArguments {
+    /// The run directory: what `--output` named, or what the review printed as `records`
+    #[arg(value_name = "RUN_DIR")]
+    pub(crate) directory: Utf8PathBuf,
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value_t, env = "CONCLAVE_FORMAT")]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, Args)]

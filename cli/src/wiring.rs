@@ -40,7 +40,7 @@ use self::{
 };
 use crate::{
     args::{CommonArguments, Format, Gate},
-    env_vars,
+    ci_environment, env_vars,
     exit::{Exit, Failure},
     output,
     providers::{self, Provider},
@@ -80,7 +80,8 @@ pub(crate) async fn review(
         .unwrap_or("/usr/local/bin:/usr/bin:/bin")
         .to_owned();
     let providers = providers::read(environment)?;
-    let progress = Arc::new(output::Lines::new(redactor.clone()));
+    let screen = output::screen(ci_environment::is_gitlab_job(environment), environment.get("TERM"));
+    let progress = Arc::new(output::Display::new(screen, redactor.clone()));
     for note in &job.notes {
         progress.report(ProgressEvent::Warning(note));
     }
@@ -110,6 +111,9 @@ pub(crate) async fn review(
 
     let run_id = Uuid::now_v7();
     let directory = RunDirectory::create(arguments.output.as_deref(), &run_id.to_string(), environment)?;
+    progress
+        .record_in(directory.path())
+        .map_err(Failure::io(format!("write {}", output::PROGRESS_FILE)))?;
     let telemetry = telemetry::start(environment, run_id, &job.subject.project)?;
     let sink: Arc<dyn TelemetrySink> = match &telemetry {
         Some(telemetry) => Arc::clone(telemetry) as _,
@@ -144,6 +148,7 @@ pub(crate) async fn review(
         watch: &mut watch,
     })
     .await;
+    progress.close();
     // The runtime is gone by now, so nothing uses the scratch space any more.
     drop(scratch);
     let mut review = match ran {
@@ -292,12 +297,12 @@ async fn finish(
     let json = output::json(review, redactor);
     directory.write("review.json", json.as_bytes())?;
     directory.write("review.md", redactor.redact(&render_markdown(review)).as_bytes())?;
+    let excerpts = source::excerpts(&job.repository, review).await;
+    let lines = serde_json::to_string(&excerpts).unwrap_or_default();
+    directory.write(output::Excerpts::FILE, redactor.redact(&lines).as_bytes())?;
     match arguments.format {
         Format::Json => output::print(&json),
-        Format::Human => {
-            let source = source::excerpts(&job.repository, review).await;
-            output::print(&redactor.redact(&output::review(review, &source, directory.path())));
-        }
+        Format::Human => output::print(&redactor.redact(&output::review(review, &excerpts, directory.path()))),
     }
     Ok(())
 }

@@ -14,5 +14,6 @@ mod gitlab_review;
 mod hostile_repository;
 mod local_review;
 mod remote_config;
+mod replay;
 mod signals;
 mod support;

@@ -1,10 +1,14 @@
 //! What the engine needs from the outside, as traits; and the data that crosses.
 
+mod budget;
 mod forge;
+mod progress;
 mod runtime;
 mod tools;
 
+pub use budget::BudgetStanding;
 pub use forge::{Comment, Forge, ForgeError, PublishOutcome, ReviewSubject};
+pub use progress::{Progress, ProgressEvent};
 pub use runtime::{AgentRuntime, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt};
 pub use tools::{CoordinatorTools, ToolError};
 
@@ -29,72 +33,4 @@ pub trait ModelLedger: Send + Sync {
     fn budget(&self) -> BudgetStanding;
     /// Tells the gateway which sessions belong to which reviewer and which models may stand in, best first.
     fn assign(&self, session: &SessionId, reviewer: &str, models: &[ModelId]);
-}
-
-/// How close a run is to the end of its budget. The texts name the budget, as in `$2 for the run`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BudgetStanding {
-    /// Far enough, or there is none.
-    Free,
-    /// Four fifths of this one are used: nothing optional begins.
-    Tight(String),
-    /// This one is used up: models are not asked any more.
-    Spent(String),
-}
-
-impl BudgetStanding {
-    /// Why a session must not begin, if so.
-    pub fn forbids(&self, required: bool) -> Option<String> {
-        match self {
-            Self::Spent(budget) => Some(format!("not started: the budget of {budget} is spent")),
-            Self::Tight(budget) if !required => {
-                Some(format!("not started: four fifths of the budget of {budget} are spent"))
-            }
-            Self::Free | Self::Tight(_) => None,
-        }
-    }
-}
-
-/// Signs of life for the person who waits.
-pub trait Progress: Send + Sync {
-    /// Something happened.
-    fn report(&self, event: ProgressEvent<'_>);
-}
-
-/// What [`Progress`] is told.
-#[derive(Debug, Clone, Copy)]
-pub enum ProgressEvent<'a> {
-    /// A stage of the run began.
-    Stage(&'a str),
-    /// A session was prompted.
-    SessionStarted {
-        /// Whose session.
-        reviewer: &'a str,
-        /// The model that it was prompted with.
-        model: &'a ModelId,
-        /// From 1.
-        attempt: u32,
-    },
-    /// A session goes on, without anything to show for it since then.
-    Thinking {
-        /// Whose session.
-        reviewer: &'a str,
-        /// Seconds since the last output.
-        seconds: u64,
-    },
-    /// A reviewer ended.
-    ReviewerDone {
-        /// Who.
-        reviewer: &'a str,
-        /// `ok`, `failed`, …
-        outcome: &'a str,
-        /// Findings after the evidence check.
-        findings: usize,
-        /// Seconds since its first prompt.
-        seconds: f64,
-        /// Why it did not end well.
-        reason: Option<&'a str>,
-    },
-    /// Something that the person should know.
-    Warning(&'a str),
 }

@@ -97,6 +97,13 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         coordinate(&context, job.plan.coordinator, job.coordinator_message, &ports.desk),
     );
     ports.telemetry.record(coordinator.event());
+    ports.progress.report(ProgressEvent::SessionDone {
+        reviewer: coordinator.name.as_str(),
+        outcome: coordinator.outcome.as_str(),
+        findings: None,
+        seconds: coordinator.seconds,
+        reason: coordinator.reason.as_deref(),
+    });
     stages.push(StageTime::new("panel", slowest(&panel.reports)));
     let judging = started.elapsed().as_secs_f64() - slowest(&panel.reports);
     stages.push(StageTime::new("judging after the panel", judging.max(0.0)));

@@ -3,7 +3,7 @@
 use conclave_shared::{
     pricing::TokenUsage, risk::RiskTier, severity::Severity, telemetry::TokensByModel, verdict::Verdict,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{diff::FilteredFile, judge::JudgedFinding, scheduler::ReviewerReport};
 
@@ -11,7 +11,7 @@ use crate::{diff::FilteredFile, judge::JudgedFinding, scheduler::ReviewerReport}
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// A finished review.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Review {
     /// See [`SCHEMA_VERSION`].
     pub schema_version: u32,
@@ -62,7 +62,7 @@ pub struct Review {
 }
 
 /// What was looked at, and what was not.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Coverage {
     /// Files that were given to the panel.
     pub reviewed: Vec<String>,
@@ -79,7 +79,7 @@ pub struct Coverage {
 }
 
 /// Seconds that a stage took.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StageTime {
     /// The stage.
     pub stage: String,

@@ -237,10 +237,10 @@ async fn run_member(
         report.hallucinated = hallucinated.len();
     }
     context.telemetry.record(report.event());
-    context.progress.report(ProgressEvent::ReviewerDone {
+    context.progress.report(ProgressEvent::SessionDone {
         reviewer: report.name.as_str(),
         outcome: report.outcome.as_str(),
-        findings: report.findings,
+        findings: Some(&findings),
         seconds: report.seconds,
         reason: report.reason.as_deref(),
     });

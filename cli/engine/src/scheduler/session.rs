@@ -118,6 +118,7 @@ pub async fn run_session(context: &SessionContext, task: &SessionTask) -> Sessio
         let attempt = u32::try_from(result.models.len()).unwrap_or(u32::MAX);
         context.progress.report(ProgressEvent::SessionStarted {
             reviewer: &task.name,
+            session: &session,
             model: &model,
             attempt,
         });
@@ -162,10 +163,7 @@ pub async fn run_session(context: &SessionContext, task: &SessionTask) -> Sessio
             }
             AttemptEnd::Failed { reason, remedy } => {
                 let next = next_model(&task.route, &model, remedy).cloned();
-                let floor = seconds(context.limits.retry_floor_seconds);
-                let time = task
-                    .deadline
-                    .is_none_or(|deadline| deadline.saturating_duration_since(Instant::now()) >= floor);
+                let time = has_time_for_retry(context, task);
                 tracing::warn!(reviewer = task.name, %model, reason, "the attempt failed");
                 if let (true, Some(next)) = (time, next) {
                     context.progress.report(ProgressEvent::Warning(&format!(
@@ -244,6 +242,7 @@ impl Watcher<'_> {
                     }
                     Some(SessionEvent::StepFinished(reason)) => {
                         clock.sign_of_life();
+                        self.tell_usage();
                         unknown_steps = if reason == "unknown" { unknown_steps + 1 } else { 0 };
                         if unknown_steps >= MOST_UNKNOWN_STEPS {
                             return AttemptEnd::Failed { reason: "the model's stream was cut again and again".into(), remedy: Remedy::OtherModel, };
@@ -271,6 +270,15 @@ impl Watcher<'_> {
                 }
             }
         }
+    }
+
+    fn tell_usage(&self) {
+        let usage = self.context.ledger.usage(self.session);
+        self.context.progress.report(ProgressEvent::Usage {
+            reviewer: &self.task.name,
+            tokens: usage.iter().map(|entry| entry.tokens.total()).sum(),
+            cost_usd: usage.iter().fold(0.0, |sum, entry| sum + entry.cost_usd),
+        });
     }
 
     /// How the turn ended, if it has: with a failure that was reported, or with a complete answer that is new.
@@ -356,6 +364,13 @@ impl AttemptClock {
         self.said = now;
         Some((now - self.last_sign).as_secs())
     }
+}
+
+/// Whether enough of the panel's time is left for another attempt.
+fn has_time_for_retry(context: &SessionContext, task: &SessionTask) -> bool {
+    let floor = seconds(context.limits.retry_floor_seconds);
+    task.deadline
+        .is_none_or(|deadline| deadline.saturating_duration_since(Instant::now()) >= floor)
 }
 
 /// Whether this is the end of a turn: complete, not the answer that was there before, and not one step of several.
