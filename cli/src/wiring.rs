@@ -8,6 +8,7 @@ mod runtime;
 mod signals;
 mod source;
 mod stopwatch;
+mod tape;
 mod telemetry;
 
 use std::{fmt::Write, sync::Arc};
@@ -37,6 +38,7 @@ use self::{
     signals::Signals,
     source::RepositoryTree,
     stopwatch::Stopwatch,
+    tape::Tape,
 };
 use crate::{
     args::{CommonArguments, Format, Gate},
@@ -79,7 +81,11 @@ pub(crate) async fn review(
         .get("PATH")
         .unwrap_or("/usr/local/bin:/usr/bin:/bin")
         .to_owned();
-    let providers = providers::read(environment)?;
+    let tape = Tape::open(arguments)?;
+    let providers = match &tape {
+        Tape::Replay(recording) => providers::recorded(recording)?,
+        Tape::Off | Tape::Record(_) => providers::read(environment)?,
+    };
     let progress = Arc::new(output::Lines::new(redactor.clone()));
     for note in &job.notes {
         progress.report(ProgressEvent::Warning(note));
@@ -129,6 +135,7 @@ pub(crate) async fn review(
         job: &job,
         prepared,
         providers: &providers,
+        tape,
         arguments,
         environment,
         redactor,
@@ -193,6 +200,7 @@ struct Sessions<'a> {
     job: &'a Job,
     prepared: Prepared,
     providers: &'a [Provider],
+    tape: Tape,
     arguments: &'a CommonArguments,
     environment: &'a Environment,
     redactor: &'a Redactor,
@@ -230,7 +238,16 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
         .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
     let workspace = scratch.join("workspace");
     check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
-    let inputs = inputs::write(job, &diff, &plan, directory, &workspace, sessions.environment).await?;
+    let inputs = inputs::write(
+        job,
+        &diff,
+        &plan,
+        directory,
+        &workspace,
+        sessions.environment,
+        sessions.tape.boundary(),
+    )
+    .await?;
     directory.write("prompts/REVIEWER_SHARED.md", library.shared()?.as_bytes())?;
     directory.write("prompts/coordinator.md", library.get("coordinator")?.as_bytes())?;
     watch.lap("workspace");
@@ -244,6 +261,7 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
         redactor: sessions.redactor,
         providers: sessions.providers,
         max_cost_usd: sessions.arguments.max_cost_usd,
+        tape: sessions.tape.settings(&inputs.boundary),
         plan: &plan,
         desk: &sessions.desk,
     })

@@ -16,3 +16,4 @@ mod local_review;
 mod remote_config;
 mod signals;
 mod support;
+mod wire;

@@ -11,14 +11,12 @@ use conclave_resilience::{classify::FailureClass, deadline::Deadline, failback::
 use conclave_shared::model::ModelId;
 
 use crate::{
-    adapt::Adaptation,
-    answer::Answer,
-    attempt::{self, Failure, Opened},
+    attempt::{Attempt, Failure, Opened},
     core::Core,
     event::GatewayEvent,
     rejection::Rejection,
     relay,
-    sessions::{Booking, Flight, now},
+    sessions::{Flight, now},
     upstream::Provider,
 };
 
@@ -44,7 +42,7 @@ impl Exchange<'_> {
             let class = match self.ask(&model, deadline).await? {
                 Ok(opened) => {
                     session.keep_stand_in(&self.asked, &model, self.core.limits.stand_in);
-                    return Ok(relay::response(Arc::clone(self.core), self.provider.wire, opened));
+                    return Ok(relay::response(Arc::clone(self.core), opened));
                 }
                 Err(class) => class,
             };
@@ -88,6 +86,9 @@ impl Exchange<'_> {
                 () = self.core.killed.cancelled() => return Err(Rejection::ShuttingDown),
             };
             self.flight.touch();
+            if failure.unrecorded {
+                return Err(Rejection::NotRecorded);
+            }
             let FailureClass::Retryable(fault) = failure.class else {
                 return Ok(Err(failure.class));
             };
@@ -115,27 +116,15 @@ impl Exchange<'_> {
     }
 
     async fn attempt(&self, model: &ModelId, deadline: Deadline) -> Result<Opened, Failure> {
-        let session = &self.flight.session;
-        let body = Adaptation {
-            wire: self.provider.wire,
+        let attempt = Attempt {
+            provider: self.provider,
+            flight: &self.flight,
             asked: &self.asked,
-            target: model,
-            facts: self.core.prices.facts(model),
-            session,
-        }
-        .apply(&self.body);
-        let booking = Booking::open(Arc::clone(session), model.clone());
-        let request = self
-            .core
-            .client
-            .post(self.provider.endpoint.clone())
-            .headers(self.headers.clone())
-            .headers(self.provider.headers.clone())
-            .body(body);
-        let response = attempt::send(self.core, request, deadline).await?;
-        self.flight.touch();
-        let answer = Answer::new(response, self.provider.wire, booking, Arc::clone(&self.flight));
-        attempt::until_content(answer, self.core.limits.idle, deadline).await
+            model,
+            headers: &self.headers,
+            body: &self.body,
+        };
+        attempt.make(self.core, deadline).await
     }
 }
 

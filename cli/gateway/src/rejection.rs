@@ -30,13 +30,15 @@ pub enum Rejection {
     PromptTooLong,
     /// The provider refused the request itself.
     RequestRejected,
+    /// The run is a replay, and this call was not recorded.
+    NotRecorded,
     /// The gateway is shutting down.
     ShuttingDown,
 }
 
 impl Rejection {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::WrongRunKey,
         Self::UnknownRoute,
         Self::UnknownSession,
@@ -47,6 +49,7 @@ impl Rejection {
         Self::CredentialsRejected,
         Self::PromptTooLong,
         Self::RequestRejected,
+        Self::NotRecorded,
         Self::ShuttingDown,
     ];
 
@@ -66,6 +69,7 @@ impl Rejection {
             Self::CredentialsRejected => "conclave: provider rejected credentials",
             Self::PromptTooLong => "conclave: prompt is too long",
             Self::RequestRejected => "conclave: provider rejected the request",
+            Self::NotRecorded => "conclave: not in the recording",
             Self::ShuttingDown => "conclave: run is over",
         }
     }
@@ -113,7 +117,7 @@ mod tests {
     #[test]
     fn finals_are_not_asked_again() {
         for rejection in Rejection::ALL {
-            for wire in [Wire::Anthropic, Wire::OpenAiChat] {
+            for wire in Wire::ALL {
                 for text in [
                     wire.error_body(rejection.marker()),
                     wire.error_frame(rejection.marker()),
