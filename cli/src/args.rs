@@ -88,6 +88,12 @@ pub(crate) struct CommonArguments {
     /// Fail if the review is inconclusive
     #[arg(long, env = "CONCLAVE_STRICT")]
     pub(crate) strict: bool,
+    /// Record every model call, request and answer, in this directory (model-calls.jsonl), without secrets
+    #[arg(long, value_name = "DIR", env = "CONCLAVE_RECORD", conflicts_with = "replay_models")]
+    pub(crate) record: Option<Utf8PathBuf>,
+    /// Answer every model call from such a recording: no provider is asked, no key is needed
+    #[arg(long, value_name = "FILE", env = "CONCLAVE_REPLAY_MODELS")]
+    pub(crate) replay_models: Option<Utf8PathBuf>,
     /// Replace built-in prompts by the files of the same name in this directory
     #[arg(long, value_name = "DIR", env = "CONCLAVE_PROMPTS")]
     pub(crate) prompts: Option<Utf8PathBuf>,

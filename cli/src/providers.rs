@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use conclave_engine::plugin::ProviderWire;
-use conclave_gateway::{Upstream, Wire};
+use conclave_gateway::{Recording, Upstream, Wire};
 use secrecy::SecretString;
 use url::Url;
 
@@ -15,7 +15,7 @@ pub(crate) struct Provider {
     pub(crate) name: &'static str,
     pub(crate) wire: ProviderWire,
     base_url: Url,
-    key: SecretString,
+    key: Option<SecretString>,
 }
 
 impl Provider {
@@ -25,9 +25,10 @@ impl Provider {
             wire: match self.wire {
                 ProviderWire::Anthropic => Wire::Anthropic,
                 ProviderWire::OpenAiChat => Wire::OpenAiChat,
+                ProviderWire::OpenAiResponses => Wire::OpenAiResponses,
             },
             base_url: self.base_url.clone(),
-            credential: Some(self.key.clone()),
+            credential: self.key.clone(),
             extra_headers: Vec::new(),
         }
     }
@@ -52,7 +53,7 @@ pub(crate) fn read(environment: &Environment) -> Result<Vec<Provider>, Failure> 
             name: "anthropic",
             wire: ProviderWire::Anthropic,
             base_url,
-            key: key.into(),
+            key: Some(key.into()),
         });
     }
     if let Some(key) = environment.get(env_vars::OPENAI_API_KEY) {
@@ -62,9 +63,9 @@ pub(crate) fn read(environment: &Environment) -> Result<Vec<Provider>, Failure> 
         let base_url = url(env_vars::OPENAI_BASE_URL, base)?;
         providers.push(Provider {
             name: "openai",
-            wire: ProviderWire::OpenAiChat,
+            wire: openai_wire(environment, &base_url)?,
             base_url,
-            key: key.into(),
+            key: Some(key.into()),
         });
     }
     if let (Some(key), Some(account)) = (
@@ -77,7 +78,7 @@ pub(crate) fn read(environment: &Environment) -> Result<Vec<Provider>, Failure> 
             name: "cloudflare-workers-ai",
             wire: ProviderWire::OpenAiChat,
             base_url,
-            key: key.into(),
+            key: Some(key.into()),
         });
     }
     if providers.is_empty() {
@@ -88,6 +89,45 @@ pub(crate) fn read(environment: &Environment) -> Result<Vec<Provider>, Failure> 
         ));
     }
     Ok(providers)
+}
+
+/// The format that an endpoint of `OpenAI` speaks. `OpenAI` itself has models that are to be had with Responses only; what
+/// is merely compatible (a proxy, a model server) speaks Chat Completions, if nothing else is said.
+fn openai_wire(environment: &Environment, base_url: &Url) -> Result<ProviderWire, Failure> {
+    match environment.get(env_vars::OPENAI_API) {
+        Some("responses") => Ok(ProviderWire::OpenAiResponses),
+        Some("chat") => Ok(ProviderWire::OpenAiChat),
+        Some(other) => Err(Failure::Settings(format!(
+            "{} is `{other}`: it has to be `responses` or `chat`",
+            env_vars::OPENAI_API
+        ))),
+        None if base_url.host_str() == Some("api.openai.com") => Ok(ProviderWire::OpenAiResponses),
+        None => Ok(ProviderWire::OpenAiChat),
+    }
+}
+
+/// The providers of a recorded run. They have no credentials and are never asked.
+pub(crate) fn recorded(recording: &Recording) -> Result<Vec<Provider>, Failure> {
+    const KNOWN: [&str; 3] = ["anthropic", "openai", "cloudflare-workers-ai"];
+    let provider = |recorded: &conclave_gateway::RecordedProvider| {
+        let name = KNOWN.into_iter().find(|name| *name == recorded.name).ok_or_else(|| {
+            Failure::Settings(format!(
+                "the recording was made with the provider `{}`, which this version does not know",
+                recorded.name
+            ))
+        })?;
+        Ok(Provider {
+            name,
+            wire: match recorded.wire {
+                Wire::Anthropic => ProviderWire::Anthropic,
+                Wire::OpenAiChat => ProviderWire::OpenAiChat,
+                Wire::OpenAiResponses => ProviderWire::OpenAiResponses,
+            },
+            base_url: url("the recording", "http://127.0.0.1:9/v1")?,
+            key: None,
+        })
+    };
+    recording.providers().iter().map(provider).collect()
 }
 
 /// Reads an address from a variable.
@@ -132,6 +172,32 @@ mod tests {
         );
         let with_v1 = read_from(&[("ANTHROPIC_API_KEY", "a"), ("ANTHROPIC_BASE_URL", "https://x/v1")]).expect("valid");
         assert_eq!(with_v1[0].base_url.as_str(), "https://x/v1");
+    }
+
+    #[test]
+    fn openai_itself_is_spoken_to_in_responses_and_what_is_compatible_in_chat() {
+        let wire = |variables: &[(&str, &str)]| {
+            let key = [("OPENAI_API_KEY", "x")];
+            let variables: Vec<_> = key.iter().chain(variables).copied().collect();
+            read_from(&variables).map(|providers| providers[0].wire)
+        };
+        let (responses, chat) = (ProviderWire::OpenAiResponses, ProviderWire::OpenAiChat);
+        assert_eq!(wire(&[]).expect("valid"), responses);
+        let base = |url| ("OPENAI_BASE_URL", url);
+        assert_eq!(wire(&[base("https://api.openai.com/v1/")]).expect("valid"), responses);
+        assert_eq!(wire(&[base("http://localhost:11434/v1")]).expect("valid"), chat);
+        assert_eq!(
+            wire(&[base("https://api.openai.com.example.org/v1")]).expect("valid"),
+            chat
+        );
+        let api = |api| ("CONCLAVE_OPENAI_API", api);
+        assert_eq!(wire(&[api("chat")]).expect("valid"), chat);
+        assert_eq!(
+            wire(&[base("http://localhost:4000"), api("responses")]).expect("valid"),
+            responses
+        );
+        let error = wire(&[api("completions")]).expect_err("neither").to_string();
+        assert!(error.contains("CONCLAVE_OPENAI_API is `completions`"), "{error}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod runtime;
 mod signals;
 mod source;
 mod stopwatch;
+mod tape;
 mod telemetry;
 
 use std::{fmt::Write, sync::Arc};
@@ -37,6 +38,7 @@ use self::{
     signals::Signals,
     source::RepositoryTree,
     stopwatch::Stopwatch,
+    tape::Tape,
 };
 use crate::{
     args::{CommonArguments, Format, Gate},
@@ -79,9 +81,13 @@ pub(crate) async fn review(
         .get("PATH")
         .unwrap_or("/usr/local/bin:/usr/bin:/bin")
         .to_owned();
-    let providers = providers::read(environment)?;
     let screen = output::screen(ci_environment::is_gitlab_job(environment), environment.get("TERM"));
     let progress = Arc::new(output::Display::new(screen, redactor.clone()));
+    let tape = Tape::open(arguments)?;
+    let providers = match &tape {
+        Tape::Replay(recording) => providers::recorded(recording)?,
+        Tape::Off | Tape::Record(_) => providers::read(environment)?,
+    };
     for note in &job.notes {
         progress.report(ProgressEvent::Warning(note));
     }
@@ -133,6 +139,7 @@ pub(crate) async fn review(
         job: &job,
         prepared,
         providers: &providers,
+        tape,
         arguments,
         environment,
         redactor,
@@ -198,6 +205,7 @@ struct Sessions<'a> {
     job: &'a Job,
     prepared: Prepared,
     providers: &'a [Provider],
+    tape: Tape,
     arguments: &'a CommonArguments,
     environment: &'a Environment,
     redactor: &'a Redactor,
@@ -235,7 +243,16 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
         .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
     let workspace = scratch.join("workspace");
     check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
-    let inputs = inputs::write(job, &diff, &plan, directory, &workspace, sessions.environment).await?;
+    let inputs = inputs::write(
+        job,
+        &diff,
+        &plan,
+        directory,
+        &workspace,
+        sessions.environment,
+        sessions.tape.boundary(),
+    )
+    .await?;
     directory.write("prompts/REVIEWER_SHARED.md", library.shared()?.as_bytes())?;
     directory.write("prompts/coordinator.md", library.get("coordinator")?.as_bytes())?;
     watch.lap("workspace");
@@ -249,6 +266,7 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
         redactor: sessions.redactor,
         providers: sessions.providers,
         max_cost_usd: sessions.arguments.max_cost_usd,
+        tape: sessions.tape.settings(&inputs.boundary),
         plan: &plan,
         desk: &sessions.desk,
     })

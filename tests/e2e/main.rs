@@ -17,3 +17,4 @@ mod remote_config;
 mod replay;
 mod signals;
 mod support;
+mod wire;

@@ -67,7 +67,12 @@ impl Circuits {
         }
     }
 
-    /// Whether this model may be called.
+    /// Whether a call of this model would be refused now.
+    pub(crate) fn refuses(&self, model: &ModelId) -> bool {
+        self.0.breakers().refuses(model, now())
+    }
+
+    /// Whether all calls of this model are let through.
     pub(crate) fn is_closed(&self, model: &ModelId) -> bool {
         self.0.breakers().circuit(model) == Circuit::Closed
     }

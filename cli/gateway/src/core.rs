@@ -1,7 +1,7 @@
 //! What all calls share.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -12,13 +12,24 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     circuits::Circuits,
-    config::{ConfigError, GatewayConfig, Limits, Prices},
+    config::{ConfigError, GatewayConfig, Limits, Prices, TapeSettings},
     event::{Events, GatewayEvent},
+    record::{Cleaner, RecordedProvider, Recorder},
     rejection::Rejection,
+    replay::Recording,
     sessions::{Booking, Session, Sessions},
     switches::Switches,
     upstream::{self, Provider},
+    warming::Warming,
 };
+
+/// Whether calls are recorded, or answered from a recording.
+#[derive(Debug)]
+pub(crate) enum Tape {
+    Off,
+    Record(Arc<Recorder>),
+    Replay(Arc<Recording>, Cleaner),
+}
 
 /// What all calls share. No `Debug`: the redactor knows every secret, and shows them.
 pub(crate) struct Core {
@@ -33,6 +44,8 @@ pub(crate) struct Core {
     pub(crate) sessions: Sessions,
     pub(crate) events: Arc<Events>,
     pub(crate) redactor: Redactor,
+    pub(crate) warming: Arc<Warming>,
+    pub(crate) tape: Tape,
     /// No new calls.
     pub(crate) closing: CancellationToken,
     /// The end of the calls under way.
@@ -49,10 +62,28 @@ struct BudgetState {
 impl Core {
     pub(crate) fn new(config: GatewayConfig) -> Result<Self, ConfigError> {
         let events = Arc::new(Events::new(config.observer.clone()));
+        let redactor = Redactor::new(upstream::secrets(&config));
+        let cleaner = || Cleaner {
+            places: config.places.clone(),
+            redactors: [redactor.clone(), config.redactor.clone()],
+        };
+        let tape = match &config.tape {
+            TapeSettings::Off => Tape::Off,
+            TapeSettings::Record(settings) => {
+                let providers = config.providers.iter().map(|upstream| RecordedProvider {
+                    name: upstream.name.clone(),
+                    wire: upstream.wire,
+                });
+                Tape::Record(Arc::new(Recorder::create(settings, providers.collect(), cleaner())?))
+            }
+            TapeSettings::Replay(recording) => Tape::Replay(Arc::clone(recording), cleaner()),
+        };
         Ok(Self {
             providers: upstream::providers(&config.providers)?,
             client: upstream::client(&config.http, &config.limits)?,
-            redactor: Redactor::new(upstream::secrets(&config)),
+            redactor,
+            warming: Arc::default(),
+            tape,
             run_key: config.run_key,
             prices: config.prices,
             budget: Mutex::new(BudgetState {
@@ -76,8 +107,38 @@ impl Core {
             .all()
             .iter()
             .flat_map(|session| session.accounts())
-            .filter_map(|(model, account)| Some(self.prices.facts(&model)?.cost_usd(&account.tokens)))
-            .sum()
+            // Not `sum`, which is -0.0 for nothing.
+            .fold(0.0, |sum, (_, account)| sum + account.cost_usd)
+    }
+
+    /// What happened, and what the books tell besides.
+    pub(crate) fn events(&self) -> Vec<GatewayEvent> {
+        let mut events = self.events.snapshot();
+        let mut by_model: BTreeMap<ModelId, [u64; 3]> = BTreeMap::new();
+        for (model, account) in self.sessions.all().iter().flat_map(|session| session.accounts()) {
+            let sums = by_model.entry(model).or_default();
+            let counts = [account.calls, account.uncounted, account.unknown_events];
+            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+        for (model, [calls, answers, unknown]) in by_model {
+            if calls > 0 && self.prices.facts(&model).is_none() {
+                let model = model.clone();
+                events.push(GatewayEvent::Unpriced { model, calls });
+            }
+            if answers > 0 {
+                let model = model.clone();
+                events.push(GatewayEvent::Uncounted { model, answers });
+            }
+            if unknown > 0 {
+                events.push(GatewayEvent::UnknownEvents { model, events: unknown });
+            }
+        }
+        if let Tape::Record(recorder) = &self.tape
+            && let Some(problem) = recorder.problem()
+        {
+            events.push(GatewayEvent::RecordingFailed { problem });
+        }
+        events
     }
 
     /// How close the run is to the end of its budget.
@@ -112,7 +173,11 @@ impl Core {
         let mut state = self.budget.lock().unwrap_or_else(PoisonError::into_inner);
         match self.standing_of(&mut state) {
             Standing::Spent(_) => Err(Rejection::BudgetSpent),
-            Standing::Free | Standing::Tight(_) => Ok(Booking::open(Arc::clone(session), model.clone())),
+            Standing::Free | Standing::Tight(_) => Ok(Booking::open(
+                Arc::clone(session),
+                model.clone(),
+                self.prices.facts(model),
+            )),
         }
     }
 }

@@ -74,6 +74,48 @@ pub enum GatewayEvent {
         /// Why.
         reason: FailureClass,
     },
+    /// An answer that broke off was handed on as one that reached its limit, because no other model is left.
+    Shortened {
+        /// Whose call.
+        session: SessionId,
+        /// The model.
+        model: ModelId,
+    },
+    /// A model was asked whose price is not known: its calls count as free.
+    Unpriced {
+        /// The model.
+        model: ModelId,
+        /// How often it was asked.
+        calls: u64,
+    },
+    /// Answers broke off before their provider had said what they use: those tokens are not in the books.
+    Uncounted {
+        /// The model.
+        model: ModelId,
+        /// How many answers.
+        answers: u64,
+    },
+    /// Events came of a kind that is not known. They were passed on.
+    UnknownEvents {
+        /// The model.
+        model: ModelId,
+        /// How many events.
+        events: u64,
+    },
+    /// A replayed run asked for something that was not recorded.
+    NotRecorded {
+        /// Whose call.
+        session: SessionId,
+        /// The model.
+        model: ModelId,
+        /// What differs.
+        difference: String,
+    },
+    /// The recording could not be written.
+    RecordingFailed {
+        /// Why.
+        problem: String,
+    },
     /// A call was refused for good.
     Rejected {
         /// Whose call, if it said so.
@@ -187,6 +229,18 @@ fn log(event: &GatewayEvent) {
         GatewayEvent::StreamCut { session, model, reason } => {
             tracing::warn!(%session, %model, %reason, "answer broke off");
         }
+        GatewayEvent::Shortened { session, model } => {
+            tracing::warn!(%session, %model, "the answer that broke off was shortened");
+        }
+        GatewayEvent::NotRecorded {
+            session,
+            model,
+            difference,
+        } => tracing::warn!(%session, %model, difference, "not in the recording"),
+        GatewayEvent::Unpriced { .. }
+        | GatewayEvent::Uncounted { .. }
+        | GatewayEvent::UnknownEvents { .. }
+        | GatewayEvent::RecordingFailed { .. } => {}
         GatewayEvent::Rejected { session, model, reason } => tracing::warn!(
             session = session.as_ref().map(|session| session.0.as_str()),
             model = model.as_ref().map(ModelId::as_str),

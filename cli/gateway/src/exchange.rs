@@ -16,14 +16,12 @@ use conclave_resilience::{
 use conclave_shared::model::ModelId;
 
 use crate::{
-    adapt::Adaptation,
-    answer::Answer,
-    attempt::{self, Failure, Opened},
+    attempt::{Attempt, Opened},
     core::Core,
     event::{FailbackReason, GatewayEvent},
     rejection::Rejection,
     relay,
-    sessions::{Booking, Flight, now},
+    sessions::{Flight, now},
     tool_calls,
     upstream::Provider,
 };
@@ -56,7 +54,7 @@ impl Exchange<'_> {
             let reason = match self.ask(&model, deadline).await? {
                 Ok(opened) => {
                     session.keep_stand_in(&self.asked, &model, self.core.limits.stand_in);
-                    return Ok(relay::response(Arc::clone(self.core), self.provider.wire, opened));
+                    return Ok(relay::response(Arc::clone(self.core), opened));
                 }
                 Err(reason) => reason,
             };
@@ -99,15 +97,25 @@ impl Exchange<'_> {
         let mut failed = 0;
         let mut last = FailbackReason::CircuitOpen;
         loop {
-            if self.core.switches.is_off(model.provider()) {
-                return Err(Rejection::SwitchedOff);
+            if self.core.circuits.refuses(model) {
+                return Ok(Err(last));
             }
+            let attempt = Attempt {
+                provider: self.provider,
+                flight: &self.flight,
+                asked: &self.asked,
+                model,
+                headers: &self.headers,
+                body: &self.body,
+            };
+            // A call may have to wait for its turn. What is found out meanwhile counts for it too.
+            let ready = self.unless_called_off(attempt.prepare(self.core)).await?;
             let Some(mut pass) = self.core.circuits.enter(model) else {
                 return Ok(Err(last));
             };
             let booking = self.core.book(&self.flight.session, model)?;
-            let attempt = self.unless_called_off(self.attempt(model, booking, deadline)).await?;
-            let failure = match attempt {
+            let making = attempt.make(self.core, ready, booking, deadline);
+            let failure = match self.unless_called_off(making).await? {
                 Ok(opened) => {
                     pass.began();
                     self.flight.keep(pass);
@@ -116,6 +124,9 @@ impl Exchange<'_> {
                 Err(failure) => failure,
             };
             self.flight.touch();
+            if failure.unrecorded {
+                return Err(Rejection::NotRecorded);
+            }
             // Who ran out of our time has not shown that it takes too long.
             if failure.class != FailureClass::Retryable(ProviderFault::Timeout) || !deadline.passed(now()) {
                 pass.failed(failure.class);
@@ -157,9 +168,10 @@ impl Exchange<'_> {
     /// Does something, unless the run is over or the provider is switched off meanwhile.
     async fn unless_called_off<T>(&self, work: impl Future<Output = T>) -> Result<T, Rejection> {
         tokio::select! {
-            done = work => Ok(done),
+            biased;
             () = self.core.killed.cancelled() => Err(Rejection::ShuttingDown),
             () = self.core.switches.off(self.asked.provider()) => Err(Rejection::SwitchedOff),
+            done = work => Ok(done),
         }
     }
 
@@ -205,29 +217,6 @@ impl Exchange<'_> {
             }
             self.flight.touch();
         }
-    }
-
-    async fn attempt(&self, model: &ModelId, booking: Booking, deadline: Deadline) -> Result<Opened, Failure> {
-        let session = &self.flight.session;
-        let body = Adaptation {
-            wire: self.provider.wire,
-            asked: &self.asked,
-            target: model,
-            facts: self.core.prices.facts(model),
-            session,
-        }
-        .apply(&self.body);
-        let request = self
-            .core
-            .client
-            .post(self.provider.endpoint.clone())
-            .headers(self.headers.clone())
-            .headers(self.provider.headers.clone())
-            .body(body);
-        let response = attempt::send(self.core, request, deadline).await?;
-        self.flight.touch();
-        let answer = Answer::new(response, self.provider.wire, booking, Arc::clone(&self.flight));
-        attempt::until_content(answer, self.core.limits.idle, deadline).await
     }
 }
 

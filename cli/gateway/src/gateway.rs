@@ -64,7 +64,7 @@ impl Gateway {
 
     /// What the gateway did on its own so far.
     pub fn events(&self) -> Vec<GatewayEvent> {
-        self.core.events.snapshot()
+        self.core.events()
     }
 
     /// Takes over the switches of a document. A provider that is off now gets no more calls: new ones are refused at
@@ -122,11 +122,8 @@ impl ModelLedger for Gateway {
             .unwrap_or_default()
             .into_iter()
             .map(|(model, account)| TokensByModel {
-                cost_usd: self
-                    .core
-                    .prices
-                    .facts(&model)
-                    .map_or(0.0, |facts| facts.cost_usd(&account.tokens)),
+                // What was booked and taken back again may leave a rest of rounding.
+                cost_usd: account.cost_usd.max(0.0),
                 model,
                 tokens: account.tokens,
                 calls: account.calls,
@@ -151,10 +148,6 @@ impl ModelLedger for Gateway {
     }
 
     fn assign(&self, session: &SessionId, reviewer: &str, models: &[ModelId]) {
-        // Its calls would cost nothing in the books, and no budget would ever stop them.
-        for model in models.iter().filter(|model| self.core.prices.facts(model).is_none()) {
-            tracing::warn!(%model, "no price is known for this model");
-        }
         self.core.sessions.assign(session, reviewer, models);
     }
 }

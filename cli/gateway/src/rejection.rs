@@ -34,13 +34,15 @@ pub enum Rejection {
     PromptTooLong,
     /// The provider refused the request itself.
     RequestRejected,
+    /// The run is a replay, and this call was not recorded.
+    NotRecorded,
     /// The gateway is shutting down.
     ShuttingDown,
 }
 
 impl Rejection {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::WrongRunKey,
         Self::UnknownRoute,
         Self::UnknownSession,
@@ -53,6 +55,7 @@ impl Rejection {
         Self::CredentialsRejected,
         Self::PromptTooLong,
         Self::RequestRejected,
+        Self::NotRecorded,
         Self::ShuttingDown,
     ];
 
@@ -74,6 +77,7 @@ impl Rejection {
             Self::CredentialsRejected => "conclave: provider rejected credentials",
             Self::PromptTooLong => "conclave: prompt is too long",
             Self::RequestRejected => "conclave: provider rejected the request",
+            Self::NotRecorded => "conclave: not in the recording",
             Self::ShuttingDown => "conclave: run is over",
         }
     }
@@ -121,7 +125,7 @@ mod tests {
     #[test]
     fn finals_are_not_asked_again() {
         for rejection in Rejection::ALL {
-            for wire in [Wire::Anthropic, Wire::OpenAiChat] {
+            for wire in Wire::ALL {
                 for text in [
                     wire.error_body(rejection.marker()),
                     wire.error_frame(rejection.marker()),

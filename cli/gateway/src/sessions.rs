@@ -9,7 +9,10 @@ use std::{
 
 use conclave_engine::ports::SessionId;
 use conclave_resilience::classify::FailureClass;
-use conclave_shared::{model::ModelId, pricing::TokenUsage};
+use conclave_shared::{
+    model::ModelId,
+    pricing::{ModelFacts, TokenUsage},
+};
 
 use crate::{circuits::Pass, loop_guard::LoopGuard};
 
@@ -77,12 +80,18 @@ struct StandIn {
 }
 
 /// What one model did for one session.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Account {
     /// Requests that were sent.
     pub(crate) calls: u64,
     /// What the provider said they used.
     pub(crate) tokens: TokenUsage,
+    /// What that cost, each call by its own price; nothing for a model without a known price.
+    pub(crate) cost_usd: f64,
+    /// Answers that broke off before the provider had said what they use.
+    pub(crate) uncounted: u64,
+    /// Events of a kind that is not known.
+    pub(crate) unknown_events: u64,
 }
 
 impl Session {
@@ -251,17 +260,29 @@ impl Drop for Flight {
 pub(crate) struct Booking {
     session: Arc<Session>,
     model: ModelId,
+    facts: Option<ModelFacts>,
     booked: TokenUsage,
+    cost_usd: f64,
+    unknown_events: u64,
+    /// The answer has begun.
+    began: bool,
+    /// The provider has said what it uses.
+    told: bool,
 }
 
 impl Booking {
     /// Opens the entry and counts the call.
-    pub(crate) fn open(session: Arc<Session>, model: ModelId) -> Self {
+    pub(crate) fn open(session: Arc<Session>, model: ModelId, facts: Option<ModelFacts>) -> Self {
         locked(&session.state).books.entry(model.clone()).or_default().calls += 1;
         Self {
             session,
             model,
+            facts,
             booked: TokenUsage::default(),
+            cost_usd: 0.0,
+            unknown_events: 0,
+            began: false,
+            told: false,
         }
     }
 
@@ -269,13 +290,26 @@ impl Booking {
         &self.model
     }
 
-    /// Books what the call has used in all so far.
-    pub(crate) fn set(&mut self, usage: TokenUsage) {
+    /// Books what the call has used in all so far, if that was told.
+    pub(crate) fn set(&mut self, usage: Option<TokenUsage>, unknown_events: u64) {
+        self.began = true;
+        if unknown_events > self.unknown_events {
+            let more = unknown_events - self.unknown_events;
+            self.unknown_events = unknown_events;
+            let mut state = locked(&self.session.state);
+            state.books.entry(self.model.clone()).or_default().unknown_events += more;
+        }
+        let Some(usage) = usage else { return };
+        self.told = true;
         if usage == self.booked {
             return;
         }
+        // By the call, not by the sum: a long prompt may have a price of its own.
+        let cost_usd = self.facts.map_or(0.0, |facts| facts.cost_usd(&usage));
         let mut state = locked(&self.session.state);
-        let tokens = &mut state.books.entry(self.model.clone()).or_default().tokens;
+        let account = state.books.entry(self.model.clone()).or_default();
+        account.cost_usd += cost_usd - self.cost_usd;
+        let tokens = &mut account.tokens;
         let swap = |total: &mut u64, old: u64, new: u64| *total = (*total).saturating_sub(old).saturating_add(new);
         swap(&mut tokens.input, self.booked.input, usage.input);
         swap(&mut tokens.output, self.booked.output, usage.output);
@@ -284,6 +318,16 @@ impl Booking {
         swap(&mut tokens.cache_write, self.booked.cache_write, usage.cache_write);
         drop(state);
         self.booked = usage;
+        self.cost_usd = cost_usd;
+    }
+}
+
+impl Drop for Booking {
+    fn drop(&mut self) {
+        if self.began && !self.told {
+            let mut state = locked(&self.session.state);
+            state.books.entry(self.model.clone()).or_default().uncounted += 1;
+        }
     }
 }
 

@@ -105,6 +105,7 @@ fn provider(spec: &ProviderSpec) -> Value {
     let package = match spec.wire {
         ProviderWire::Anthropic => "@ai-sdk/anthropic",
         ProviderWire::OpenAiChat => "@ai-sdk/openai-compatible",
+        ProviderWire::OpenAiResponses => "@ai-sdk/openai",
     };
     json!({
         "npm": package,

@@ -17,6 +17,8 @@ pub(super) struct Inputs {
     pub(super) coordinator: String,
     /// The patch of each file, relative to the workspace, in the diff's order.
     pub(super) patches: Vec<String>,
+    /// The boundary of the prompts' sections.
+    pub(super) boundary: Nonce,
 }
 
 /// Writes patches and context into the run directory, and where the agent reads them.
@@ -27,6 +29,7 @@ pub(super) async fn write(
     directory: &RunDirectory,
     workspace: &Utf8Path,
     environment: &Environment,
+    recorded: Option<Nonce>,
 ) -> Result<Inputs, Failure> {
     let entries: Vec<PatchEntry> = diff
         .files
@@ -41,7 +44,8 @@ pub(super) async fn write(
         (None, None) => conclave_gateway::random_run_key()?,
     };
     let subject_name = format!("{}!{}", job.subject.project, job.subject.merge_request.unwrap_or(0));
-    let nonce = Nonce::new(secret.expose_secret().as_bytes(), &subject_name);
+    // A replayed run has to say what the recorded one said.
+    let nonce = recorded.unwrap_or_else(|| Nonce::new(secret.expose_secret().as_bytes(), &subject_name));
     let instructions = job
         .repository
         .file(&job.subject.base_sha, "AGENTS.md")
@@ -73,5 +77,6 @@ pub(super) async fn write(
         context,
         coordinator,
         patches: entries.into_iter().map(|entry| entry.patch).collect(),
+        boundary: nonce,
     })
 }

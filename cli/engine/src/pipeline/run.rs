@@ -147,9 +147,11 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         stages,
         seconds: 0.0,
         cost_usd: 0.0,
+        cache_hit_rate: None,
     };
     // Not `sum`, which is -0.0 for nothing.
     review.cost_usd = review.usage().iter().fold(0.0, |sum, usage| sum + usage.cost_usd);
+    review.cache_hit_rate = review.tokens().prompt_cache_rate();
     review.seconds = started.elapsed().as_secs_f64();
     review
 }

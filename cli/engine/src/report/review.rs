@@ -59,6 +59,8 @@ pub struct Review {
     pub seconds: f64,
     /// The price of all model calls, in US dollars.
     pub cost_usd: f64,
+    /// The share of all prompt tokens that providers served from their caches, from 0 to 1; `None` without any prompt.
+    pub cache_hit_rate: Option<f64>,
 }
 
 /// What was looked at, and what was not.

@@ -6,13 +6,17 @@
 )]
 
 mod accounting;
+mod budgets;
 mod circuits;
 mod client;
 mod cuts;
 mod door;
 mod failback;
 mod failures;
+mod prefixes;
 mod raw;
+mod recording;
 mod rig;
 mod streaming;
+mod switches;
 mod waiting;

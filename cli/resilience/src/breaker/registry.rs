@@ -34,6 +34,11 @@ impl<K: Eq + Hash + Clone> Breakers<K> {
         self.circuits.get(key).map_or(Circuit::Closed, Breaker::circuit)
     }
 
+    /// Whether a call of this model would be refused now.
+    pub fn refuses(&self, key: &K, now: Instant) -> bool {
+        self.circuits.get(key).is_some_and(|breaker| breaker.refuses(now))
+    }
+
     /// Somebody wants to call; see [`Breaker::admit`].
     pub fn admit(&mut self, key: &K, now: Instant) -> (Admission, Option<Change>) {
         self.circuits

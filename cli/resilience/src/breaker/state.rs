@@ -167,6 +167,11 @@ impl Breaker {
         }
     }
 
+    /// Whether a call would be refused now. Who asks this has no ticket yet.
+    pub fn refuses(&self, now: Instant) -> bool {
+        self.next_chance(now).is_none_or(|at| at > now)
+    }
+
     /// When it may be worth asking again: at once, at a time, or (`None`) when whoever is probing knows more.
     pub fn next_chance(&self, now: Instant) -> Option<Instant> {
         match self.state {

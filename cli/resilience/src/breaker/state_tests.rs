@@ -30,12 +30,14 @@ fn it_opens_refuses_probes_once_and_closes() {
     let mut breaker = open(now);
     let until = now + BreakerSettings::default().open;
     for at in [now, until.checked_sub(Duration::from_millis(1)).expect("a time")] {
+        assert!(breaker.refuses(at));
         assert_eq!(breaker.admit(at), (Admission::Refused(Some(until)), None));
     }
+    assert!(!breaker.refuses(until));
     let (Admission::Admitted(probe), Some(Change::Probing)) = breaker.admit(until) else {
         panic!("no probe")
     };
-    assert!(probe.is_probe());
+    assert!(probe.is_probe() && breaker.refuses(until));
     // However long the probe takes, nobody else goes.
     assert_eq!(breaker.admit(until + 500 * SECOND), (Admission::Refused(None), None));
     assert_eq!(breaker.report(probe, Outcome::Success, until), Some(Change::Closed));
