@@ -4,12 +4,16 @@ mod budget;
 mod forge;
 mod progress;
 mod runtime;
+mod stop;
 mod tools;
 
 pub use budget::BudgetStanding;
 pub use forge::{Comment, Forge, ForgeError, PublishOutcome, ReviewSubject};
 pub use progress::{Progress, ProgressEvent};
-pub use runtime::{AgentRuntime, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt};
+pub use runtime::{
+    AgentRuntime, FileRead, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt,
+};
+pub use stop::{StopCause, StopSignal, stop_channel};
 pub use tools::{CoordinatorTools, ToolError};
 
 use conclave_shared::{model::ModelId, telemetry::EventBody, telemetry::TokensByModel};

@@ -49,6 +49,8 @@ pub struct Review {
     pub coordinator: ReviewerReport,
     /// Why the review was judged without the coordinator, if it was.
     pub degraded: Option<String>,
+    /// Why the review is only a part of one, if the budget cut it short.
+    pub partial: Option<String>,
     /// What was looked at.
     pub coverage: Coverage,
     /// What else the reader should know.
