@@ -82,6 +82,12 @@ pub(crate) struct CommonArguments {
     /// Stop asking models once the run has cost this much (US dollars)
     #[arg(long, value_name = "X", value_parser = positive, env = "CONCLAVE_MAX_COST_USD")]
     pub(crate) max_cost_usd: Option<f64>,
+    /// Stop asking models once the run has used this many tokens, of all kinds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), env = "CONCLAVE_MAX_TOKENS")]
+    pub(crate) max_tokens: Option<u64>,
+    /// Stop asking models after this many calls
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), env = "CONCLAVE_MAX_CALLS")]
+    pub(crate) max_calls: Option<u64>,
     /// Whether significant concerns fail the job
     #[arg(long, value_enum, default_value_t, env = "CONCLAVE_GATE")]
     pub(crate) gate: Gate,

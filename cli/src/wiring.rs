@@ -1,6 +1,7 @@
 //! One review, wired: plugins, gateway, agent runtime, engine, output.
 
 mod inputs;
+mod live;
 mod patches;
 mod plugins;
 mod prepare;
@@ -33,6 +34,7 @@ use secrecy::SecretString;
 use uuid::Uuid;
 
 use self::{
+    live::Live,
     prepare::{Prepared, prepare},
     runtime::{Runtime, RuntimeInput},
     signals::Signals,
@@ -62,6 +64,8 @@ pub(crate) struct Job {
     pub(crate) config_project: String,
     /// The installation's secret, if there is one.
     pub(crate) secret: Option<SecretString>,
+    /// What earlier reviews of the merge request have cost, as far as they are known.
+    pub(crate) spent_before_usd: f64,
     /// What the person should know.
     pub(crate) notes: Vec<String>,
 }
@@ -237,6 +241,7 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
         config,
         library,
         warnings,
+        remote,
     } = prepared;
     sessions
         .progress
@@ -265,7 +270,9 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
         environment: sessions.environment,
         redactor: sessions.redactor,
         providers: sessions.providers,
-        max_cost_usd: sessions.arguments.max_cost_usd,
+        budget: live::budget(job, sessions.arguments, &config.limits.budget),
+        limits: live::gateway_limits(&config.limits),
+        observer: live::observer(Arc::clone(&sessions.progress), Arc::clone(&sessions.telemetry)),
         tape: sessions.tape.settings(&inputs.boundary),
         plan: &plan,
         desk: &sessions.desk,
@@ -273,6 +280,7 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
     .await?;
     watch.lap("OpenCode start");
 
+    let live = Live::start(&remote, &plan, providers::names(sessions.providers), &runtime.gateway);
     let source = RepositoryTree::new(job, inputs.context);
     let review_job = ReviewJob {
         run_id: sessions.run_id.to_string(),
@@ -291,6 +299,7 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
         ledger: Arc::clone(&runtime.gateway) as _,
         progress: Arc::clone(&sessions.progress),
         telemetry: Arc::clone(&sessions.telemetry),
+        routes: live.routes.clone(),
         source: Arc::new(source),
         desk: Arc::clone(&sessions.desk),
         stop: sessions.signals.stop(),
@@ -298,6 +307,7 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
     let mut review = run_review(review_job, ports).await;
     watch.lap("sessions");
     review.warnings.extend(output::gateway_lines(&runtime.gateway.events()));
+    review.warnings.extend(live.warning());
     runtime.stop().await;
     watch.lap("shutdown");
     review.stages.extend(watch.last());

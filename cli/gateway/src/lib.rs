@@ -66,7 +66,11 @@ mod upstream;
 mod warming;
 mod wire;
 
-pub use conclave_resilience::retry::RetryPolicy;
+pub use conclave_resilience::{
+    breaker::{BreakerSettings, Change, Circuit},
+    budget::{Budget, Line, stricter},
+    retry::RetryPolicy,
+};
 pub use config::{ConfigError, GatewayConfig, HttpSettings, Limits, Prices, TapeSettings, Upstream};
 pub use credentials::random_run_key;
 pub use event::{FailbackReason, GatewayEvent, Observer};

@@ -213,6 +213,20 @@ pub(crate) fn gateway_lines(events: &[GatewayEvent]) -> Vec<String> {
             }
             GatewayEvent::NotRecorded { difference, .. } => format!("not in the recording: {difference}"),
             GatewayEvent::RecordingFailed { problem } => format!("the recording is not complete: {problem}"),
+            GatewayEvent::CircuitChanged { model, change } => format!("{model} {change}"),
+            GatewayEvent::ProviderSwitched {
+                provider,
+                enabled,
+                reason,
+            } => {
+                let on = if *enabled { "on" } else { "off" };
+                let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+                format!("{provider} was switched {on} during the review{reason}")
+            }
+            GatewayEvent::BudgetUsed { line, spent } => {
+                let how_much = if *spent { "all" } else { "four fifths" };
+                format!("{how_much} of the budget of {line} is spent")
+            }
             GatewayEvent::Rejected { .. } => continue,
         };
         match lines.iter_mut().find(|(known, _)| *known == line) {
