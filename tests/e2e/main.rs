@@ -15,6 +15,7 @@ mod hostile_repository;
 mod local_review;
 mod remote_config;
 mod replay;
+mod resilience;
 mod signals;
 mod support;
 mod wire;
