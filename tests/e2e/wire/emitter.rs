@@ -130,10 +130,10 @@ async fn answer(State(rows): State<Arc<Mutex<Rows>>>, request: Request) -> Respo
             events(Body::from_stream(frames.chain(end)))
         }
         Emission::Waits(wire, filler) => {
-            let waiting = stream::iter(0..12).then(move |_| {
+            let waiting = stream::iter(0..16).then(move |_| {
                 let filler = Bytes::from(filler.clone());
                 async move {
-                    tokio::time::sleep(Duration::from_millis(250)).await;
+                    tokio::time::sleep(Duration::from_millis(400)).await;
                     Ok::<_, io::Error>(filler)
                 }
             });
@@ -176,6 +176,15 @@ pub(crate) mod frames {
                 r#"{"type":"response.created","sequence_number":0,"response":{"id":"resp_a","object":"response","created_at":1,"status":"in_progress","model":"m","output":[],"usage":null}}"#
             }
         }])
+    }
+
+    /// A text that is not over.
+    pub(crate) fn half_text(wire: ProviderWire) -> String {
+        let whole = text(wire);
+        let frames: Vec<&str> = whole.split_inclusive("\n\n").collect();
+        // Chat Completions does not say when a text is over.
+        let open = if frames.len() > 1 { frames.len() - 1 } else { 1 };
+        frames[..open].concat()
     }
 
     /// A text.

@@ -22,7 +22,7 @@ use crate::support::opencode;
 /// The key that OpenCode sends; of this run only.
 pub(crate) const KEY: &str = "key-of-this-run-only";
 /// Longer than any session of these tests may take.
-const LONGEST: Duration = Duration::from_mins(2);
+const LONGEST: Duration = Duration::from_mins(1);
 /// The most sessions at once.
 const AT_ONCE: usize = 12;
 
@@ -44,6 +44,8 @@ pub(crate) enum Reaction {
     Loops,
     /// It is done; its last answer ended for this reason.
     Done(String),
+    /// None of this happened; what it did do.
+    Hangs(String),
 }
 
 /// A provider of the configuration: its name, how it is spoken to, where it is, and its model.
@@ -152,9 +154,11 @@ impl Runtime {
             parts: vec![text.to_owned()],
         };
         self.opencode.prompt(&session, &prompt).await.expect("it is taken");
+        let mut seen = Vec::new();
         let watching = async {
             let (mut finish, mut failure, mut unknown) = (String::new(), None, 0);
             while let Some(event) = events.recv().await {
+                seen.push(event.clone());
                 match event {
                     SessionEvent::Retrying { .. } => return Reaction::Retries,
                     SessionEvent::StepFinished(reason) => {
@@ -172,7 +176,8 @@ impl Runtime {
             }
             panic!("no more events");
         };
-        let reaction = timeout(LONGEST, watching).await.expect("it ends");
+        let reaction = timeout(LONGEST, watching).await;
+        let reaction = reaction.unwrap_or_else(|_| Reaction::Hangs(format!("{seen:?}")));
         self.opencode.abort(&session).await.expect("it can be aborted");
         reaction
     }
