@@ -22,6 +22,7 @@ const AFTER_HELP: &str = "Examples:
   conclave local main..my-branch     review a range of commits
   conclave review                    in a GitLab merge-request pipeline: review and post
   conclave review --dry-run          the same, but print instead of posting
+  conclave replay RUN_DIR            show a finished or crashed run again
 
 Exit codes: 0 reviewed; 1 blocked (--gate block); 2 bad usage or configuration; 3 the forge failed;
 4 inconclusive (--strict); 130, 143 stopped by a signal.";
@@ -32,6 +33,8 @@ pub(crate) enum Command {
     Local(LocalArguments),
     /// Review the merge request of this pipeline and post the result
     Review(ReviewArguments),
+    /// Show a finished or crashed run again from its records; calls no model
+    Replay(ReplayArguments),
 }
 
 #[derive(Debug, Args)]
@@ -56,6 +59,16 @@ pub(crate) struct ReviewArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ReplayArguments {
+    /// The run directory: what `--output` named, or what the review printed as `records`
+    #[arg(value_name = "RUN_DIR")]
+    pub(crate) directory: Utf8PathBuf,
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value_t, env = "CONCLAVE_FORMAT")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct CommonArguments {
     /// Keep the run's records (review.json, review.md, patches, prompts, events.jsonl) in this directory
     #[arg(long, value_name = "DIR", env = "CONCLAVE_OUTPUT")]
@@ -69,6 +82,12 @@ pub(crate) struct CommonArguments {
     /// Stop asking models once the run has cost this much (US dollars)
     #[arg(long, value_name = "X", value_parser = positive, env = "CONCLAVE_MAX_COST_USD")]
     pub(crate) max_cost_usd: Option<f64>,
+    /// Stop asking models once the run has used this many tokens, of all kinds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), env = "CONCLAVE_MAX_TOKENS")]
+    pub(crate) max_tokens: Option<u64>,
+    /// Stop asking models after this many calls
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), env = "CONCLAVE_MAX_CALLS")]
+    pub(crate) max_calls: Option<u64>,
     /// Whether significant concerns fail the job
     #[arg(long, value_enum, default_value_t, env = "CONCLAVE_GATE")]
     pub(crate) gate: Gate,

@@ -17,6 +17,11 @@ pub(crate) struct CiEnvironment {
     pub(crate) project_path: String,
 }
 
+/// Whether this is a job of GitLab CI, of whatever pipeline.
+pub(crate) fn is_gitlab_job(environment: &Environment) -> bool {
+    environment.get("GITLAB_CI") == Some("true")
+}
+
 /// Reads the pipeline's variables.
 pub(crate) fn read(environment: &Environment) -> Result<CiEnvironment, Failure> {
     let missing = |name: &str, hint: &str| Failure::Settings(format!("{name} is not set: {hint}"));

@@ -1,6 +1,7 @@
 //! The commands.
 
 mod local;
+mod replay;
 mod review;
 
 use conclave_shared::redact::Redactor;
@@ -16,5 +17,6 @@ pub(crate) async fn run(arguments: Arguments, environment: &Environment, redacto
     match arguments.command {
         Command::Local(arguments) => local::run(arguments, environment, redactor).await,
         Command::Review(arguments) => review::run(arguments, environment, redactor).await,
+        Command::Replay(arguments) => replay::run(&arguments, redactor),
     }
 }

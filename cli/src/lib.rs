@@ -11,6 +11,7 @@ mod exit;
 mod logging;
 mod output;
 mod providers;
+mod replay;
 mod rundir;
 mod settings;
 mod wiring;

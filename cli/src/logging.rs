@@ -5,7 +5,7 @@ use std::io::Write;
 use conclave_shared::redact::Redactor;
 use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 
-use crate::{env_vars, settings::Environment};
+use crate::{env_vars, output, settings::Environment};
 
 struct RedactingStderr(Redactor);
 
@@ -28,8 +28,7 @@ impl Write for Line<'_> {
 impl Drop for Line<'_> {
     fn drop(&mut self) {
         let text = self.redactor.redact(&String::from_utf8_lossy(&self.buffer));
-        // There is nowhere to report that the log cannot be written.
-        let _ = anstream::stderr().write_all(text.as_bytes());
+        output::write_above(&text);
     }
 }
 

@@ -1,17 +1,75 @@
 //! Everything that a person sees in the terminal: the only door to standard output and standard error.
 
+mod excerpts;
+mod live;
 mod progress;
+mod record;
+mod replay;
+mod sections;
 mod terminal;
 
-pub(crate) use progress::{Lines, gateway_lines, plan_line};
+pub(crate) use excerpts::Excerpts;
+pub(crate) use progress::{Display, Screen, gateway_lines, plan_line, timed_line};
+pub(crate) use record::{PROGRESS_FILE, RecordedEvent, RecordedLine, read as read_record};
+pub(crate) use replay::unfinished;
 pub(crate) use terminal::review;
 
-use std::io::Write;
+use std::{
+    io::{IsTerminal, Write},
+    sync::{Mutex, PoisonError},
+};
 
-use conclave_engine::report::Review;
 use conclave_shared::redact::Redactor;
+use indicatif::MultiProgress;
 use owo_colors::OwoColorize;
+use serde::Serialize;
 use serde_json::Value;
+
+/// The table that is on the screen, if one is: everything else has to go above it.
+static TABLE: Mutex<Option<MultiProgress>> = Mutex::new(None);
+
+/// What fits the place that standard error goes to: the log of a GitLab job, a terminal, or a file.
+pub(crate) fn screen(in_gitlab_job: bool, terminal_kind: Option<&str>) -> Screen {
+    if in_gitlab_job {
+        Screen::Sections
+    } else if std::io::stderr().is_terminal() && terminal_kind != Some("dumb") {
+        Screen::Table
+    } else {
+        Screen::Lines
+    }
+}
+
+fn take_screen() -> MultiProgress {
+    let screen = MultiProgress::new();
+    *TABLE.lock().unwrap_or_else(PoisonError::into_inner) = Some(screen.clone());
+    screen
+}
+
+fn leave_screen() {
+    *TABLE.lock().unwrap_or_else(PoisonError::into_inner) = None;
+}
+
+/// Writes to standard error, above the table if there is one.
+pub(crate) fn write_above(text: &str) {
+    let table = TABLE.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    // There is nowhere to report that standard error cannot be written.
+    let write = || drop(anstream::stderr().write_all(text.as_bytes()));
+    match table {
+        Some(table) => table.suspend(write),
+        None => write(),
+    }
+}
+
+fn line(text: &str) {
+    write_above(&format!("{text}\n"));
+}
+
+/// A line with escape sequences that must arrive even where there is no terminal.
+fn raw_line(text: &str) {
+    if !text.is_empty() {
+        let _ = writeln!(std::io::stderr(), "{text}");
+    }
+}
 
 /// Prints a result on standard output.
 pub(crate) fn print(text: &str) {
@@ -21,22 +79,17 @@ pub(crate) fn print(text: &str) {
 
 /// Tells the person something on standard error.
 pub(crate) fn note(text: &str, redactor: &Redactor) {
-    let _ = writeln!(anstream::stderr(), "{}", redactor.redact(text));
+    line(&redactor.redact(text));
 }
 
 /// Tells the person why the command failed.
 pub(crate) fn error(text: &str, redactor: &Redactor) {
-    let _ = writeln!(
-        anstream::stderr(),
-        "{} {}",
-        "error:".red().bold(),
-        redactor.redact(text)
-    );
+    line(&format!("{} {}", "error:".red().bold(), redactor.redact(text)));
 }
 
-/// The review as JSON, without secrets in any of its texts.
-pub(crate) fn json(review: &Review, redactor: &Redactor) -> String {
-    let mut value = serde_json::to_value(review).unwrap_or(Value::Null);
+/// A result as JSON, without secrets in any of its texts.
+pub(crate) fn json(result: &impl Serialize, redactor: &Redactor) -> String {
+    let mut value = serde_json::to_value(result).unwrap_or(Value::Null);
     redact_strings(&mut value, redactor);
     format!("{value:#}\n")
 }

@@ -1,6 +1,7 @@
 //! One review, wired: plugins, gateway, agent runtime, engine, output.
 
 mod inputs;
+mod live;
 mod patches;
 mod plugins;
 mod prepare;
@@ -33,6 +34,7 @@ use secrecy::SecretString;
 use uuid::Uuid;
 
 use self::{
+    live::Live,
     prepare::{Prepared, prepare},
     runtime::{Runtime, RuntimeInput},
     signals::Signals,
@@ -42,7 +44,7 @@ use self::{
 };
 use crate::{
     args::{CommonArguments, Format, Gate},
-    env_vars,
+    ci_environment, env_vars,
     exit::{Exit, Failure},
     output,
     providers::{self, Provider},
@@ -62,6 +64,8 @@ pub(crate) struct Job {
     pub(crate) config_project: String,
     /// The installation's secret, if there is one.
     pub(crate) secret: Option<SecretString>,
+    /// What earlier reviews of the merge request have cost, as far as they are known.
+    pub(crate) spent_before_usd: f64,
     /// What the person should know.
     pub(crate) notes: Vec<String>,
 }
@@ -81,12 +85,13 @@ pub(crate) async fn review(
         .get("PATH")
         .unwrap_or("/usr/local/bin:/usr/bin:/bin")
         .to_owned();
+    let screen = output::screen(ci_environment::is_gitlab_job(environment), environment.get("TERM"));
+    let progress = Arc::new(output::Display::new(screen, redactor.clone()));
     let tape = Tape::open(arguments)?;
     let providers = match &tape {
         Tape::Replay(recording) => providers::recorded(recording)?,
         Tape::Off | Tape::Record(_) => providers::read(environment)?,
     };
-    let progress = Arc::new(output::Lines::new(redactor.clone()));
     for note in &job.notes {
         progress.report(ProgressEvent::Warning(note));
     }
@@ -116,6 +121,9 @@ pub(crate) async fn review(
 
     let run_id = Uuid::now_v7();
     let directory = RunDirectory::create(arguments.output.as_deref(), &run_id.to_string(), environment)?;
+    progress
+        .record_in(directory.path())
+        .map_err(Failure::io(format!("write {}", output::PROGRESS_FILE)))?;
     let telemetry = telemetry::start(environment, run_id, &job.subject.project)?;
     let sink: Arc<dyn TelemetrySink> = match &telemetry {
         Some(telemetry) => Arc::clone(telemetry) as _,
@@ -151,6 +159,7 @@ pub(crate) async fn review(
         watch: &mut watch,
     })
     .await;
+    progress.close();
     // The runtime is gone by now, so nothing uses the scratch space any more.
     drop(scratch);
     let mut review = match ran {
@@ -232,6 +241,7 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
         config,
         library,
         warnings,
+        remote,
     } = prepared;
     sessions
         .progress
@@ -260,7 +270,9 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
         environment: sessions.environment,
         redactor: sessions.redactor,
         providers: sessions.providers,
-        max_cost_usd: sessions.arguments.max_cost_usd,
+        budget: live::budget(job, sessions.arguments, &config.limits.budget),
+        limits: live::gateway_limits(&config.limits),
+        observer: live::observer(Arc::clone(&sessions.progress), Arc::clone(&sessions.telemetry)),
         tape: sessions.tape.settings(&inputs.boundary),
         plan: &plan,
         desk: &sessions.desk,
@@ -268,6 +280,7 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
     .await?;
     watch.lap("OpenCode start");
 
+    let live = Live::start(&remote, &plan, providers::names(sessions.providers), &runtime.gateway);
     let source = RepositoryTree::new(job, inputs.context);
     let review_job = ReviewJob {
         run_id: sessions.run_id.to_string(),
@@ -286,6 +299,7 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
         ledger: Arc::clone(&runtime.gateway) as _,
         progress: Arc::clone(&sessions.progress),
         telemetry: Arc::clone(&sessions.telemetry),
+        routes: live.routes.clone(),
         source: Arc::new(source),
         desk: Arc::clone(&sessions.desk),
         stop: sessions.signals.stop(),
@@ -293,6 +307,7 @@ async fn run_sessions(sessions: Sessions<'_>) -> Result<Review, Failure> {
     let mut review = run_review(review_job, ports).await;
     watch.lap("sessions");
     review.warnings.extend(output::gateway_lines(&runtime.gateway.events()));
+    review.warnings.extend(live.warning());
     runtime.stop().await;
     watch.lap("shutdown");
     review.stages.extend(watch.last());
@@ -310,12 +325,12 @@ async fn finish(
     let json = output::json(review, redactor);
     directory.write("review.json", json.as_bytes())?;
     directory.write("review.md", redactor.redact(&render_markdown(review)).as_bytes())?;
+    let excerpts = source::excerpts(&job.repository, review).await;
+    let lines = serde_json::to_string(&excerpts).unwrap_or_default();
+    directory.write(output::Excerpts::FILE, redactor.redact(&lines).as_bytes())?;
     match arguments.format {
         Format::Json => output::print(&json),
-        Format::Human => {
-            let source = source::excerpts(&job.repository, review).await;
-            output::print(&redactor.redact(&output::review(review, &source, directory.path())));
-        }
+        Format::Human => output::print(&redactor.redact(&output::review(review, &excerpts, directory.path()))),
     }
     Ok(())
 }

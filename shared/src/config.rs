@@ -1,6 +1,7 @@
 //! The configuration document, its validation, and the answer to "which models may this reviewer use now".
 
 mod document;
+mod policy;
 mod preset;
 mod routing;
 mod validate;
@@ -8,6 +9,7 @@ mod validate;
 pub use document::{
     ConfigDocument, EffectiveConfig, Limits, ProviderSwitch, ReviewerSettings, SCHEMA_VERSION, seconds,
 };
+pub use policy::{BreakerLimits, BudgetLimits};
 pub use preset::{ModelTier, Preset, default_failback, model_tier};
 pub use routing::{ModelRoute, NoModel, RouteInput, SkippedModel, route};
 pub use validate::{ConfigFault, MAX_CHAIN, validate};

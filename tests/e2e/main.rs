@@ -15,6 +15,7 @@ mod hostile_repository;
 mod local_review;
 mod model_calls;
 mod remote_config;
+mod replay;
 mod signals;
 mod support;
 mod wire;

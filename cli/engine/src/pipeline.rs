@@ -1,5 +1,7 @@
 //! From a filtered diff to a judged review.
 
+mod coverage;
+mod partial;
 mod plan;
 mod run;
 

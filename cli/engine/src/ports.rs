@@ -1,11 +1,19 @@
 //! What the engine needs from the outside, as traits; and the data that crosses.
 
+mod budget;
 mod forge;
+mod progress;
 mod runtime;
+mod stop;
 mod tools;
 
+pub use budget::BudgetStanding;
 pub use forge::{Comment, Forge, ForgeError, PublishOutcome, ReviewSubject};
-pub use runtime::{AgentRuntime, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt};
+pub use progress::{Progress, ProgressEvent};
+pub use runtime::{
+    AgentRuntime, FileRead, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt,
+};
+pub use stop::{StopCause, StopSignal, stop_channel};
 pub use tools::{CoordinatorTools, ToolError};
 
 use conclave_shared::{model::ModelId, telemetry::EventBody, telemetry::TokensByModel};
@@ -25,50 +33,8 @@ pub trait ModelLedger: Send + Sync {
     fn idle_for(&self, session: &SessionId) -> Option<std::time::Duration>;
     /// What the whole run has cost so far.
     fn cost_usd(&self) -> f64;
+    /// How close the run is to the end of its budget.
+    fn budget(&self) -> BudgetStanding;
     /// Tells the gateway which sessions belong to which reviewer and which models may stand in, best first.
     fn assign(&self, session: &SessionId, reviewer: &str, models: &[ModelId]);
-}
-
-/// Signs of life for the person who waits.
-pub trait Progress: Send + Sync {
-    /// Something happened.
-    fn report(&self, event: ProgressEvent<'_>);
-}
-
-/// What [`Progress`] is told.
-#[derive(Debug, Clone, Copy)]
-pub enum ProgressEvent<'a> {
-    /// A stage of the run began.
-    Stage(&'a str),
-    /// A session was prompted.
-    SessionStarted {
-        /// Whose session.
-        reviewer: &'a str,
-        /// The model that it was prompted with.
-        model: &'a ModelId,
-        /// From 1.
-        attempt: u32,
-    },
-    /// A session goes on, without anything to show for it since then.
-    Thinking {
-        /// Whose session.
-        reviewer: &'a str,
-        /// Seconds since the last output.
-        seconds: u64,
-    },
-    /// A reviewer ended.
-    ReviewerDone {
-        /// Who.
-        reviewer: &'a str,
-        /// `ok`, `failed`, …
-        outcome: &'a str,
-        /// Findings after the evidence check.
-        findings: usize,
-        /// Seconds since its first prompt.
-        seconds: f64,
-        /// Why it did not end well.
-        reason: Option<&'a str>,
-    },
-    /// Something that the person should know.
-    Warning(&'a str),
 }

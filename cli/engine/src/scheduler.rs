@@ -1,9 +1,18 @@
 //! Who runs when, for how long, and with which model.
 
+mod clock;
+mod coordinator;
 mod desk;
 mod panel;
+mod routing;
 mod session;
+mod turn;
 
+#[cfg(test)]
+mod test_support;
+
+pub use coordinator::{JudgedBy, coordinate};
 pub use desk::Desk;
-pub use panel::{PanelMember, PanelResult, ReviewerReport, SourceTree, milliseconds, run_panel};
+pub use panel::{PanelInput, PanelMember, PanelResult, ReviewerReport, SourceTree, milliseconds, run_panel};
+pub use routing::{LiveRoutes, RouteFacts};
 pub use session::{SessionContext, SessionResult, SessionTask, run_session};

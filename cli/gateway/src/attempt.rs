@@ -21,11 +21,12 @@ use crate::{
     answer::{Answer, End},
     core::{Core, Tape},
     event::GatewayEvent,
-    prefix,
+    prefix::{self, Canonical},
     record::Take,
     sessions::{Booking, Flight, now},
     source::Source,
     upstream::Provider,
+    warming::Turn,
 };
 
 /// The most of an answer that is held back for a silent failback; more than that is forwarded.
@@ -88,23 +89,39 @@ pub(crate) struct Attempt<'a> {
     pub(crate) body: &'a Bytes,
 }
 
+/// A call whose turn has come.
+pub(crate) struct Ready {
+    sent: Canonical,
+    turn: Turn,
+}
+
 impl Attempt<'_> {
-    /// Makes the call, up to the first content of its answer.
-    pub(crate) async fn make(&self, core: &Core, deadline: Deadline) -> Result<Opened, Failure> {
-        let session = &self.flight.session;
-        let facts = core.prices.facts(self.model);
+    /// Writes the body for this model and waits for the turn of its prefix.
+    pub(crate) async fn prepare(&self, core: &Core) -> Ready {
         let adapted = Adaptation {
             wire: self.provider.wire,
             asked: self.asked,
             target: self.model,
-            facts,
-            session,
+            facts: core.prices.facts(self.model),
+            session: &self.flight.session,
         }
         .apply(self.body);
         let sent = prefix::canonical(self.provider.wire, &adapted, self.asked, self.model);
         let turn = core.warming.enter(&sent.prefix, core.limits.hold_back).await;
         self.flight.touch();
-        let booking = Booking::open(Arc::clone(session), self.model.clone(), facts);
+        Ready { sent, turn }
+    }
+
+    /// Makes the call, up to the first content of its answer.
+    pub(crate) async fn make(
+        &self,
+        core: &Core,
+        ready: Ready,
+        booking: Booking,
+        deadline: Deadline,
+    ) -> Result<Opened, Failure> {
+        let session = &self.flight.session;
+        let Ready { sent, turn } = ready;
         let (source, take) = match &core.tape {
             Tape::Replay(recording, cleaner) => {
                 let playing = recording.find(cleaner, &session.reviewer(), &sent.body);

@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use conclave_resilience::retry::RetryPolicy;
+use conclave_resilience::{breaker::BreakerSettings, budget::Budget, retry::RetryPolicy};
 use conclave_shared::{
     model::ModelId,
     pricing::{self, ModelFacts},
@@ -11,7 +11,7 @@ use conclave_shared::{
 use secrecy::SecretString;
 use url::Url;
 
-use crate::{record::RecordSettings, replay::Recording, wire::Wire};
+use crate::{event::Observer, record::RecordSettings, replay::Recording, wire::Wire};
 
 /// A provider that calls are sent to.
 #[derive(Debug, Clone)]
@@ -72,6 +72,10 @@ pub struct Limits {
     pub hold: Duration,
     /// Repetitions before another model is asked.
     pub retry: RetryPolicy,
+    /// When a model is left alone, and for how long.
+    pub breaker: BreakerSettings,
+    /// The most tool calls of one session.
+    pub tool_calls: usize,
     /// How long a session stays with a model that took over, before the assigned one is asked again.
     pub stand_in: Duration,
     /// How long a call is held back at most for another one that fills the same prompt cache; zero for not at all.
@@ -90,6 +94,8 @@ impl Default for Limits {
             idle: Duration::from_secs(75),
             hold: Duration::from_secs(200),
             retry: RetryPolicy::default(),
+            breaker: BreakerSettings::default(),
+            tool_calls: 200,
             stand_in: Duration::from_mins(2),
             hold_back: Duration::from_secs(2),
             cuts: 2,
@@ -137,12 +143,14 @@ pub struct GatewayConfig {
     pub run_key: SecretString,
     /// Prices and limits of models.
     pub prices: Prices,
-    /// What the run may cost.
-    pub max_cost_usd: Option<f64>,
+    /// What the run may use.
+    pub budget: Budget,
     /// Time limits and counts.
     pub limits: Limits,
     /// How providers are reached.
     pub http: HttpSettings,
+    /// Who is told what the gateway does on its own.
+    pub observer: Observer,
     /// Recording and replay.
     pub tape: TapeSettings,
     /// What a recording must not hold, besides the gateway's own secrets.
@@ -158,9 +166,10 @@ impl GatewayConfig {
             providers,
             run_key,
             prices: Prices::default(),
-            max_cost_usd: None,
+            budget: Budget::default(),
             limits: Limits::default(),
             http: HttpSettings::default(),
+            observer: Observer::default(),
             tape: TapeSettings::Off,
             redactor: Redactor::default(),
             places: Vec::new(),

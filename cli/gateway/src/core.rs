@@ -2,19 +2,23 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
+use conclave_resilience::budget::{Budget, Standing, Used};
 use conclave_shared::{model::ModelId, redact::Redactor};
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    circuits::Circuits,
     config::{ConfigError, GatewayConfig, Limits, Prices, TapeSettings},
     event::{Events, GatewayEvent},
     record::{Cleaner, RecordedProvider, Recorder},
+    rejection::Rejection,
     replay::Recording,
-    sessions::Sessions,
+    sessions::{Booking, Session, Sessions},
+    switches::Switches,
     upstream::{self, Provider},
     warming::Warming,
 };
@@ -33,10 +37,12 @@ pub(crate) struct Core {
     pub(crate) client: reqwest::Client,
     pub(crate) run_key: SecretString,
     pub(crate) prices: Prices,
-    pub(crate) max_cost_usd: Option<f64>,
+    budget: Mutex<BudgetState>,
+    pub(crate) circuits: Circuits,
+    pub(crate) switches: Switches,
     pub(crate) limits: Limits,
     pub(crate) sessions: Sessions,
-    pub(crate) events: Events,
+    pub(crate) events: Arc<Events>,
     pub(crate) redactor: Redactor,
     pub(crate) warming: Arc<Warming>,
     pub(crate) tape: Tape,
@@ -46,8 +52,16 @@ pub(crate) struct Core {
     pub(crate) killed: CancellationToken,
 }
 
+/// The budget, and what was said about it.
+struct BudgetState {
+    budget: Budget,
+    tight_was_told: bool,
+    spent_was_told: bool,
+}
+
 impl Core {
     pub(crate) fn new(config: GatewayConfig) -> Result<Self, ConfigError> {
+        let events = Arc::new(Events::new(config.observer.clone()));
         let redactor = Redactor::new(upstream::secrets(&config));
         let cleaner = || Cleaner {
             places: config.places.clone(),
@@ -72,10 +86,16 @@ impl Core {
             tape,
             run_key: config.run_key,
             prices: config.prices,
-            max_cost_usd: config.max_cost_usd,
+            budget: Mutex::new(BudgetState {
+                budget: config.budget,
+                tight_was_told: false,
+                spent_was_told: false,
+            }),
+            circuits: Circuits::new(config.limits.breaker, Arc::clone(&events)),
+            switches: Switches::default(),
             limits: config.limits,
             sessions: Sessions::default(),
-            events: Events::default(),
+            events,
             closing: CancellationToken::new(),
             killed: CancellationToken::new(),
         })
@@ -121,8 +141,43 @@ impl Core {
         events
     }
 
-    /// Whether the budget is spent.
-    pub(crate) fn is_spent(&self) -> bool {
-        self.max_cost_usd.is_some_and(|most| self.cost_usd() >= most)
+    /// How close the run is to the end of its budget.
+    pub(crate) fn standing(&self) -> Standing {
+        self.standing_of(&mut self.budget.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn standing_of(&self, state: &mut BudgetState) -> Standing {
+        let mut used = Used {
+            usd: self.cost_usd(),
+            ..Used::default()
+        };
+        for (_, account) in self.sessions.all().iter().flat_map(|session| session.accounts()) {
+            used.calls += account.calls;
+            used.tokens += account.tokens.total();
+        }
+        let standing = state.budget.standing(&used);
+        let (told, line, spent) = match standing {
+            Standing::Free => return standing,
+            Standing::Tight(line) => (&mut state.tight_was_told, line, false),
+            Standing::Spent(line) => (&mut state.spent_was_told, line, true),
+        };
+        if !std::mem::replace(told, true) {
+            self.events.record(GatewayEvent::BudgetUsed { line, spent });
+        }
+        standing
+    }
+
+    /// Opens the entry of a call in the books, if there is budget for one. One caller at a time: seven sessions that
+    /// find room for one call must not make seven.
+    pub(crate) fn book(&self, session: &Arc<Session>, model: &ModelId) -> Result<Booking, Rejection> {
+        let mut state = self.budget.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.standing_of(&mut state) {
+            Standing::Spent(_) => Err(Rejection::BudgetSpent),
+            Standing::Free | Standing::Tight(_) => Ok(Booking::open(
+                Arc::clone(session),
+                model.clone(),
+                self.prices.facts(model),
+            )),
+        }
     }
 }

@@ -8,8 +8,9 @@ use std::{
 };
 
 use axum::serve::ListenerExt;
-use conclave_engine::ports::{ModelLedger, SessionId};
-use conclave_shared::{model::ModelId, telemetry::TokensByModel};
+use conclave_engine::ports::{BudgetStanding, ModelLedger, SessionId};
+use conclave_resilience::budget::Standing;
+use conclave_shared::{config::ConfigDocument, model::ModelId, telemetry::TokensByModel};
 use tokio::{net::TcpListener, task::JoinHandle, time::timeout};
 
 use crate::{
@@ -64,6 +65,19 @@ impl Gateway {
     /// What the gateway did on its own so far.
     pub fn events(&self) -> Vec<GatewayEvent> {
         self.core.events()
+    }
+
+    /// Takes over the switches of a document. A provider that is off now gets no more calls: new ones are refused at
+    /// once, and those that wait for a first byte, a repetition or a probe are given up. Answers that have begun go on
+    /// until whoever reads them stops.
+    pub fn update(&self, document: &ConfigDocument) {
+        for (provider, switch) in self.core.switches.set(&document.providers) {
+            self.core.events.record(GatewayEvent::ProviderSwitched {
+                provider,
+                enabled: switch.enabled,
+                reason: switch.reason,
+            });
+        }
     }
 
     /// Takes no new calls, gives those under way a moment, and ends. A second call does nothing.
@@ -123,6 +137,14 @@ impl ModelLedger for Gateway {
 
     fn cost_usd(&self) -> f64 {
         self.core.cost_usd()
+    }
+
+    fn budget(&self) -> BudgetStanding {
+        match self.core.standing() {
+            Standing::Free => BudgetStanding::Free,
+            Standing::Tight(line) => BudgetStanding::Tight(line.to_string()),
+            Standing::Spent(line) => BudgetStanding::Spent(line.to_string()),
+        }
     }
 
     fn assign(&self, session: &SessionId, reviewer: &str, models: &[ModelId]) {

@@ -22,6 +22,10 @@ pub enum Rejection {
     RequestLoop,
     /// The run's budget is spent.
     BudgetSpent,
+    /// An operator has switched the provider off.
+    SwitchedOff,
+    /// The session has called as many tools as it may.
+    ToolCallsSpent,
     /// Neither the model nor what may stand in for it answers.
     NoHealthyModel,
     /// The provider refused the credentials.
@@ -38,13 +42,15 @@ pub enum Rejection {
 
 impl Rejection {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::WrongRunKey,
         Self::UnknownRoute,
         Self::UnknownSession,
         Self::Malformed,
         Self::RequestLoop,
         Self::BudgetSpent,
+        Self::SwitchedOff,
+        Self::ToolCallsSpent,
         Self::NoHealthyModel,
         Self::CredentialsRejected,
         Self::PromptTooLong,
@@ -65,6 +71,8 @@ impl Rejection {
             Self::Malformed => "conclave: malformed request",
             Self::RequestLoop => "conclave: request loop",
             Self::BudgetSpent => "conclave: run budget spent",
+            Self::SwitchedOff => "conclave: provider switched off",
+            Self::ToolCallsSpent => "conclave: tool calls spent",
             Self::NoHealthyModel => "conclave: no healthy model",
             Self::CredentialsRejected => "conclave: provider rejected credentials",
             Self::PromptTooLong => "conclave: prompt is too long",

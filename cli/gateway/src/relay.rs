@@ -64,7 +64,7 @@ impl Relay {
             }
             match self.end {
                 Some(End::Complete) => {
-                    self.answer.flight().session.completed();
+                    self.answer.flight().completed();
                     return None;
                 }
                 Some(End::Broken(class)) => return self.broken(class).await,
@@ -103,7 +103,7 @@ impl Relay {
             model: model.clone(),
             reason: class,
         });
-        if session.cut() <= self.core.limits.cuts {
+        if self.answer.flight().cut(class) <= self.core.limits.cuts {
             return Some(Err(dropped()));
         }
         // With nobody left to ask, what there is of a text is worth more than an error.

@@ -8,12 +8,13 @@ use std::{
 };
 
 use conclave_engine::ports::SessionId;
+use conclave_resilience::classify::FailureClass;
 use conclave_shared::{
     model::ModelId,
     pricing::{ModelFacts, TokenUsage},
 };
 
-use crate::loop_guard::LoopGuard;
+use crate::{circuits::Pass, loop_guard::LoopGuard};
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -202,6 +203,8 @@ fn hash(text: &str) -> u64 {
 pub(crate) struct Flight {
     pub(crate) session: Arc<Session>,
     number: u64,
+    /// The right to the call of which the answer is passing through.
+    pass: Mutex<Option<Pass>>,
 }
 
 impl Flight {
@@ -211,7 +214,32 @@ impl Flight {
         state.next_flight += 1;
         state.flights.insert(number, now());
         drop(state);
-        Self { session, number }
+        Self {
+            session,
+            number,
+            pass: Mutex::default(),
+        }
+    }
+
+    /// An answer has begun. Whoever comes to its end tells so; if nobody does, it says nothing about the provider.
+    pub(crate) fn keep(&self, pass: Pass) {
+        *locked(&self.pass) = Some(pass);
+    }
+
+    /// The answer came to its end.
+    pub(crate) fn completed(&self) {
+        if let Some(pass) = locked(&self.pass).take() {
+            pass.succeeded();
+        }
+        self.session.completed();
+    }
+
+    /// The answer broke off: how many in a row that makes for the session.
+    pub(crate) fn cut(&self, class: FailureClass) -> u32 {
+        if let Some(pass) = locked(&self.pass).take() {
+            pass.failed(class);
+        }
+        self.session.cut()
     }
 
     /// Notes progress.

@@ -169,7 +169,7 @@ impl Client {
                 .cloned()
                 .unwrap_or_default()
         };
-        let files_read = messages
+        let reads = messages
             .as_array()
             .into_iter()
             .flatten()
@@ -194,7 +194,7 @@ impl Client {
             text: text.join("\n"),
             finish: field("finish").and_then(Value::as_str).map(str::to_owned),
             complete: field("time").and_then(|time| time.get("completed")).is_some(),
-            files_read,
+            reads,
         })
     }
 

@@ -1,6 +1,6 @@
 //! OpenCode's events, read leniently: unknown types are ignored, missing fields are no error.
 
-use conclave_engine::ports::{Remedy, SessionEvent};
+use conclave_engine::ports::{FileRead, Remedy, SessionEvent};
 use serde_json::Value;
 
 /// The session that an event is about, and what it means for whoever watches that session.
@@ -47,21 +47,45 @@ fn part_event(part: &Value) -> Vec<SessionEvent> {
     }
 }
 
-/// The file that a `read` succeeded on, relative to the workspace. Taken from the messages, which are complete when the
-/// answer is: events may lag behind it by seconds.
-pub(crate) fn file_read(part: &Value, workspace: &str) -> Option<String> {
+/// What a successful `read` has shown of a file, its path relative to the workspace. Taken from the messages, which are
+/// complete when the answer is: events may lag behind it by seconds.
+///
+/// `OpenCode` shows 2000 lines or 50 KB at once, and 2000 characters of a line.
+pub(crate) fn file_read(part: &Value, workspace: &str) -> Option<FileRead> {
     let text = |pointer: &str| part.pointer(pointer).and_then(Value::as_str);
     let succeeded = text("/tool") == Some("read") && text("/state/status") == Some("completed");
     let path = text("/state/input/filePath").filter(|_| succeeded)?;
     let relative = path
         .strip_prefix(workspace)
         .map_or(path, |rest| rest.trim_start_matches('/'));
-    Some(relative.trim_start_matches("./").to_owned())
+    let shown = part.pointer("/state/metadata/display");
+    let number = |name: &str| shown.and_then(|shown| shown.get(name)).and_then(Value::as_u64);
+    let flag = |value: Option<&Value>| value.and_then(Value::as_bool).unwrap_or(false);
+    let truncated =
+        flag(part.pointer("/state/metadata/truncated")) || flag(shown.and_then(|shown| shown.get("truncated")));
+    let first = number("lineStart")
+        .or_else(|| part.pointer("/state/input/offset").and_then(Value::as_u64))
+        .unwrap_or(1)
+        .max(1);
+    let lines = shown.and_then(|shown| shown.get("text")).and_then(Value::as_str);
+    Some(FileRead {
+        path: relative.trim_start_matches("./").to_owned(),
+        first,
+        // A part without its last line shows nothing that could be counted.
+        last: truncated.then(|| number("lineEnd").unwrap_or(first - 1)),
+        cut_lines: lines.is_some_and(|lines| lines.lines().any(|line| line.ends_with(LINE_CUT))),
+    })
 }
+
+/// How `OpenCode` ends a line that it has cut.
+const LINE_CUT: &str = "... (line truncated to 2000 chars)";
 
 /// What the gateway says when no model is left that it could ask without the session noticing. Found anywhere in the
 /// text: OpenCode wraps errors in various ways.
 const NO_HEALTHY_MODEL: &str = "conclave: no healthy model";
+
+/// What the gateway says when an operator has switched the provider off.
+const SWITCHED_OFF: &str = "conclave: provider switched off";
 
 fn error_event(error: &Value) -> SessionEvent {
     let name = error
@@ -81,11 +105,13 @@ fn error_event(error: &Value) -> SessionEvent {
         .unwrap_or(false);
     let final_by_name = matches!(
         name.as_str(),
-        "ProviderAuthError" | "ContextOverflowError" | "MessageAbortedError" | "StructuredOutputError"
+        "ProviderAuthError" | "MessageAbortedError" | "StructuredOutputError"
     );
-    let remedy = if final_by_name {
+    let remedy = if name == "ContextOverflowError" {
+        Remedy::LessToRead
+    } else if final_by_name {
         Remedy::None
-    } else if message.contains(NO_HEALTHY_MODEL) {
+    } else if message.contains(NO_HEALTHY_MODEL) || message.contains(SWITCHED_OFF) {
         Remedy::OtherProvider
     } else if retryable {
         Remedy::OtherModel
@@ -105,21 +131,46 @@ mod tests {
         interpret(event).map(|(_, events)| events).unwrap_or_default()
     }
 
+    fn read_of(path: &str, metadata: &Value) -> Value {
+        json!({"type": "tool", "tool": "read",
+            "state": {"status": "completed", "input": {"filePath": path}, "metadata": metadata}})
+    }
+
     #[test]
     fn a_read_of_a_patch_is_seen_with_its_path_in_the_workspace() {
-        let part = |tool: &str, status: &str, path: &str| json!({"type": "tool", "tool": tool, "state": {"status": status, "input": {"filePath": path}}});
         let patch = ".conclave-review/patches/0001-a.patch";
+        let whole = json!({"truncated": false, "display": {"type": "file", "text": "x", "lineStart": 1, "lineEnd": 1,
+            "totalLines": 1, "truncated": false}});
         for path in [&format!("/run/ws/{patch}"), &format!("./{patch}"), patch] {
-            assert_eq!(
-                file_read(&part("read", "completed", path), "/run/ws").as_deref(),
-                Some(patch)
-            );
+            let seen = file_read(&read_of(path, &whole), "/run/ws").expect("a read");
+            assert_eq!((seen.path.as_str(), seen.first, seen.last), (patch, 1, None));
         }
-        assert_eq!(file_read(&part("read", "error", patch), "/run/ws"), None);
-        assert_eq!(file_read(&part("grep", "completed", patch), "/run/ws"), None);
+        let mut other = read_of(patch, &whole);
+        other["state"]["status"] = json!("error");
+        assert_eq!(file_read(&other, "/run/ws"), None);
+        other["state"]["status"] = json!("completed");
+        other["tool"] = json!("grep");
+        assert_eq!(file_read(&other, "/run/ws"), None);
         let event = json!({"type": "message.part.updated", "properties": {"sessionID": "s",
-            "part": part("read", "running", patch)}});
+            "part": read_of(patch, &whole)}});
         assert_eq!(seen(&event), [SessionEvent::Alive]);
+    }
+
+    #[test]
+    fn a_part_of_a_file_is_no_whole_file() {
+        let part = |first: u64, last: u64, truncated: bool, text: &str| {
+            let metadata = json!({"truncated": truncated, "display": {"type": "file", "text": text,
+                "lineStart": first, "lineEnd": last, "totalLines": 5000, "truncated": truncated}});
+            file_read(&read_of("p", &metadata), "/run/ws").expect("a read")
+        };
+        let first = part(1, 2000, true, "x");
+        assert_eq!((first.first, first.last, first.cut_lines), (1, Some(2000), false));
+        let rest = part(2001, 5000, false, "x");
+        assert_eq!((rest.first, rest.last), (2001, None));
+        // A first line of more than 50 KB: nothing was shown.
+        let nothing = part(1, 0, true, "");
+        assert_eq!((nothing.first, nothing.last), (1, Some(0)));
+        assert!(part(1, 2, false, "short\nlong... (line truncated to 2000 chars)").cut_lines);
     }
 
     #[test]
@@ -137,10 +188,17 @@ mod tests {
             error("APIError", "conclave: no healthy model", false),
             Remedy::OtherProvider
         );
+        assert_eq!(
+            error("APIError", "conclave: provider switched off", false),
+            Remedy::OtherProvider
+        );
         let wrapped = r#"{"message":"conclave: no healthy model"}"#;
         assert_eq!(error("UnknownError", wrapped, false), Remedy::OtherProvider);
         assert_eq!(error("APIError", "conclave: run budget spent", false), Remedy::None);
-        assert_eq!(error("ContextOverflowError", "prompt is too long", true), Remedy::None);
+        assert_eq!(
+            error("ContextOverflowError", "prompt is too long", true),
+            Remedy::LessToRead
+        );
         assert_eq!(error("ProviderAuthError", "", true), Remedy::None);
     }
 

@@ -1,126 +1,237 @@
 //! `events.jsonl`: everything that the runtime says, one self-contained object a line.
 //!
 //! Lines are written out after 100 of them or 50 ms, whichever comes first, so that a killed job leaves a record that
-//! can be read up to its last moments.
+//! can be read up to its last moments. Memory and disk are bounded, whatever the runtime says: first the deltas are left
+//! out (their text comes again, whole), then everything but the sessions' own events; what is left out is counted, and
+//! the record says so itself.
 
-use std::{io::Write, time::Duration};
+use std::{
+    fs::File,
+    io::Write,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use camino::Utf8Path;
 use conclave_shared::redact::Redactor;
-use serde_json::Value;
-use tokio::sync::mpsc;
+use serde_json::{Value, json};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, timeout_at},
+};
 
 /// How many lines may wait.
 const MOST_LINES: usize = 100;
 /// How long a line may wait.
 const LONGEST_WAIT: Duration = Duration::from_millis(50);
 
+/// What the record may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct JournalLimits {
+    /// Bytes that may wait for the disk.
+    pub(crate) queue: usize,
+    /// Bytes of one line.
+    pub(crate) line: usize,
+    /// Bytes of the file, with deltas.
+    pub(crate) deltas: u64,
+    /// Bytes of the file, without. The sessions' own events may come on top, up to half of this.
+    pub(crate) file: u64,
+}
+
+impl Default for JournalLimits {
+    fn default() -> Self {
+        Self {
+            queue: 16 << 20,
+            line: 2 << 20,
+            deltas: 64 << 20,
+            file: 256 << 20,
+        }
+    }
+}
+
 /// The writing end. Cheap to clone; never blocks the one who writes.
 #[derive(Debug, Clone)]
 pub struct Journal {
-    lines: mpsc::UnboundedSender<String>,
+    lines: mpsc::UnboundedSender<Line>,
+    queued: Arc<AtomicUsize>,
+    dropped: Arc<AtomicU64>,
+    limits: JournalLimits,
+}
+
+#[derive(Debug)]
+struct Line {
+    event: Value,
+    /// The size of the event as it came.
+    size: usize,
 }
 
 /// Waits until everything is on disk.
 #[derive(Debug)]
 pub(crate) struct JournalHandle {
-    task: tokio::task::JoinHandle<()>,
+    task: tokio::task::JoinHandle<Result<(), std::io::Error>>,
+    dropped: Arc<AtomicU64>,
 }
 
 impl JournalHandle {
-    /// Comes back when all journals are dropped and everything is written.
-    pub(crate) async fn finished(self) {
-        if let Err(error) = self.task.await {
-            tracing::error!(%error, "the journal's task broke");
+    /// Comes back when all journals are dropped and everything is written, with what is missing in the record.
+    pub(crate) async fn finished(self) -> Option<String> {
+        match self.task.await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return Some(format!("the record of the run's events is incomplete: {error}")),
+            Err(error) => {
+                tracing::error!(%error, "the journal's task broke");
+                return Some("the record of the run's events is incomplete".to_owned());
+            }
         }
+        let dropped = self.dropped.load(Ordering::SeqCst);
+        (dropped > 0).then(|| format!("{dropped} events were too many or too large for the run's record"))
     }
 }
 
 impl Journal {
     /// Creates the file and starts writing.
     pub(crate) fn create(path: &Utf8Path, redactor: Redactor) -> Result<(Self, JournalHandle), std::io::Error> {
-        let mut file = std::fs::File::create(path)?;
-        let (lines, mut waiting) = mpsc::unbounded_channel::<String>();
-        let path = path.to_owned();
-        let task = tokio::spawn(async move {
-            let mut buffer = String::new();
-            while let Some(first) = waiting.recv().await {
-                buffer.push_str(&redactor.redact(&first));
-                let until = tokio::time::Instant::now() + LONGEST_WAIT;
-                let mut count = 1;
-                while count < MOST_LINES {
-                    match tokio::time::timeout_at(until, waiting.recv()).await {
-                        Ok(Some(line)) => buffer.push_str(&redactor.redact(&line)),
-                        Ok(None) | Err(_) => break,
-                    }
-                    count += 1;
-                }
-                if let Err(error) = file.write_all(buffer.as_bytes()) {
-                    // The review is worth more than its record.
-                    tracing::warn!(%error, %path, "failed to write the journal; the record of this run is incomplete");
-                    return;
-                }
-                buffer.clear();
-            }
-        });
-        Ok((Self { lines }, JournalHandle { task }))
+        Self::with_limits(path, redactor, JournalLimits::default())
     }
 
-    /// Appends one object.
-    pub fn append(&self, event: &Value) {
-        // A closed channel means that the file could not be written, which has been said.
-        let _ = self.lines.send(format!("{event}\n"));
+    /// The same with other limits.
+    pub(crate) fn with_limits(
+        path: &Utf8Path,
+        redactor: Redactor,
+        limits: JournalLimits,
+    ) -> Result<(Self, JournalHandle), std::io::Error> {
+        let file = File::create(path)?;
+        let (lines, waiting) = mpsc::unbounded_channel();
+        let journal = Self {
+            lines,
+            queued: Arc::default(),
+            dropped: Arc::default(),
+            limits,
+        };
+        let record = Record {
+            file,
+            size: 0,
+            said: 0,
+            limits,
+            redactor,
+            dropped: Arc::clone(&journal.dropped),
+        };
+        let task = tokio::spawn(write_all(record, waiting, Arc::clone(&journal.queued)));
+        let handle = JournalHandle {
+            task,
+            dropped: Arc::clone(&journal.dropped),
+        };
+        Ok((journal, handle))
+    }
+
+    /// Appends one object that was this long when it came.
+    pub fn append(&self, event: Value, size: usize) {
+        // What waits for a slow disk waits in memory.
+        if self.queued.fetch_add(size, Ordering::SeqCst) + size > self.limits.queue {
+            self.queued.fetch_sub(size, Ordering::SeqCst);
+            self.dropped.fetch_add(1, Ordering::SeqCst);
+            return;
+        }
+        // A closed channel means that the file could not be written, which is told at the end.
+        let _ = self.lines.send(Line { event, size });
+    }
+}
+
+async fn write_all(
+    mut record: Record,
+    mut waiting: mpsc::UnboundedReceiver<Line>,
+    queued: Arc<AtomicUsize>,
+) -> Result<(), std::io::Error> {
+    let mut buffer = String::new();
+    while let Some(first) = waiting.recv().await {
+        let until = Instant::now() + LONGEST_WAIT;
+        let mut size = record.add(&mut buffer, first);
+        for _ in 1..MOST_LINES {
+            match timeout_at(until, waiting.recv()).await {
+                Ok(Some(line)) => size += record.add(&mut buffer, line),
+                Ok(None) | Err(_) => break,
+            }
+        }
+        queued.fetch_sub(size, Ordering::SeqCst);
+        record.note_dropped(&mut buffer);
+        record.write(&buffer)?;
+        buffer.clear();
+    }
+    record.note_dropped(&mut buffer);
+    record.write(&buffer)
+}
+
+/// The file and what it holds so far.
+struct Record {
+    file: File,
+    size: u64,
+    /// Dropped events that the record already tells of.
+    said: u64,
+    limits: JournalLimits,
+    redactor: Redactor,
+    dropped: Arc<AtomicU64>,
+}
+
+impl Record {
+    /// Adds the event, or what fits of it; returns its size in the queue.
+    fn add(&mut self, buffer: &mut String, line: Line) -> usize {
+        let Line { mut event, size } = line;
+        let kind = event.get("type").and_then(Value::as_str).unwrap_or_default();
+        let written = self.size + buffer.len() as u64;
+        let most = match kind {
+            "message.part.delta" => self.limits.deltas,
+            kind if kind.starts_with("session.") => self.limits.file + self.limits.file / 2,
+            _ => self.limits.file,
+        };
+        if written >= most {
+            self.dropped.fetch_add(1, Ordering::SeqCst);
+            return size;
+        }
+        if size > self.limits.line {
+            self.dropped.fetch_add(1, Ordering::SeqCst);
+            let properties = event.get("properties");
+            let session = properties.and_then(|properties| properties.get("sessionID"));
+            event = json!({"type": kind, "properties": {"sessionID": session}, "conclave": {"left_out_bytes": size}});
+        }
+        redact(&mut event, &self.redactor);
+        buffer.push_str(&event.to_string());
+        buffer.push('\n');
+        size
+    }
+
+    /// Says in the record itself what is not in it.
+    fn note_dropped(&mut self, buffer: &mut String) {
+        let dropped = self.dropped.load(Ordering::SeqCst);
+        // Each time that it doubles: a note for every dropped event would be as large as the event.
+        if dropped >= (self.said * 2).max(1) && dropped > self.said {
+            self.said = dropped;
+            let note = json!({"type": "conclave.record.incomplete", "properties": {"events": dropped}});
+            buffer.push_str(&format!("{note}\n"));
+        }
+    }
+
+    fn write(&mut self, buffer: &str) -> Result<(), std::io::Error> {
+        self.size += buffer.len() as u64;
+        self.file.write_all(buffer.as_bytes()).inspect_err(|error| {
+            // The review is worth more than its record.
+            tracing::warn!(%error, "failed to write the record of the run's events; it ends here");
+        })
+    }
+}
+
+/// Takes secrets out of every text of an event. Not out of its JSON: a secret may look different there.
+fn redact(value: &mut Value, redactor: &Redactor) {
+    match value {
+        Value::String(text) => *text = redactor.redact(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| redact(item, redactor)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| redact(field, redactor)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use camino::Utf8PathBuf;
-    use serde_json::json;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn every_line_is_written_in_order_and_soon() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = Utf8PathBuf::from_path_buf(directory.path().join("events.jsonl")).expect("UTF-8");
-        let (journal, handle) = Journal::create(&path, Redactor::default()).expect("a file");
-        journal.append(&json!({"n": 0}));
-        // Nobody closes the journal here: the line has to arrive by itself.
-        tokio::time::timeout(Duration::from_secs(5), async {
-            while std::fs::read_to_string(&path).expect("readable").is_empty() {
-                tokio::task::yield_now().await;
-            }
-        })
-        .await
-        .expect("the line is written without a flush");
-        for n in 1..500 {
-            journal.append(&json!({"n": n}));
-        }
-        drop(journal);
-        handle.finished().await;
-        let text = std::fs::read_to_string(&path).expect("readable");
-        let numbers: Vec<i64> = text
-            .lines()
-            .map(|line| {
-                serde_json::from_str::<Value>(line).expect("an object")["n"]
-                    .as_i64()
-                    .expect("a number")
-            })
-            .collect();
-        assert_eq!(numbers, (0..500).collect::<Vec<_>>());
-    }
-
-    #[tokio::test]
-    async fn a_secret_that_the_agent_came_across_is_not_recorded() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = Utf8PathBuf::from_path_buf(directory.path().join("events.jsonl")).expect("UTF-8");
-        let redactor = Redactor::new(["a-secret-value".to_owned()]);
-        let (journal, handle) = Journal::create(&path, redactor).expect("a file");
-        journal.append(&json!({"output": "token = a-secret-value"}));
-        drop(journal);
-        handle.finished().await;
-        let text = std::fs::read_to_string(&path).expect("readable");
-        assert_eq!(text, "{\"output\":\"token = [redacted]\"}\n");
-    }
-}
+#[path = "journal_tests.rs"]
+mod tests;

@@ -7,9 +7,13 @@ mod client;
 mod config_file;
 mod events;
 mod journal;
+mod lasting;
+mod limit;
 mod mcp;
+mod output;
 mod process;
 mod runtime;
+mod watchdog;
 
 pub use config_file::{ConfigFile, render_config};
 pub use journal::Journal;

@@ -1,4 +1,8 @@
 //! The child: what it may see, how it starts, and that it always ends.
+//!
+//! It ends with the run on every way out. In good order its group gets SIGTERM and, five seconds later, SIGKILL; a panic
+//! drops [`Process`], which kills the group. When conclave itself is killed and can do nothing any more, the kernel kills
+//! the child (`PR_SET_PDEATHSIG`), and a watchdog kills what the child had started.
 
 use std::{process::Stdio, time::Duration};
 
@@ -8,12 +12,16 @@ use nix::{
     unistd::Pid,
 };
 use tokio::{
-    io::{AsyncBufReadExt, AsyncRead, BufReader},
     process::{Child, Command},
     time::timeout,
 };
 
-use crate::OPENCODE_VERSION;
+use crate::{
+    OPENCODE_VERSION,
+    lasting::{Anchor, spawn_from_lasting_thread},
+    output::Output,
+    watchdog::Watchdog,
+};
 
 /// How long a group may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
@@ -184,6 +192,9 @@ pub struct ProcessSettings<'a> {
 pub struct Process {
     child: Child,
     group: Pid,
+    output: Output,
+    watchdog: Watchdog,
+    _anchor: Anchor,
     ended: bool,
 }
 
@@ -214,17 +225,33 @@ impl Process {
             .process_group(0)
             .kill_on_drop(true);
         die_with_parent(&mut command);
-        let mut child = command.spawn().map_err(start)?;
+        let (mut child, anchor) = spawn_from_lasting_thread(command).map_err(start)?;
         let id = child.id().and_then(|id| i32::try_from(id).ok());
         let group = Pid::from_raw(id.ok_or_else(|| start(std::io::Error::other("it ended at once")))?);
+        let watchdog = match Watchdog::over(group, &settings.home.root) {
+            Ok(watchdog) => watchdog,
+            Err(error) => {
+                let _ = killpg(group, Signal::SIGKILL);
+                return Err(start(error));
+            }
+        };
         // Its output has to be read, or it would stop when the pipe is full.
-        drain("stdout", child.stdout.take());
-        drain("stderr", child.stderr.take());
+        let output = Output::default();
+        output.drain("stdout", child.stdout.take());
+        output.drain("stderr", child.stderr.take());
         Ok(Self {
             child,
             group,
+            output,
+            watchdog,
+            _anchor: anchor,
             ended: false,
         })
+    }
+
+    /// The last that the child wrote, for people.
+    pub fn last_words(&self) -> String {
+        self.output.last_words()
     }
 
     /// The child's exit in words, if it has ended.
@@ -241,6 +268,7 @@ impl Process {
         let _ = killpg(self.group, Signal::SIGKILL);
         let _ = self.child.wait().await;
         self.ended = true;
+        self.watchdog.dismiss().await;
     }
 }
 
@@ -280,24 +308,6 @@ fn die_with_parent(command: &mut Command) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = command;
-}
-
-/// Reads the child's output line by line, in bounded memory, into the debug log.
-fn drain(name: &'static str, stream: Option<impl AsyncRead + Unpin + Send + 'static>) {
-    let Some(stream) = stream else { return };
-    tokio::spawn(async move {
-        let mut reader = BufReader::with_capacity(8 * 1024, stream);
-        loop {
-            match reader.fill_buf().await {
-                Ok([]) | Err(_) => return,
-                Ok(bytes) => {
-                    let length = bytes.len();
-                    tracing::debug!(stream = name, "{}", String::from_utf8_lossy(bytes).trim_end());
-                    reader.consume(length);
-                }
-            }
-        }
-    });
 }
 
 #[cfg(test)]

@@ -99,16 +99,116 @@ async fn a_child_that_ignores_sigterm_is_killed_with_its_children() {
     let grandchild = appears(&root.join("tmp/pid")).await;
     tokio::time::pause();
     process.stop().await;
-    let grandchild = Pid::from_raw(grandchild.trim().parse().expect("a number"));
-    // Killed, and then reaped by whoever adopted it.
     tokio::time::resume();
+    goes(grandchild.trim()).await;
+}
+
+/// Waits until this process is gone: killed, and then reaped by whoever adopted it.
+async fn goes(pid: &str) {
+    let pid = Pid::from_raw(pid.parse().expect("a number"));
     tokio::time::timeout(Duration::from_secs(10), async {
-        while nix::sys::signal::kill(grandchild, None).is_ok() && !is_zombie(grandchild) {
+        while nix::sys::signal::kill(pid, None).is_ok() && !is_zombie(pid) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     })
     .await
-    .expect("the grandchild is gone");
+    .expect("the process is gone");
+}
+
+/// A child that starts a child of its own, which ignores SIGTERM, and writes both process ids down.
+const FAMILY: &str =
+    "(trap '' TERM; exec sleep 600) &\necho $! $$ > $TMPDIR/pid.new\nmv $TMPDIR/pid.new $TMPDIR/pid\nwait";
+
+async fn family(root: &Utf8Path) -> [String; 2] {
+    let pids = appears(&root.join("tmp/pid")).await;
+    let mut pids = pids.split_whitespace().map(str::to_owned);
+    [pids.next().expect("a grandchild"), pids.next().expect("a child")]
+}
+
+#[tokio::test]
+async fn a_panic_leaves_nothing_running() {
+    let bin = bin(&[("opencode", FAMILY)]);
+    let root = bin.path.join("home");
+    let home = Home::create(&root).expect("a home");
+    let process = start(&bin, &home);
+    let [grandchild, child] = family(&root).await;
+    let task = tokio::spawn(async move {
+        let _process = process;
+        panic!("a fault of the program");
+    });
+    assert!(task.await.expect_err("it panics").is_panic());
+    goes(&grandchild).await;
+    goes(&child).await;
+}
+
+#[tokio::test]
+async fn what_the_child_started_is_killed_when_conclave_is_gone() {
+    let bin = bin(&[("opencode", FAMILY)]);
+    let root = bin.path.join("home");
+    let home = Home::create(&root).expect("a home");
+    let mut process = start(&bin, &home);
+    let [grandchild, child] = family(&root).await;
+    // The end of the pipe is all that the watchdog sees of conclave's end.
+    process.watchdog.lose_parent();
+    goes(&grandchild).await;
+    goes(&child).await;
+}
+
+#[tokio::test]
+async fn the_child_survives_the_thread_that_started_it() {
+    let bin = bin(&[("opencode", FAMILY)]);
+    let root = bin.path.join("home");
+    let home = Home::create(&root).expect("a home");
+    let runtime = tokio::runtime::Handle::current();
+    let mut process = std::thread::scope(|scope| {
+        let starting = scope.spawn(|| {
+            let _entered = runtime.enter();
+            start(&bin, &home)
+        });
+        starting.join().expect("it starts")
+    });
+    family(&root).await;
+    // The kernel would have killed it with the thread by now.
+    assert_eq!(process.exited(), None);
+    process.stop().await;
+}
+
+/// The most memory that this process ever had, in MB.
+fn peak_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("a status");
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("a peak");
+    line.split_whitespace()
+        .nth(1)
+        .expect("kB")
+        .parse::<u64>()
+        .expect("a number")
+        / 1024
+}
+
+#[tokio::test]
+async fn a_gigabyte_of_output_takes_no_memory_and_does_not_block_the_child() {
+    let bin = bin(&[(
+        "opencode",
+        "head -c 1073741824 /dev/zero\nhead -c 104857600 /dev/zero >&2\necho Error: the last words >&2\necho 1 > \
+         $TMPDIR/done\nsleep 600",
+    )]);
+    let root = bin.path.join("home");
+    let home = Home::create(&root).expect("a home");
+    let before = peak_memory();
+    let process = start(&bin, &home);
+    appears(&root.join("tmp/done")).await;
+    let grown = peak_memory() - before;
+    assert!(grown < 20, "{grown} MB");
+    // The end of the pipe may arrive a moment later than the file.
+    tokio::time::timeout(Duration::from_secs(5), async {
+        while !process.last_words().ends_with("Error: the last words") {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await
+    .expect("the end is kept");
+    assert!(process.last_words().len() < 2000);
+    process.stop().await;
 }
 
 fn is_zombie(pid: Pid) -> bool {

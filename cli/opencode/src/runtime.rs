@@ -19,8 +19,11 @@ use serde_json::Value;
 use tokio::{sync::mpsc, time::Instant};
 
 use crate::{
-    Home, Journal, McpHandle, OPENCODE_VERSION, Process, ProcessError, ProcessSettings, client::Client, events,
-    journal, mcp,
+    Home, Journal, McpHandle, OPENCODE_VERSION, Process, ProcessError, ProcessSettings,
+    client::Client,
+    events, journal,
+    limit::{MOST_EVENT, bounded_events},
+    mcp,
 };
 
 /// How long OpenCode may take until it answers.
@@ -38,18 +41,27 @@ pub enum StartError {
     #[error(transparent)]
     Api(#[from] RuntimeError),
     /// It ended before it answered.
-    #[error(
-        "OpenCode ended at its start ({0}). Its log is in the run directory; run again with CONCLAVE_LOG=debug to see it"
-    )]
-    Ended(String),
+    #[error("OpenCode ended at its start ({status}){words}. Run again with CONCLAVE_LOG=debug to see all that it says")]
+    Ended {
+        /// How.
+        status: String,
+        /// What it said last, beginning with `: `, or nothing.
+        words: String,
+    },
     /// It did not answer in time.
     #[error("OpenCode did not answer within {} s of its start", START_TIMEOUT.as_secs())]
     Silent,
     /// It is not what was started.
     #[error(
-        "OpenCode started, but {0}; the review does not start, because a session would run with other rules than ours"
+        "OpenCode started, but {what}; the review does not start, because a session would run with other rules than \
+         ours. {fix}"
     )]
-    Wrong(String),
+    Wrong {
+        /// What is not as it was asked for.
+        what: String,
+        /// What to do.
+        fix: &'static str,
+    },
     /// A local server or file of ours failed.
     #[error("failed to prepare the agent runtime: {0}")]
     Io(#[from] std::io::Error),
@@ -126,7 +138,7 @@ impl OpenCode {
         let (journal, journal_handle) = Journal::create(settings.journal, settings.redactor.clone())?;
         let watchers = Watchers::default();
         let stream = client.events().await?;
-        let listener = tokio::spawn(listen(stream, Arc::clone(&watchers), journal));
+        let listener = tokio::spawn(listen(client.clone(), stream, Arc::clone(&watchers), journal));
         Ok(Self {
             client,
             process: Mutex::new(Some(process)),
@@ -136,18 +148,16 @@ impl OpenCode {
         })
     }
 
-    /// Ends OpenCode and everything that it started, and completes the record.
-    pub async fn stop(&self) {
+    /// Ends OpenCode and everything that it started, and completes the record. Returns what is missing in it.
+    pub async fn stop(&self) -> Option<String> {
         // Nobody listens any more, so the end of the stream is no news.
         self.listener.abort();
         let process = lock(&self.process).take();
         if let Some(process) = process {
             process.stop().await;
         }
-        let journal = lock(&self.journal).take();
-        if let Some(journal) = journal {
-            journal.finished().await;
-        }
+        let journal = lock(&self.journal).take()?;
+        journal.finished().await
     }
 }
 
@@ -171,7 +181,9 @@ async fn ready(client: &Client, process: &mut Process, settings: &OpenCodeSettin
     let until = Instant::now() + START_TIMEOUT;
     let version = loop {
         if let Some(status) = process.exited() {
-            return Err(StartError::Ended(status));
+            let words = process.last_words();
+            let words = if words.is_empty() { words } else { format!(": {words}") };
+            return Err(StartError::Ended { status, words });
         }
         if let Ok(version) = client.version().await {
             break version;
@@ -181,51 +193,82 @@ async fn ready(client: &Client, process: &mut Process, settings: &OpenCodeSettin
         }
         tokio::time::sleep(START_POLL).await;
     };
+    let wrong = |what: String, fix| Err(StartError::Wrong { what, fix });
     if version != OPENCODE_VERSION {
-        return Err(StartError::Wrong(format!(
-            "it says that it is version {version}, not {OPENCODE_VERSION}"
-        )));
+        return wrong(
+            format!("it says that it is version {version}, not {OPENCODE_VERSION}"),
+            "Install the pinned version, and set CONCLAVE_OPENCODE to its binary if there are several",
+        );
     }
-    let known = client.agents().await?;
+    let (known, servers) = tokio::try_join!(client.agents(), client.mcp())?;
     if let Some(missing) = settings.agents.iter().find(|agent| !known.contains(agent)) {
-        return Err(StartError::Wrong(format!("it does not know the agent `{missing}`")));
+        return wrong(
+            format!("it does not know the agent `{missing}`"),
+            "Another configuration is in force: look for a managed one in /etc/opencode, and for a script in place of \
+             the binary",
+        );
     }
-    let servers = client.mcp().await?;
     for wanted in settings.mcp_servers {
-        match servers.iter().find(|(name, _)| name == wanted) {
-            Some((_, status)) if status == "connected" => {}
-            Some((_, status)) => {
-                return Err(StartError::Wrong(format!(
-                    "its MCP server `{wanted}` is {status}, not connected"
-                )));
-            }
-            None => return Err(StartError::Wrong(format!("it does not know the MCP server `{wanted}`"))),
+        let status = servers.iter().find(|(name, _)| name == wanted);
+        let status = status.map_or("not known", |(_, status)| status.as_str());
+        if status != "connected" {
+            return wrong(
+                format!("its MCP server `{wanted}` is {status}, not connected"),
+                "It has to reach 127.0.0.1: look for a firewall or proxy on this machine, and for a script in place of \
+                 the binary that changes its environment",
+            );
         }
     }
     Ok(())
 }
 
-async fn listen(
-    stream: impl futures_util::Stream<Item = reqwest::Result<impl AsRef<[u8]>>> + Send,
+/// How often a broken event stream is opened again while OpenCode is alive. What is lost meanwhile the polls find.
+const MOST_STREAMS: u32 = 5;
+
+/// Hands on everything that OpenCode says, until it is gone.
+async fn listen<B: AsRef<[u8]>>(
+    client: Client,
+    first: impl futures_util::Stream<Item = reqwest::Result<B>> + Send,
     watchers: Watchers,
     journal: Journal,
 ) {
-    let mut stream = std::pin::pin!(stream.eventsource());
+    follow(first, &watchers, &journal).await;
+    for _ in 1..MOST_STREAMS {
+        if client.version().await.is_err() {
+            break;
+        }
+        tracing::warn!("OpenCode's event stream broke; it is opened again");
+        match client.events().await {
+            Ok(stream) => follow(stream, &watchers, &journal).await,
+            Err(_) => break,
+        }
+    }
+    for watcher in lock(&watchers).values() {
+        let _ = watcher.send(SessionEvent::Gone("OpenCode ended or its event stream broke".into()));
+    }
+}
+
+async fn follow<B: AsRef<[u8]>>(
+    stream: impl futures_util::Stream<Item = reqwest::Result<B>> + Send,
+    watchers: &Watchers,
+    journal: &Journal,
+) {
+    let mut stream = std::pin::pin!(bounded_events(stream, MOST_EVENT).eventsource());
     while let Some(event) = stream.next().await {
         let event = match event {
             Ok(event) => event,
             Err(error) => {
                 tracing::warn!(%error, "OpenCode's event stream broke");
-                break;
+                return;
             }
         };
+        let size = event.data.len();
         let Ok(event) = serde_json::from_str::<Value>(&event.data) else {
-            tracing::warn!("OpenCode sent an event that is no JSON");
+            tracing::warn!(size, "OpenCode sent an event that is no JSON");
             continue;
         };
-        journal.append(&event);
         if let Some((session, events)) = events::interpret(&event) {
-            let watchers = lock(&watchers);
+            let watchers = lock(watchers);
             if let Some(watcher) = watchers.get(&session) {
                 for event in events {
                     // A watcher that has gone does not care any more.
@@ -233,9 +276,7 @@ async fn listen(
                 }
             }
         }
-    }
-    for watcher in lock(&watchers).values() {
-        let _ = watcher.send(SessionEvent::Gone("OpenCode ended or its event stream broke".into()));
+        journal.append(event, size);
     }
 }
 
@@ -267,3 +308,7 @@ impl AgentRuntime for OpenCode {
         self.client.last_answer(&session.0).await
     }
 }
+
+#[cfg(test)]
+#[path = "runtime_tests.rs"]
+mod tests;

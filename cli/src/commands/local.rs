@@ -36,6 +36,7 @@ pub(crate) async fn run(
         forge: None,
         config_project: project,
         secret: None,
+        spent_before_usd: 0.0,
         notes: local.notes,
     };
     wiring::review(job, &arguments.common, scratch, environment, redactor).await

@@ -22,7 +22,9 @@ pub(crate) async fn run(
     let secret = pipeline.gitlab.secret.clone();
     let repository = Repository::open(&pipeline.directory).await?;
     let gitlab = GitLab::new(pipeline.gitlab)?;
-    let mut subject = gitlab.load().await?.subject;
+    let info = gitlab.load().await?;
+    let spent_before_usd = info.spent_before_usd;
+    let mut subject = info.subject;
     // Both have to be here, or the diff would be another one than the merge request's.
     repository.commit(&subject.head_sha).await?;
     repository.commit(&subject.base_sha).await?;
@@ -34,6 +36,7 @@ pub(crate) async fn run(
         forge: (!arguments.dry_run).then_some(Box::new(gitlab)),
         config_project: pipeline.project_path,
         secret: Some(secret),
+        spent_before_usd,
         notes: Vec::new(),
     };
     wiring::review(job, &arguments.common, Scratch::create()?, environment, redactor).await

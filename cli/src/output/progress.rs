@@ -1,7 +1,8 @@
-//! Signs of life on standard error, a line each.
+//! Signs of life on standard error.
 
-use std::{fmt::Write as _, io::Write as _, time::Instant};
+use std::{fmt::Write as _, time::Instant};
 
+use camino::Utf8Path;
 use conclave_engine::{
     diff::FilteredDiff,
     pipeline::Plan,
@@ -11,68 +12,150 @@ use conclave_gateway::GatewayEvent;
 use conclave_shared::redact::Redactor;
 use owo_colors::OwoColorize;
 
-/// Prints progress line by line, with the seconds since the start.
-pub(crate) struct Lines {
-    start: Instant,
-    redactor: Redactor,
+use super::{live::Live, record::Record, sections::Sections};
+
+/// Where the text of a line begins, behind the seconds.
+const LINE_INDENT: usize = 8;
+
+/// What becomes of the signs of life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Screen {
+    /// A line each.
+    Lines,
+    /// A table that moves, for a person at a terminal.
+    Table,
+    /// Collapsible sections, for the log of a GitLab job.
+    Sections,
 }
 
-impl Lines {
-    pub(crate) fn new(redactor: Redactor) -> Self {
+enum Shown {
+    Lines,
+    Table(Live),
+    Sections(Sections),
+}
+
+/// Shows how the run goes on, with the seconds since its start, and keeps a record of it.
+pub(crate) struct Display {
+    start: Instant,
+    redactor: Redactor,
+    shown: Shown,
+    record: Record,
+}
+
+impl Display {
+    pub(crate) fn new(screen: Screen, redactor: Redactor) -> Self {
+        let shown = match screen {
+            Screen::Lines => Shown::Lines,
+            Screen::Table => Shown::Table(Live::new(super::take_screen())),
+            Screen::Sections => Shown::Sections(Sections::default()),
+        };
         Self {
             start: Instant::now(),
+            record: Record::new(redactor.clone()),
             redactor,
+            shown,
+        }
+    }
+
+    /// Keeps a record in the run's directory, from the run's beginning.
+    pub(crate) fn record_in(&self, directory: &Utf8Path) -> std::io::Result<()> {
+        self.record.open(directory)
+    }
+
+    /// Ends what is open on the screen, before something else is printed.
+    pub(crate) fn close(&self) {
+        match &self.shown {
+            Shown::Lines => {}
+            Shown::Table(live) => {
+                live.close();
+                super::leave_screen();
+            }
+            Shown::Sections(sections) => super::raw_line(sections.end(now()).trim_end_matches('\n')),
         }
     }
 }
 
-impl Progress for Lines {
-    fn report(&self, event: ProgressEvent<'_>) {
-        let seconds = self.start.elapsed().as_secs_f64();
-        let line = match event {
-            ProgressEvent::Stage(text) => text.to_owned(),
-            ProgressEvent::SessionStarted {
-                reviewer,
-                model,
-                attempt: 1,
-            } => {
-                format!("  {} {reviewer:<14} {}", "▸".dimmed(), model.dimmed())
-            }
-            ProgressEvent::SessionStarted {
-                reviewer,
-                model,
-                attempt,
-            } => {
-                format!(
-                    "  {} {reviewer:<14} {} (attempt {attempt})",
-                    "▸".yellow(),
-                    model.dimmed()
-                )
-            }
-            ProgressEvent::Thinking { reviewer, seconds } => {
-                format!(
-                    "  {} {reviewer:<14} Model is thinking... ({seconds}s since last output)",
-                    "…".dimmed()
-                )
-            }
-            ProgressEvent::ReviewerDone {
-                reviewer,
-                outcome,
-                findings,
-                seconds,
-                reason,
-            } => done(reviewer, outcome, findings, seconds, reason),
-            ProgressEvent::Warning(text) => format!("  {} {text}", "!".yellow().bold()),
-        };
-        let line = self.redactor.redact(&line);
-        let _ = writeln!(anstream::stderr(), "{} {line}", format!("{seconds:>6.1}s").dimmed());
+impl Drop for Display {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 
-fn done(reviewer: &str, outcome: &str, findings: usize, seconds: f64, reason: Option<&str>) -> String {
-    let noun = if findings == 1 { "finding" } else { "findings" };
+impl Progress for Display {
+    fn report(&self, event: ProgressEvent<'_>) {
+        let seconds = self.start.elapsed().as_secs_f64();
+        self.record.append(seconds, event);
+        let mut text = timed_line(seconds, event).map(|line| self.redactor.redact(&line));
+        match (&self.shown, event) {
+            (Shown::Sections(sections), ProgressEvent::Stage(_)) => {
+                let header = text.take().unwrap_or_default();
+                super::raw_line(&sections.begin(&header, now()));
+            }
+            (Shown::Lines | Shown::Sections(_), _) => {}
+            (Shown::Table(live), _) => {
+                live.update(event);
+                if let ProgressEvent::Stage(stage) = event {
+                    let stage = super::terminal::hang(&self.redactor.redact(stage), LINE_INDENT);
+                    text = timed_line(seconds, ProgressEvent::Stage(&stage));
+                }
+                // The table says the rest.
+                let told = matches!(event, ProgressEvent::Stage(_) | ProgressEvent::Warning(_))
+                    || matches!(event, ProgressEvent::SessionDone { reason: Some(_), .. });
+                text = text.filter(|_| told);
+            }
+        }
+        if let Some(text) = text {
+            super::line(&text);
+        }
+    }
+}
+
+/// Seconds since 1970.
+fn now() -> i64 {
+    chrono::Utc::now().timestamp()
+}
+
+/// What a person is told of an event, after the seconds since the start; `None` for what only moves a table.
+pub(crate) fn timed_line(seconds: f64, event: ProgressEvent<'_>) -> Option<String> {
+    let line = match event {
+        ProgressEvent::Stage(text) => text.to_owned(),
+        ProgressEvent::SessionStarted {
+            reviewer,
+            model,
+            attempt: 1,
+            ..
+        } => format!("  {} {reviewer:<14} {}", "▸".dimmed(), model.dimmed()),
+        ProgressEvent::SessionStarted {
+            reviewer,
+            model,
+            attempt,
+            ..
+        } => format!(
+            "  {} {reviewer:<14} {} (attempt {attempt})",
+            "▸".yellow(),
+            model.dimmed()
+        ),
+        ProgressEvent::Thinking { reviewer, seconds } => format!(
+            "  {} {reviewer:<14} Model is thinking... ({seconds}s since last output)",
+            "…".dimmed()
+        ),
+        ProgressEvent::Usage { .. } => return None,
+        ProgressEvent::SessionDone {
+            reviewer,
+            outcome,
+            findings,
+            seconds,
+            reason,
+        } => done(reviewer, outcome, findings.map(<[_]>::len), seconds, reason),
+        ProgressEvent::Warning(text) => format!("  {} {text}", "!".yellow().bold()),
+    };
+    Some(format!("{} {line}", format!("{seconds:>6.1}s").dimmed()))
+}
+
+fn done(reviewer: &str, outcome: &str, findings: Option<usize>, seconds: f64, reason: Option<&str>) -> String {
     if outcome == "ok" {
-        return format!("  {} {reviewer:<14} {findings} {noun} in {seconds:.1} s", "✓".green());
+        let result = findings.map_or_else(|| "judged".to_owned(), |findings| plural(findings, "finding"));
+        return format!("  {} {reviewer:<14} {result} in {seconds:.1} s", "✓".green());
     }
     let outcome = outcome.replace('_', " ");
     format!(
@@ -82,6 +165,11 @@ fn done(reviewer: &str, outcome: &str, findings: usize, seconds: f64, reason: Op
     )
 }
 
+/// `1 finding`, `2 findings`.
+pub(super) fn plural(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// The plan in one line.
 pub(crate) fn plan_line(plan: &Plan, diff: &FilteredDiff) -> String {
     let lines: u64 = diff
@@ -89,12 +177,11 @@ pub(crate) fn plan_line(plan: &Plan, diff: &FilteredDiff) -> String {
         .iter()
         .map(conclave_engine::diff::FileDiff::changed_lines)
         .sum();
-    let count = |count: u64, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
     let mut text = format!(
         "{}, {}: tier {} ({})",
-        count(u64::try_from(diff.files.len()).unwrap_or(u64::MAX), "file"),
-        count(lines, "changed line"),
-        plan.assessment.tier.bold(),
+        plural(diff.files.len(), "file"),
+        plural(usize::try_from(lines).unwrap_or(usize::MAX), "changed line"),
+        plan.assessment.tier,
         plan.assessment.reasons.first().map_or("", String::as_str)
     );
     if !diff.filtered.is_empty() {
@@ -126,6 +213,20 @@ pub(crate) fn gateway_lines(events: &[GatewayEvent]) -> Vec<String> {
             }
             GatewayEvent::NotRecorded { difference, .. } => format!("not in the recording: {difference}"),
             GatewayEvent::RecordingFailed { problem } => format!("the recording is not complete: {problem}"),
+            GatewayEvent::CircuitChanged { model, change } => format!("{model} {change}"),
+            GatewayEvent::ProviderSwitched {
+                provider,
+                enabled,
+                reason,
+            } => {
+                let on = if *enabled { "on" } else { "off" };
+                let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+                format!("{provider} was switched {on} during the review{reason}")
+            }
+            GatewayEvent::BudgetUsed { line, spent } => {
+                let how_much = if *spent { "all" } else { "four fifths" };
+                format!("{how_much} of the budget of {line} is spent")
+            }
             GatewayEvent::Rejected { .. } => continue,
         };
         match lines.iter_mut().find(|(known, _)| *known == line) {

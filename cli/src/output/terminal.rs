@@ -1,6 +1,6 @@
 //! The review in the terminal.
 
-use std::{collections::BTreeMap, fmt::Write};
+use std::fmt::Write;
 
 use camino::Utf8Path;
 use conclave_engine::{
@@ -11,14 +11,16 @@ use conclave_engine::{
 use conclave_shared::{reviewer::ReviewerName, severity::Severity, telemetry::ReviewerOutcome, verdict::Verdict};
 use owo_colors::{OwoColorize, Style};
 
+use super::excerpts::{self, Excerpts};
+
 /// The widest that text is set.
 const MOST_COLUMNS: usize = 100;
 /// The narrowest that still reads.
 const LEAST_COLUMNS: usize = 40;
 
-/// The whole review. `sources` has the lines of the files that findings are in.
-pub(crate) fn review(review: &Review, sources: &BTreeMap<String, Vec<String>>, directory: &Utf8Path) -> String {
-    let width = textwrap::termwidth().clamp(LEAST_COLUMNS, MOST_COLUMNS);
+/// The whole review. `excerpts` has the lines around its findings.
+pub(crate) fn review(review: &Review, excerpts: &Excerpts, directory: &Utf8Path) -> String {
+    let width = columns();
     let mut text = String::new();
     let rule = "─".repeat(width);
     let _ = writeln!(text, "{}", rule.dimmed());
@@ -43,11 +45,16 @@ pub(crate) fn review(review: &Review, sources: &BTreeMap<String, Vec<String>>, d
         );
     }
     for entry in review.standing() {
-        let _ = writeln!(text, "\n{}", finding(entry, sources, width));
+        let _ = writeln!(text, "\n{}", finding(entry, excerpts, width));
     }
     let _ = writeln!(text, "\n{}", rule.dimmed());
     text.push_str(&account(review, directory));
     text
+}
+
+/// The width that text is set to.
+pub(super) fn columns() -> usize {
+    textwrap::termwidth().clamp(LEAST_COLUMNS, MOST_COLUMNS)
 }
 
 fn verdict_style(verdict: Verdict) -> Style {
@@ -67,13 +74,22 @@ fn severity_style(severity: Severity) -> Style {
 }
 
 /// Model text without anything that a terminal acts on.
-fn clean(text: &str) -> String {
+pub(super) fn clean(text: &str) -> String {
     text.chars()
         .filter(|character| !character.is_control() || matches!(character, '\n' | '\t'))
         .collect()
 }
 
-fn wrap(text: &str, width: usize, indent: &str) -> String {
+/// Text that begins behind an indentation of this width; its further lines begin there too.
+pub(super) fn hang(text: &str, indent: usize) -> String {
+    let indent = " ".repeat(indent);
+    let options = textwrap::Options::new(columns())
+        .initial_indent(&indent)
+        .subsequent_indent(&indent);
+    textwrap::fill(text, &options).trim_start().to_owned()
+}
+
+pub(super) fn wrap(text: &str, width: usize, indent: &str) -> String {
     let options = textwrap::Options::new(width)
         .initial_indent(indent)
         .subsequent_indent(indent);
@@ -83,7 +99,7 @@ fn wrap(text: &str, width: usize, indent: &str) -> String {
         .join("\n")
 }
 
-fn finding(entry: &JudgedFinding, sources: &BTreeMap<String, Vec<String>>, width: usize) -> String {
+pub(super) fn finding(entry: &JudgedFinding, excerpts: &Excerpts, width: usize) -> String {
     let finding = &entry.finding;
     let mut text = format!(
         "{} {}",
@@ -95,10 +111,7 @@ fn finding(entry: &JudgedFinding, sources: &BTreeMap<String, Vec<String>>, width
         format!("{}:{}", clean(&finding.file), finding.line).bold()
     );
     let _ = write!(text, "\n{}", wrap(&clean(&finding.claim), width, "  "));
-    if let Some(excerpt) = sources
-        .get(&finding.file)
-        .and_then(|lines| excerpt(lines, finding.line, finding.end_line, width))
-    {
+    if let Some(excerpt) = excerpt(excerpts, &finding.file, finding.line, finding.end_line, width) {
         let _ = write!(text, "\n{excerpt}");
     }
     if !finding.scenario.trim().is_empty() {
@@ -118,7 +131,7 @@ fn finding(entry: &JudgedFinding, sources: &BTreeMap<String, Vec<String>>, width
         let fix = fix
             .trim_end()
             .lines()
-            .map(|line| format!("    {line}"))
+            .map(|line| format!("    {}", clip(line, width.saturating_sub(4))))
             .collect::<Vec<_>>()
             .join("\n");
         let _ = write!(text, "\n  {}\n{}", "possible fix".dimmed(), fix.green());
@@ -133,34 +146,33 @@ fn finding(entry: &JudgedFinding, sources: &BTreeMap<String, Vec<String>>, width
 }
 
 /// The lines of the finding with one line around them.
-fn excerpt(lines: &[String], line: u32, end: Option<u32>, width: usize) -> Option<String> {
-    let first = usize::try_from(line).ok()?.checked_sub(1)?;
-    let last = usize::try_from(end.unwrap_or(line))
-        .ok()?
-        .checked_sub(1)?
-        .max(first)
-        .min(first + 7);
-    if first >= lines.len() {
-        return None;
-    }
-    let from = first.saturating_sub(1);
-    let to = (last + 1).min(lines.len() - 1);
-    let rows: Vec<String> = (from..=to)
-        .map(|index| {
-            let code: String = clean(&lines[index])
-                .replace('\t', "    ")
-                .chars()
-                .take(width.saturating_sub(11))
-                .collect();
-            let number = format!("{:>6}", index + 1);
-            if (first..=last).contains(&index) {
-                format!("{} {} {code}", number.bold(), "▌".red())
+fn excerpt(excerpts: &Excerpts, path: &str, line: u32, end: Option<u32>, width: usize) -> Option<String> {
+    let (first, last) = excerpts::shown(line, end);
+    excerpts.line(path, first)?;
+    let rows: Vec<String> = (first.saturating_sub(1)..=last + 1)
+        .filter_map(|number| {
+            let code = clip(
+                &clean(excerpts.line(path, number)?).replace('\t', "    "),
+                width.saturating_sub(11),
+            );
+            let shown = format!("{number:>6}");
+            Some(if (first..=last).contains(&number) {
+                format!("{} {} {code}", shown.bold(), "▌".red())
             } else {
-                format!("{} {} {}", number.dimmed(), "│".dimmed(), code.dimmed())
-            }
+                format!("{} {} {}", shown.dimmed(), "│".dimmed(), code.dimmed())
+            })
         })
         .collect();
     Some(rows.join("\n"))
+}
+
+/// As much of a line as fits, and a sign where something is missing.
+fn clip(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    format!("{kept}…")
 }
 
 /// What was looked at, by whom, for how much.

@@ -16,6 +16,7 @@ use conclave_plugin_reviewer_config::ConfigSource;
 use conclave_shared::{model::ModelId, pricing, reviewer::ReviewerName};
 use secrecy::SecretString;
 
+use super::live;
 use crate::{
     env_vars,
     exit::Failure,
@@ -30,20 +31,10 @@ pub(super) struct ModelProviders {
 
 impl ModelProviders {
     pub(super) fn new(providers: &[Provider], plan: &Plan, gateway: &Gateway) -> Self {
-        let routes = plan
-            .members
-            .iter()
-            .map(|member| &member.route)
-            .chain([&plan.coordinator]);
+        let all = live::models(plan);
         let mut models: BTreeMap<&str, Vec<&ModelId>> = BTreeMap::new();
-        for model in routes
-            .filter_map(|route| route.as_ref().ok())
-            .flat_map(|route| &route.models)
-        {
-            let known = models.entry(model.provider()).or_default();
-            if !known.contains(&model) {
-                known.push(model);
-            }
+        for model in &all {
+            models.entry(model.provider()).or_default().push(model);
         }
         let specs = providers
             .iter()

@@ -1,5 +1,6 @@
 //! Before any model is asked: diff, configuration, tier, panel.
 
+use camino::Utf8Path;
 use conclave_engine::{
     diff::FilteredDiff,
     pipeline::{Plan, PlanInput, plan},
@@ -18,6 +19,7 @@ use crate::{
     args::CommonArguments,
     exit::Failure,
     providers::{self, Provider},
+    rundir,
     settings::Environment,
 };
 
@@ -28,6 +30,8 @@ pub(super) struct Prepared {
     pub(super) config: ConfigDocument,
     pub(super) library: PromptLibrary,
     pub(super) warnings: Vec<String>,
+    /// Where the configuration comes from, also while the run goes on.
+    pub(super) remote: ReviewerConfigPlugin,
 }
 
 /// Diff, configuration, tier, panel.
@@ -38,7 +42,12 @@ pub(super) async fn prepare(
     environment: &Environment,
     progress: &dyn Progress,
 ) -> Result<Prepared, Failure> {
-    let mut remote = ReviewerConfigPlugin::new(plugins::config_source(environment, &job.config_project)?);
+    let mut remote = ReviewerConfigPlugin::new(
+        plugins::config_source(environment, &job.config_project)?,
+        rundir::cache_directory(environment)
+            .as_deref()
+            .map(Utf8Path::as_std_path),
+    );
     let (bootstrapped, diff) = tokio::join!(remote.bootstrap(), read_diff(job));
     let mut warnings: Vec<String> = bootstrapped.err().into_iter().map(|error| error.to_string()).collect();
     let mut config = ConfigDocument::default();
@@ -73,6 +82,7 @@ pub(super) async fn prepare(
         config,
         library,
         warnings,
+        remote,
     })
 }
 

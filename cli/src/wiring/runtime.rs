@@ -8,7 +8,7 @@ use conclave_engine::{
     plugin::{self, ReviewPlugin, StandingPanel},
     scheduler::Desk,
 };
-use conclave_gateway::{Gateway, GatewayConfig, TapeSettings};
+use conclave_gateway::{Budget, Gateway, GatewayConfig, Limits, Observer, TapeSettings};
 use conclave_opencode::{ConfigFile, McpHandle, OpenCode, OpenCodeSettings, render_config};
 use conclave_plugin_agents_md::{AgentsMdPlugin, REVIEWER as AGENTS_MD};
 use conclave_shared::{redact::Redactor, reviewer::ReviewerName};
@@ -28,7 +28,9 @@ pub(super) struct RuntimeInput<'a> {
     pub(super) environment: &'a Environment,
     pub(super) redactor: &'a Redactor,
     pub(super) providers: &'a [Provider],
-    pub(super) max_cost_usd: Option<f64>,
+    pub(super) budget: Budget,
+    pub(super) limits: Limits,
+    pub(super) observer: Observer,
     pub(super) tape: TapeSettings,
     pub(super) plan: &'a Plan,
     pub(super) desk: &'a Arc<Desk>,
@@ -47,7 +49,9 @@ impl Runtime {
         let run_key = conclave_gateway::random_run_key()?;
         let upstreams = input.providers.iter().map(Provider::upstream).collect();
         let mut config = GatewayConfig::new(upstreams, run_key.clone());
-        config.max_cost_usd = input.max_cost_usd;
+        config.budget = input.budget;
+        config.limits = input.limits;
+        config.observer = input.observer;
         config.tape = input.tape;
         config.redactor = input.redactor.clone();
         config.places = vec![(input.workspace.to_string(), "{workspace}".to_owned())];

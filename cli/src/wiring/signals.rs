@@ -5,17 +5,15 @@ use std::sync::{
     atomic::{AtomicU8, Ordering},
 };
 
-use tokio::{
-    signal::unix::{SignalKind, signal},
-    sync::watch,
-};
+use conclave_engine::ports::{StopCause, StopSignal, stop_channel};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::exit::Exit;
 
 /// Watches for signals as long as it lives.
 #[derive(Debug)]
 pub(crate) struct Signals {
-    stop: watch::Receiver<bool>,
+    stop: StopSignal,
     code: Arc<AtomicU8>,
     task: tokio::task::JoinHandle<()>,
 }
@@ -24,7 +22,7 @@ impl Signals {
     pub(crate) fn watch() -> Result<Self, std::io::Error> {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
-        let (sender, stop) = watch::channel(false);
+        let (sender, stop) = stop_channel();
         let code = Arc::new(AtomicU8::new(0));
         let noted = Arc::clone(&code);
         let task = tokio::spawn(async move {
@@ -33,7 +31,7 @@ impl Signals {
                 _ = terminate.recv() => Exit::Terminated,
             };
             noted.store(exit.code(), Ordering::SeqCst);
-            sender.send_replace(true);
+            sender.send_replace(Some(StopCause::Asked));
             // The channel stays open: a receiver must not take its end for something else.
             sender.closed().await;
         });
@@ -41,20 +39,16 @@ impl Signals {
     }
 
     /// Becomes `true` at the first signal.
-    pub(crate) fn stop(&self) -> watch::Receiver<bool> {
+    pub(crate) fn stop(&self) -> StopSignal {
         self.stop.clone()
     }
 
     /// Comes back at the first signal, with its exit code.
     pub(crate) async fn arrived(&self) -> Exit {
-        let mut stop = self.stop.clone();
-        loop {
-            if stop.wait_for(|stopped| *stopped).await.is_err() {
-                std::future::pending::<()>().await;
-            }
-            if let Some(exit) = self.exit() {
-                return exit;
-            }
+        self.stop.stopped().await;
+        match self.exit() {
+            Some(exit) => exit,
+            None => std::future::pending().await,
         }
     }
 

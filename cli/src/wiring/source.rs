@@ -1,6 +1,6 @@
 //! Reading the reviewed source from git.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use async_trait::async_trait;
 use conclave_engine::{
@@ -12,6 +12,7 @@ use conclave_engine::{
 use conclave_git::{GitError, Repository};
 
 use super::Job;
+use crate::output::Excerpts;
 
 /// The source at base and head.
 pub(super) struct RepositoryTree {
@@ -68,12 +69,12 @@ pub(super) async fn heads(repository: &Repository, base: &str, head: &str, diff:
     Ok(contents)
 }
 
-/// The lines around each finding, for the terminal: by file, line number and text.
-pub(super) async fn excerpts(repository: &Repository, review: &Review) -> BTreeMap<String, Vec<String>> {
-    let mut files = BTreeMap::new();
+/// The lines around each finding, for the terminal.
+pub(super) async fn excerpts(repository: &Repository, review: &Review) -> Excerpts {
+    let mut excerpts = Excerpts::default();
     for entry in review.standing() {
         let path = &entry.finding.file;
-        if files.contains_key(path) {
+        if excerpts.has(path) {
             continue;
         }
         let head = repository.file(&review.head_sha, path).await.ok().flatten();
@@ -82,8 +83,8 @@ pub(super) async fn excerpts(repository: &Repository, review: &Review) -> BTreeM
             None => repository.file(&review.base_sha, path).await.ok().flatten(),
         };
         if let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) {
-            files.insert(path.clone(), text.lines().map(str::to_owned).collect());
+            excerpts.add(review, path, &text);
         }
     }
-    files
+    excerpts
 }

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
+use super::{BreakerLimits, BudgetLimits};
 use crate::model::ModelId;
 
 /// The version of the document's shape that this program writes and understands. A document with a higher one is
@@ -83,7 +84,7 @@ pub struct ProviderSwitch {
 }
 
 /// Time and size limits of a run; all times in seconds. What is left out keeps its default.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
     /// One reviewer's attempt (`code_quality` has twice as long).
@@ -100,6 +101,12 @@ pub struct Limits {
     pub retry_floor_seconds: u64,
     /// Most sessions at once.
     pub sessions: u32,
+    /// Most tool calls of one session.
+    pub tool_calls: u32,
+    /// When a model is left alone, and for how long.
+    pub breaker: BreakerLimits,
+    /// What a run, and all runs of its merge request, may use.
+    pub budget: BudgetLimits,
 }
 
 impl Default for Limits {
@@ -112,6 +119,9 @@ impl Default for Limits {
             stall_seconds: 180,
             retry_floor_seconds: 120,
             sessions: 7,
+            tool_calls: 200,
+            breaker: BreakerLimits::default(),
+            budget: BudgetLimits::default(),
         }
     }
 }

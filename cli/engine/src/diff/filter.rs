@@ -1,12 +1,12 @@
 //! Which files are reviewed, and why the others are not.
 
 use conclave_shared::risk::SecurityPaths;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{ChangeKind, Content, Diff, FileDiff, is_marked_generated, noise};
 
 /// Why a file is not reviewed by models.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FilterReason {
     /// Written by a package manager.
@@ -35,7 +35,7 @@ impl FilterReason {
 }
 
 /// A file that is not reviewed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FilteredFile {
     /// Its path at head.
     pub path: String,

@@ -1,24 +1,19 @@
 //! The run itself: reviewers and coordinator side by side, then judging, then the verdict.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
-use conclave_shared::{
-    config::{Limits, seconds},
-    finding::Finding,
-    reviewer::ReviewerName,
-    telemetry::ReviewerOutcome,
-};
-use tokio::{sync::watch, time::Instant};
+use conclave_shared::{config::Limits, finding::Finding, telemetry::ReviewerOutcome, verdict::Verdict};
+use tokio::time::Instant;
 
-use super::Plan;
+use super::{Plan, coverage::Reading, partial::partial};
 use crate::{
     diff::{FileDiff, FilteredFile},
-    judge::{JudgedFinding, RubricInput, RubricSettings, apply, judge_without_model, verdict},
-    ports::{AgentRuntime, ModelLedger, Progress, ProgressEvent, ReviewSubject, TelemetrySink},
+    judge::{JudgedFinding, RubricInput, RubricSettings, VerdictReason, apply, judge_without_model, verdict},
+    ports::{AgentRuntime, ModelLedger, Progress, ProgressEvent, ReviewSubject, StopCause, StopSignal, TelemetrySink},
     report::{Coverage, Review, StageTime},
     scheduler::{
-        Desk, PanelResult, ReviewerReport, SessionContext, SessionResult, SessionTask, SourceTree, run_panel,
-        run_session,
+        Desk, JudgedBy, LiveRoutes, PanelInput, PanelResult, ReviewerReport, SessionContext, SourceTree, coordinate,
+        run_panel,
     },
 };
 
@@ -57,12 +52,14 @@ pub struct ReviewPorts {
     pub progress: Arc<dyn Progress>,
     /// Where every session's end is told.
     pub telemetry: Arc<dyn TelemetrySink>,
+    /// The routes in force.
+    pub routes: LiveRoutes,
     /// The reviewed source.
     pub source: Arc<dyn SourceTree>,
     /// Where the coordinator's tool calls arrive.
     pub desk: Arc<Desk>,
-    /// Becomes `true` when the run has to end.
-    pub stop: watch::Receiver<bool>,
+    /// Tells when the run has to end early.
+    pub stop: StopSignal,
 }
 
 /// Runs a review to its verdict. It always ends in one: what could not be reviewed makes it inconclusive.
@@ -74,6 +71,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         ledger: Arc::clone(&ports.ledger),
         progress: Arc::clone(&ports.progress),
         telemetry: Arc::clone(&ports.telemetry),
+        routes: ports.routes.clone(),
         limits: job.limits.clone(),
         stop: ports.stop.clone(),
     };
@@ -81,41 +79,58 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         .progress
         .report(ProgressEvent::Stage("Reviewers and coordinator are at work"));
     let sessions = usize::try_from(job.limits.sessions).unwrap_or(usize::MAX);
+    let input = PanelInput {
+        files: Arc::clone(&job.files),
+        patches: Arc::new(job.patches),
+        source: Arc::clone(&ports.source),
+    };
     let (panel, (coordinator, judged_by)) = tokio::join!(
         async {
-            let panel = run_panel(
-                &context,
-                job.plan.members,
-                Arc::clone(&job.files),
-                Arc::clone(&ports.source),
-                sessions,
-            )
-            .await;
+            let panel = run_panel(&context, job.plan.members, &input, sessions).await;
             ports.desk.hand_over(&panel.reports, panel.findings.clone());
             panel
         },
         coordinate(&context, job.plan.coordinator, job.coordinator_message, &ports.desk),
     );
     ports.telemetry.record(coordinator.event());
+    ports.progress.report(ProgressEvent::SessionDone {
+        reviewer: coordinator.name.as_str(),
+        outcome: coordinator.outcome.as_str(),
+        findings: None,
+        seconds: coordinator.seconds,
+        reason: coordinator.reason.as_deref(),
+    });
     stages.push(StageTime::new("panel", slowest(&panel.reports)));
     let judging = started.elapsed().as_secs_f64() - slowest(&panel.reports);
     stages.push(StageTime::new("judging after the panel", judging.max(0.0)));
-    let judgement = judge(panel.findings.clone(), &ports.desk, &coordinator, judged_by);
+    // What was submitted before the stop is a whole review.
+    let stopped = ports.stop.cause().filter(|_| judged_by != JudgedBy::Coordinator);
+    let judgement = judge(panel.findings.clone(), &ports.desk, judged_by);
 
+    let (not_read, partly_read) = Reading::new(&panel.reads).gaps(&job.files, &input.patches);
     let mut coverage = Coverage {
         reviewed: job.files.iter().map(|file| file.path.clone()).collect(),
         changed_lines: job.files.iter().map(FileDiff::changed_lines).sum(),
         filtered: job.filtered,
-        not_read: not_read(&job.files, &job.patches, &panel.files_read),
+        not_read,
         hallucinated: panel.hallucinated.len(),
         gaps: Vec::new(),
     };
-    coverage.gaps = gaps(&panel, &coverage.not_read, *ports.stop.borrow());
-    let result = verdict(RubricInput {
-        findings: &judgement.findings,
-        gaps: &coverage.gaps,
-        settings: RubricSettings::default(),
-    });
+    coverage.gaps = gaps(&panel, &coverage.not_read, partly_read, stopped);
+    let result = if stopped.is_some() {
+        // Nobody has judged what is known so far: it is shown, and it decides nothing.
+        VerdictReason {
+            verdict: Verdict::Inconclusive,
+            reason: coverage.gaps.join("; "),
+        }
+    } else {
+        verdict(RubricInput {
+            findings: &judgement.findings,
+            gaps: &coverage.gaps,
+            settings: RubricSettings::default(),
+        })
+    };
+    let partial = partial(&panel.reports, &coordinator, &ports.ledger.budget());
     let mut review = Review {
         schema_version: crate::report::SCHEMA_VERSION,
         run_id: job.run_id,
@@ -135,6 +150,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         reviewers: panel.reports,
         coordinator,
         degraded: judgement.degraded,
+        partial,
         coverage,
         warnings: job.warnings,
         stages,
@@ -153,113 +169,28 @@ fn slowest(reports: &[ReviewerReport]) -> f64 {
     reports.iter().map(|report| report.seconds).fold(0.0, f64::max)
 }
 
-/// Files whose patch nobody opened, although there is something to read in it.
-fn not_read(files: &[FileDiff], patches: &[String], read: &BTreeSet<String>) -> Vec<String> {
-    files
-        .iter()
-        .zip(patches)
-        .filter(|(file, patch)| file.has_content() && !read.contains(*patch))
-        .map(|(file, _)| file.path.clone())
-        .collect()
-}
-
-fn gaps(panel: &PanelResult, not_read: &[String], stopped: bool) -> Vec<String> {
-    let mut gaps = Vec::new();
-    if stopped {
-        gaps.push("the run was stopped".to_owned());
-    }
-    for report in panel
-        .reports
-        .iter()
-        .filter(|report| report.required && report.outcome != ReviewerOutcome::Ok)
-    {
-        let reason = report.reason.as_deref().unwrap_or("no reason given");
-        gaps.push(format!(
-            "{} {}: {reason}",
-            report.name.display_name(),
-            report.outcome.as_str().replace('_', " ")
-        ));
+fn gaps(panel: &PanelResult, not_read: &[String], partly_read: Vec<String>, stopped: Option<StopCause>) -> Vec<String> {
+    let mut gaps: Vec<String> = stopped.iter().map(|cause| cause.describe().to_owned()).collect();
+    for report in panel.reports.iter().filter(|report| report.required) {
+        let name = report.name.display_name();
+        match (report.outcome, &report.reason) {
+            (ReviewerOutcome::Ok, None) => {}
+            // It did what it could, which was not all.
+            (ReviewerOutcome::Ok, Some(reason)) => gaps.push(format!("{name}: {reason}")),
+            (outcome, reason) => gaps.push(format!(
+                "{name} {}: {}",
+                outcome.as_str().replace('_', " "),
+                reason.as_deref().unwrap_or("no reason given")
+            )),
+        }
     }
     match not_read {
         [] => {}
         [one] => gaps.push(format!("nobody read {one}")),
         [first, rest @ ..] => gaps.push(format!("nobody read {first} and {} more files", rest.len())),
     }
+    gaps.extend(partly_read);
     gaps
-}
-
-enum JudgedBy {
-    Coordinator,
-    Nobody(String),
-}
-
-/// The coordinator's session: it reads while the reviewers work, joins them, and submits.
-async fn coordinate(
-    context: &SessionContext,
-    route: Result<conclave_shared::config::ModelRoute, conclave_shared::config::NoModel>,
-    message: String,
-    desk: &Desk,
-) -> (ReviewerReport, JudgedBy) {
-    let mut report = ReviewerReport {
-        name: ReviewerName::coordinator(),
-        outcome: ReviewerOutcome::Skipped,
-        reason: None,
-        required: false,
-        models: Vec::new(),
-        usage: Vec::new(),
-        seconds: 0.0,
-        findings: 0,
-        hallucinated: 0,
-    };
-    let route = match route {
-        Ok(route) => route,
-        Err(none) => {
-            let reason = none.to_string();
-            report.reason = Some(reason.clone());
-            return (report, JudgedBy::Nobody(reason));
-        }
-    };
-    let mut task = SessionTask {
-        name: ReviewerName::COORDINATOR.to_owned(),
-        parts: vec![message],
-        route,
-        attempt: seconds(context.limits.coordinator_seconds),
-        deadline: None,
-        waiting: Some(desk.waiting()),
-    };
-    let mut result = run_session(context, &task).await;
-    absorb(&mut report, &result);
-    if result.outcome == ReviewerOutcome::Ok && !desk.has_submission() {
-        // It talked instead of submitting. Everything it needs is in the findings, so a fresh session can do it.
-        task.parts.push(
-            "Call `spawn_reviewers`, then `submit_review`. A review without a call of `submit_review` is lost."
-                .to_owned(),
-        );
-        result = run_session(context, &task).await;
-        absorb(&mut report, &result);
-    }
-    if desk.has_submission() {
-        // What was submitted counts, even if the closing words went wrong.
-        report.outcome = ReviewerOutcome::Ok;
-        return (report, JudgedBy::Coordinator);
-    }
-    let reason = report
-        .reason
-        .clone()
-        .unwrap_or_else(|| "it never called submit_review".to_owned());
-    if report.outcome == ReviewerOutcome::Ok {
-        report.outcome = ReviewerOutcome::Failed;
-        report.reason = Some(reason.clone());
-    }
-    (report, JudgedBy::Nobody(reason))
-}
-
-fn absorb(report: &mut ReviewerReport, result: &SessionResult) {
-    report.outcome = result.outcome;
-    report.reason.clone_from(&result.reason);
-    report.models.extend(result.models.iter().cloned());
-    report.usage.extend(result.usage.iter().cloned());
-    report.seconds += result.duration.as_secs_f64();
 }
 
 struct Judgement {
@@ -269,7 +200,7 @@ struct Judgement {
     degraded: Option<String>,
 }
 
-fn judge(findings: Vec<Finding>, desk: &Desk, coordinator: &ReviewerReport, judged_by: JudgedBy) -> Judgement {
+fn judge(findings: Vec<Finding>, desk: &Desk, judged_by: JudgedBy) -> Judgement {
     let reason = match (judged_by, desk.take_submission()) {
         (JudgedBy::Coordinator, Some(submission)) => {
             return Judgement {
@@ -279,8 +210,8 @@ fn judge(findings: Vec<Finding>, desk: &Desk, coordinator: &ReviewerReport, judg
                 degraded: None,
             };
         }
-        (JudgedBy::Nobody(reason), _) => reason,
-        (JudgedBy::Coordinator, None) => coordinator.reason.clone().unwrap_or_default(),
+        (JudgedBy::Rules(reason), _) => reason,
+        (JudgedBy::Coordinator, None) => "its submission was lost".to_owned(),
     };
     Judgement {
         findings: judge_without_model(findings),

@@ -1,7 +1,5 @@
 //! The agent runtime: sessions that read the source and talk to models.
 
-use std::collections::BTreeSet;
-
 use async_trait::async_trait;
 use conclave_shared::model::ModelId;
 use tokio::sync::mpsc;
@@ -36,6 +34,8 @@ pub enum Remedy {
     OtherModel,
     /// The next model of another provider: the gateway has tried all of this one.
     OtherProvider,
+    /// Less to read: it does not fit into the model's context.
+    LessToRead,
 }
 
 /// What is seen of a session while it runs.
@@ -76,8 +76,21 @@ pub struct SessionAnswer {
     pub finish: Option<String>,
     /// Whether the message is complete.
     pub complete: bool,
-    /// Files of the workspace that the session has read so far, relative to it.
-    pub files_read: BTreeSet<String>,
+    /// What the session has read of the workspace so far.
+    pub reads: Vec<FileRead>,
+}
+
+/// One successful read of a file of the workspace. Runtimes show a large file in pieces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileRead {
+    /// The file, relative to the workspace.
+    pub path: String,
+    /// The first line that was shown, from 1.
+    pub first: u64,
+    /// The last line that was shown; `None` if nothing comes after it in the file.
+    pub last: Option<u64>,
+    /// Whether lines among them were too long and were cut.
+    pub cut_lines: bool,
 }
 
 /// The runtime failed. The text says what to do.

@@ -75,6 +75,9 @@ fn notices(review: &Review) -> Vec<String> {
             neutral(&review.coverage.gaps.join("; ")).replace('\n', " ")
         ));
     }
+    if let Some(reason) = &review.partial {
+        notices.push(format!("**Partial:** {}", neutral(reason).replace('\n', " ")));
+    }
     if let Some(reason) = &review.degraded {
         notices.push(format!("**Degraded:** {}", neutral(reason).replace('\n', " ")));
     }

@@ -3,7 +3,7 @@
 use conclave_shared::{
     pricing::TokenUsage, risk::RiskTier, severity::Severity, telemetry::TokensByModel, verdict::Verdict,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{diff::FilteredFile, judge::JudgedFinding, scheduler::ReviewerReport};
 
@@ -11,7 +11,7 @@ use crate::{diff::FilteredFile, judge::JudgedFinding, scheduler::ReviewerReport}
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// A finished review.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Review {
     /// See [`SCHEMA_VERSION`].
     pub schema_version: u32,
@@ -49,6 +49,8 @@ pub struct Review {
     pub coordinator: ReviewerReport,
     /// Why the review was judged without the coordinator, if it was.
     pub degraded: Option<String>,
+    /// Why the review is only a part of one, if the budget cut it short.
+    pub partial: Option<String>,
     /// What was looked at.
     pub coverage: Coverage,
     /// What else the reader should know.
@@ -64,7 +66,7 @@ pub struct Review {
 }
 
 /// What was looked at, and what was not.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Coverage {
     /// Files that were given to the panel.
     pub reviewed: Vec<String>,
@@ -81,7 +83,7 @@ pub struct Coverage {
 }
 
 /// Seconds that a stage took.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StageTime {
     /// The stage.
     pub stage: String,

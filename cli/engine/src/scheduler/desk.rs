@@ -1,6 +1,12 @@
 //! Where the coordinator's tool calls arrive: it hands out the panel's findings and takes the decisions.
+//!
+//! Both calls are idempotent, as the runtime repeats calls after a retry and a coordinator may start over: the findings
+//! are the same however often they are asked for, and the last valid submission is the one that counts.
 
-use std::sync::Mutex;
+use std::sync::{
+    Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use async_trait::async_trait;
 use conclave_shared::finding::Finding;
@@ -13,6 +19,10 @@ use crate::{
     ports::{CoordinatorTools, ToolError},
 };
 
+/// How often the findings are given out. Each time they fill the coordinator's context once more, so one that does
+/// nothing but ask is told to judge.
+const MOST_ANSWERS: usize = 10;
+
 #[derive(Debug, Clone)]
 struct Ready {
     answer: Value,
@@ -24,6 +34,7 @@ struct Ready {
 pub struct Desk {
     ready: watch::Sender<Option<Ready>>,
     waiting: watch::Sender<bool>,
+    answers: AtomicUsize,
     submission: Mutex<Option<Submission>>,
 }
 
@@ -32,6 +43,7 @@ impl Default for Desk {
         Self {
             ready: watch::Sender::new(None),
             waiting: watch::Sender::new(false),
+            answers: AtomicUsize::new(0),
             submission: Mutex::new(None),
         }
     }
@@ -47,6 +59,18 @@ impl Desk {
     pub fn hand_over(&self, reports: &[ReviewerReport], findings: Vec<Finding>) {
         let answer = answer(reports, &findings);
         self.ready.send_replace(Some(Ready { answer, findings }));
+    }
+
+    /// The panel's result as the tool tells it, once it is there: for a coordinator that did not ask.
+    pub async fn findings(&self) -> Option<String> {
+        let mut ready = self.ready.subscribe();
+        let ready = ready.wait_for(Option::is_some).await.ok()?;
+        ready.as_ref().map(|ready| ready.answer.to_string())
+    }
+
+    /// Whether the findings were given out to the coordinator's tool call.
+    pub fn was_asked(&self) -> bool {
+        self.answers.load(Ordering::SeqCst) > 0
     }
 
     /// Whether the coordinator has submitted.
@@ -89,6 +113,11 @@ impl CoordinatorTools for Desk {
             Err(_) => None,
         };
         self.waiting.send_replace(false);
+        if self.answers.fetch_add(1, Ordering::SeqCst) >= MOST_ANSWERS {
+            return Err(ToolError(
+                "the findings were given to you many times: judge them, and call submit_review".into(),
+            ));
+        }
         answer.ok_or_else(|| ToolError("the review was stopped".into()))
     }
 
@@ -135,6 +164,42 @@ mod tests {
         let first = asking.await.expect("no panic").expect("an answer");
         assert_eq!(desk.spawn_reviewers().await.expect("an answer"), first);
         assert!(!*desk.waiting().borrow());
+    }
+
+    #[tokio::test]
+    async fn a_coordinator_that_only_asks_is_told_to_judge_and_can_still_submit() {
+        let desk = Desk::default();
+        desk.hand_over(&[], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
+        assert!(!desk.was_asked());
+        let mut answered = 0;
+        for _ in 0..500 {
+            match desk.spawn_reviewers().await {
+                Ok(_) => answered += 1,
+                Err(error) => assert!(error.to_string().contains("call submit_review"), "{error}"),
+            }
+        }
+        assert!(desk.was_asked());
+        assert_eq!(answered, MOST_ANSWERS);
+        let submit = |summary: &str| json!({"summary": summary, "decisions": [], "proposed_verdict": "approved"});
+        for number in 0..500 {
+            desk.submit_review(submit(&format!("number {number}")))
+                .await
+                .expect("valid");
+        }
+        assert_eq!(desk.take_submission().expect("there").summary, "number 499");
+    }
+
+    #[tokio::test]
+    async fn the_findings_are_there_for_one_who_did_not_ask() {
+        let desk = Arc::new(Desk::default());
+        let waiting = tokio::spawn({
+            let desk = Arc::clone(&desk);
+            async move { desk.findings().await }
+        });
+        desk.hand_over(&[], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
+        let text = waiting.await.expect("no panic").expect("findings");
+        assert!(text.starts_with("{\"reviewers\":"), "{text}");
+        assert!(!desk.was_asked(), "telling is not being asked");
     }
 
     #[tokio::test]

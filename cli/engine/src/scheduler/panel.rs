@@ -1,6 +1,6 @@
 //! All reviewers at once, and what they found.
 
-use std::{collections::BTreeMap, collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use conclave_shared::{
@@ -17,7 +17,8 @@ use super::{SessionContext, SessionTask, run_session};
 use crate::{
     diff::FileDiff,
     findings::{Hallucinated, SourceReader, check, scan},
-    ports::ProgressEvent,
+    ports::{FileRead, ProgressEvent},
+    prompt::fewer_patches,
 };
 
 /// A member of the panel.
@@ -91,8 +92,8 @@ pub struct PanelResult {
     pub findings: Vec<Finding>,
     /// Findings without evidence, by reviewer.
     pub hallucinated: Vec<(ReviewerName, Hallucinated)>,
-    /// Files of the workspace that somebody read.
-    pub files_read: BTreeSet<String>,
+    /// What was read of the workspace, by reviewers whose answer counts.
+    pub reads: Vec<FileRead>,
 }
 
 /// The reviewed source.
@@ -115,40 +116,69 @@ struct MemberResult {
     report: ReviewerReport,
     findings: Vec<Finding>,
     hallucinated: Vec<Hallucinated>,
-    files_read: BTreeSet<String>,
+    reads: Vec<FileRead>,
+}
+
+impl MemberResult {
+    /// A member without anything to show.
+    fn nothing(report: ReviewerReport) -> Self {
+        Self {
+            report,
+            findings: Vec::new(),
+            hallucinated: Vec::new(),
+            reads: Vec::new(),
+        }
+    }
+}
+
+/// What the panel reviews.
+#[derive(Clone)]
+pub struct PanelInput {
+    /// The filtered diff.
+    pub files: Arc<Vec<FileDiff>>,
+    /// The patch of each file, relative to the workspace, in the same order.
+    pub patches: Arc<Vec<String>>,
+    /// The reviewed source.
+    pub source: Arc<dyn SourceTree>,
 }
 
 /// Runs the whole panel, at most `sessions` of it at once.
 pub async fn run_panel(
     context: &SessionContext,
     members: Vec<PanelMember>,
-    files: Arc<Vec<FileDiff>>,
-    source: Arc<dyn SourceTree>,
+    input: &PanelInput,
     sessions: usize,
 ) -> PanelResult {
     let deadline = Instant::now() + seconds(context.limits.panel_seconds);
     let permits = Arc::new(Semaphore::new(sessions.max(1)));
+    // Whoever's task breaks did not review, and must not be missing from the account.
+    let mut results: Vec<MemberResult> = members
+        .iter()
+        .map(|member| {
+            let mut report = blank_report(member);
+            report.outcome = ReviewerOutcome::Failed;
+            report.reason = Some("its task broke; this is a fault of Conclave".to_owned());
+            MemberResult::nothing(report)
+        })
+        .collect();
     let mut running = JoinSet::new();
     for (index, member) in members.into_iter().enumerate() {
-        let (context, files, source) = (context.clone(), Arc::clone(&files), Arc::clone(&source));
-        let permits = Arc::clone(&permits);
+        let (context, input, permits) = (context.clone(), input.clone(), Arc::clone(&permits));
         running.spawn(async move {
             let permit = permits.acquire().await;
-            let result = run_member(&context, member, deadline, &files, source.as_ref()).await;
+            let result = run_member(&context, member, deadline, &input).await;
             drop(permit);
             (index, result)
         });
     }
-    let mut results = Vec::new();
     while let Some(joined) = running.join_next().await {
         match joined {
-            Ok(result) => results.push(result),
+            Ok((index, result)) => results[index] = result,
             Err(error) => tracing::error!(%error, "a reviewer's task broke"),
         }
     }
-    results.sort_by_key(|(index, _)| *index);
     let mut panel = PanelResult::default();
-    for (_, member) in results {
+    for member in results {
         panel.hallucinated.extend(
             member
                 .hallucinated
@@ -157,7 +187,7 @@ pub async fn run_panel(
         );
         panel.reports.push(member.report);
         panel.findings.extend(member.findings);
-        panel.files_read.extend(member.files_read);
+        panel.reads.extend(member.reads);
     }
     for (index, finding) in panel.findings.iter_mut().enumerate() {
         finding.id = format!("F{}", index + 1);
@@ -165,14 +195,9 @@ pub async fn run_panel(
     panel
 }
 
-async fn run_member(
-    context: &SessionContext,
-    member: PanelMember,
-    deadline: Instant,
-    files: &[FileDiff],
-    source: &dyn SourceTree,
-) -> MemberResult {
-    let mut report = ReviewerReport {
+/// The report of a member that has not run.
+fn blank_report(member: &PanelMember) -> ReviewerReport {
+    ReviewerReport {
         name: member.name.clone(),
         outcome: ReviewerOutcome::Skipped,
         reason: None,
@@ -182,23 +207,38 @@ async fn run_member(
         seconds: 0.0,
         findings: 0,
         hallucinated: 0,
+    }
+}
+
+async fn run_member(
+    context: &SessionContext,
+    member: PanelMember,
+    deadline: Instant,
+    input: &PanelInput,
+) -> MemberResult {
+    let mut report = blank_report(&member);
+    let skipped = match &member.route {
+        Err(none) => Some(none.to_string()),
+        // It may have waited all the time for another reviewer's end.
+        Ok(_) if Instant::now() >= deadline => Some("the time of the whole panel is over".to_owned()),
+        Ok(_) => context.ledger.budget().forbids(member.required),
     };
-    let route = match member.route {
-        Ok(route) => route,
-        Err(none) => {
-            report.reason = Some(none.to_string());
-            context.telemetry.record(report.event());
-            return MemberResult {
-                report,
-                findings: Vec::new(),
-                hallucinated: Vec::new(),
-                files_read: BTreeSet::new(),
-            };
-        }
+    let (None, Ok(route)) = (&skipped, member.route) else {
+        report.reason = skipped;
+        context.telemetry.record(report.event());
+        return MemberResult::nothing(report);
     };
+    let fewer = fewer_patches(&input.files, &input.patches);
+    let smaller = fewer.as_ref().map(|fewer| {
+        let mut parts = member.parts.clone();
+        // The role stays last, as in every reviewer's message.
+        parts.insert(parts.len().saturating_sub(1), fewer.request.clone());
+        parts
+    });
     let task = SessionTask {
         name: member.name.to_string(),
         parts: member.parts,
+        smaller,
         route,
         attempt: member.attempt,
         deadline: Some(deadline),
@@ -210,44 +250,54 @@ async fn run_member(
     report.models = session.models;
     report.usage = session.usage;
     report.seconds = session.duration.as_secs_f64();
-    let mut findings = Vec::new();
-    let mut hallucinated = Vec::new();
-    if report.outcome == ReviewerOutcome::Ok {
-        let scanned = scan(session.text.as_deref().unwrap_or_default());
-        let mut fetched = Fetched::default();
-        for finding in &scanned.findings {
-            for path in [finding.get("file"), finding.get("second_file")].into_iter().flatten() {
-                let path = path.trim_start_matches("./");
-                for at_base in [false, true] {
-                    if let Some(text) = source.text(path, at_base).await {
-                        fetched.0.insert((path.to_owned(), at_base), text);
-                    }
+    let mut result = MemberResult::nothing(report);
+    if result.report.outcome == ReviewerOutcome::Ok {
+        result.reads = session.reads;
+        take_answer(&mut result, session.text.as_deref().unwrap_or_default(), input).await;
+        if let Some(fewer) = fewer.filter(|_| session.smaller && result.report.outcome == ReviewerOutcome::Ok) {
+            result.report.reason = Some(fewer.account);
+        }
+    }
+    context.telemetry.record(result.report.event());
+    context.progress.report(ProgressEvent::SessionDone {
+        reviewer: result.report.name.as_str(),
+        outcome: result.report.outcome.as_str(),
+        findings: Some(&result.findings),
+        seconds: result.report.seconds,
+        reason: result.report.reason.as_deref(),
+    });
+    result
+}
+
+/// Reads the findings out of an answer and checks each against the code.
+async fn take_answer(result: &mut MemberResult, text: &str, input: &PanelInput) {
+    let scanned = scan(text);
+    let mut fetched = Fetched::default();
+    for finding in &scanned.findings {
+        for path in [finding.get("file"), finding.get("second_file")].into_iter().flatten() {
+            let path = path.trim_start_matches("./");
+            for at_base in [false, true] {
+                if let Some(text) = input.source.text(path, at_base).await {
+                    fetched.0.insert((path.to_owned(), at_base), text);
                 }
             }
         }
-        let checked = check(&member.name, &scanned.findings, files, &mut fetched);
-        let faults: Vec<String> = scanned.faults.into_iter().chain(checked.faults).collect();
-        if !faults.is_empty() {
-            report.outcome = ReviewerOutcome::Failed;
-            report.reason = Some(format!("unreadable output: {}", faults.join("; ")));
-        }
-        findings = checked.findings;
-        hallucinated = checked.hallucinated;
-        report.findings = findings.len();
-        report.hallucinated = hallucinated.len();
     }
-    context.telemetry.record(report.event());
-    context.progress.report(ProgressEvent::ReviewerDone {
-        reviewer: report.name.as_str(),
-        outcome: report.outcome.as_str(),
-        findings: report.findings,
-        seconds: report.seconds,
-        reason: report.reason.as_deref(),
-    });
-    MemberResult {
-        report,
-        findings,
-        hallucinated,
-        files_read: session.files_read,
+    let report = &mut result.report;
+    let checked = check(&report.name, &scanned.findings, &input.files, &mut fetched);
+    let faults: Vec<String> = scanned.faults.into_iter().chain(checked.faults).collect();
+    if !faults.is_empty() {
+        report.outcome = ReviewerOutcome::Failed;
+        report.reason = Some(format!("unreadable output: {}", faults.join("; ")));
+        // What it read led to nothing that can be used.
+        result.reads.clear();
     }
+    report.findings = checked.findings.len();
+    report.hallucinated = checked.hallucinated.len();
+    result.findings = checked.findings;
+    result.hallucinated = checked.hallucinated;
 }
+
+#[cfg(test)]
+#[path = "panel_tests.rs"]
+mod tests;

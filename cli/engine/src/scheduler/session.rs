@@ -1,31 +1,33 @@
 //! One session from its first prompt to its end, over as many models as it takes.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use conclave_shared::{
     config::{Limits, ModelRoute, seconds},
     model::ModelId,
-    telemetry::{ReviewerOutcome, TokensByModel},
+    telemetry::{EventBody, Failback, FailbackReason, ReviewerOutcome, TokensByModel},
 };
 use tokio::{
     sync::{mpsc, watch},
-    time::{Instant, MissedTickBehavior},
+    time::{Instant, timeout},
 };
 
+use super::{
+    routing::LiveRoutes,
+    turn::{Turn, TurnEnd},
+};
 use crate::ports::{
-    AgentRuntime, ModelLedger, Progress, ProgressEvent, Remedy, SessionAnswer, SessionEvent, SessionId, SessionPrompt,
-    TelemetrySink,
+    AgentRuntime, FileRead, ModelLedger, Progress, ProgressEvent, Remedy, SessionEvent, SessionId, SessionPrompt,
+    StopSignal, TelemetrySink,
 };
 
-/// How often a quiet session is asked about: events can be lost.
-const POLL: Duration = Duration::from_secs(3);
-/// How long a session may be quiet before the log says that it still thinks.
-const HEARTBEAT: Duration = Duration::from_secs(30);
-/// Cut streams in a row after which a session is given up: the runtime would go on for ever.
-const MOST_UNKNOWN_STEPS: u32 = 2;
+/// How long the runtime may take to end what a session does. Longer, and it has to be ended with the runtime.
+const ABORT: Duration = Duration::from_secs(2);
 
-/// The error of a turn that we ended ourselves; it may be reported after the next prompt.
-const ABORTED: &str = "MessageAbortedError";
+/// The prompt after an answer that was cut off at the token limit.
+const SHORTER: &str = "Your answer was cut off at the token limit. Give it again, complete, in fewer words.";
+/// The prompt for a model that takes over in the middle: the history is still there.
+const GO_ON: &str = "The last turn was interrupted. Go on with the review from where it stands, and finish it.";
 
 /// What all sessions of a run share.
 #[derive(Clone)]
@@ -38,10 +40,12 @@ pub struct SessionContext {
     pub progress: Arc<dyn Progress>,
     /// Where every session's end is told.
     pub telemetry: Arc<dyn TelemetrySink>,
+    /// The routes in force.
+    pub routes: LiveRoutes,
     /// Time limits.
     pub limits: Limits,
-    /// Becomes `true` when everything has to end.
-    pub stop: watch::Receiver<bool>,
+    /// Tells when everything has to end.
+    pub stop: StopSignal,
 }
 
 /// What a session has to do.
@@ -51,6 +55,8 @@ pub struct SessionTask {
     pub name: String,
     /// The message, in parts.
     pub parts: Vec<String>,
+    /// The message for a second, new session, if the first one read more than fits; nothing if less cannot be asked.
+    pub smaller: Option<Vec<String>>,
     /// Models, best first.
     pub route: ModelRoute,
     /// Time for one attempt.
@@ -76,317 +82,277 @@ pub struct SessionResult {
     pub duration: Duration,
     /// What was used.
     pub usage: Vec<TokensByModel>,
-    /// Files of the workspace that were read for the answer; none without one.
-    pub files_read: BTreeSet<String>,
-    /// The session, for a later prompt.
-    pub session: Option<SessionId>,
+    /// What was read for the answer; nothing without one.
+    pub reads: Vec<FileRead>,
+    /// Whether the answer is that to the smaller message.
+    pub smaller: bool,
 }
 
-enum AttemptEnd {
-    Answered(SessionAnswer),
-    TimedOut(String),
-    Failed { reason: String, remedy: Remedy },
-    Stopped,
-}
-
-/// Runs a session to its end.
-pub async fn run_session(context: &SessionContext, task: &SessionTask) -> SessionResult {
-    let started = Instant::now();
-    let mut result = SessionResult {
-        outcome: ReviewerOutcome::Failed,
-        reason: None,
-        text: None,
-        models: Vec::new(),
-        duration: Duration::ZERO,
-        usage: Vec::new(),
-        files_read: BTreeSet::new(),
-        session: None,
-    };
-    let (session, mut events) = match context.runtime.create_session(&format!("review: {}", task.name)).await {
-        Ok(created) => created,
-        Err(error) => {
-            result.reason = Some(error.to_string());
-            return result;
-        }
-    };
-    context.ledger.assign(&session, &task.name, &task.route.models);
-    let mut model = task.route.first().clone();
-    let mut parts = task.parts.clone();
-    let mut shortened = false;
-    loop {
-        result.models.push(model.clone());
-        let attempt = u32::try_from(result.models.len()).unwrap_or(u32::MAX);
-        context.progress.report(ProgressEvent::SessionStarted {
-            reviewer: &task.name,
-            model: &model,
-            attempt,
-        });
-        let prompt = SessionPrompt {
-            agent: task.name.clone(),
-            model: model.clone(),
-            parts: std::mem::take(&mut parts),
-        };
-        let watcher = Watcher {
-            context,
-            task,
-            session: &session,
-        };
-        let end = watcher.attempt(&prompt, &mut events).await;
-        if !matches!(end, AttemptEnd::Answered(_)) {
-            // Whatever it is doing must not go on; an idle session does not mind.
-            let _ = context.runtime.abort(&session).await;
-        }
-        match end {
-            AttemptEnd::Answered(answer) if answer.finish.as_deref() == Some("length") && !shortened => {
-                shortened = true;
-                parts = vec![
-                    "Your answer was cut off at the token limit. Give it again, complete, in fewer words.".to_owned(),
-                ];
-                continue;
-            }
-            AttemptEnd::Answered(answer) => {
-                result.files_read = answer.files_read;
-                let cut = answer.finish.as_deref() == Some("length");
-                result.outcome = if cut || answer.text.trim().is_empty() {
-                    result.reason = Some(if cut {
-                        "the answer was cut off twice".into()
-                    } else {
-                        "the answer is empty".into()
-                    });
-                    ReviewerOutcome::Failed
-                } else {
-                    result.reason = None;
-                    ReviewerOutcome::Ok
-                };
-                result.text = Some(answer.text);
-            }
-            AttemptEnd::Failed { reason, remedy } => {
-                let next = next_model(&task.route, &model, remedy).cloned();
-                let floor = seconds(context.limits.retry_floor_seconds);
-                let time = task
-                    .deadline
-                    .is_none_or(|deadline| deadline.saturating_duration_since(Instant::now()) >= floor);
-                tracing::warn!(reviewer = task.name, %model, reason, "the attempt failed");
-                if let (true, Some(next)) = (time, next) {
-                    context.progress.report(ProgressEvent::Warning(&format!(
-                        "{}: {model} failed ({reason}), going on with {next}",
-                        task.name
-                    )));
-                    model = next;
-                    parts.clone_from(&task.parts);
-                    continue;
-                }
-                result.reason = Some(reason);
-            }
-            AttemptEnd::TimedOut(reason) => {
-                result.outcome = ReviewerOutcome::TimedOut;
-                result.reason = Some(reason);
-            }
-            AttemptEnd::Stopped => result.reason = Some("the run was stopped".into()),
-        }
-        break;
-    }
-    result.duration = started.elapsed();
-    result.usage = context.ledger.usage(&session);
-    result.session = Some(session);
-    result
-}
-
-struct Watcher<'a> {
-    context: &'a SessionContext,
-    task: &'a SessionTask,
-    session: &'a SessionId,
-}
-
-impl Watcher<'_> {
-    /// Prompts and watches until the turn is over.
-    async fn attempt(&self, prompt: &SessionPrompt, events: &mut mpsc::UnboundedReceiver<SessionEvent>) -> AttemptEnd {
-        let limits = &self.context.limits;
-        // A session that is prompted again still has its last answer, and the end of its last turn may only now be
-        // reported: neither is the answer to this prompt.
-        let before = match self.context.runtime.last_answer(self.session).await {
-            Ok(answer) => answer.message,
-            Err(error) => {
-                return AttemptEnd::Failed {
-                    reason: error.to_string(),
-                    remedy: Remedy::None,
-                };
-            }
-        };
-        if let Err(error) = self.context.runtime.prompt(self.session, prompt).await {
-            return AttemptEnd::Failed {
-                reason: error.to_string(),
-                remedy: Remedy::None,
-            };
-        }
-        let mut clock = AttemptClock::start(self.task.attempt);
-        let mut failure: Option<(String, Remedy)> = None;
-        let mut unknown_steps = 0;
-        let mut poll = tokio::time::interval(POLL);
-        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        poll.reset();
-        let mut stop = self.context.stop.clone();
-        loop {
-            tokio::select! {
-                () = stopped(&mut stop) => return AttemptEnd::Stopped,
-                event = events.recv() => match event {
-                    None => return AttemptEnd::Failed { reason: "the runtime is gone".into(), remedy: Remedy::None, },
-                    Some(SessionEvent::Gone(reason)) => return AttemptEnd::Failed { reason, remedy: Remedy::None, },
-                    Some(SessionEvent::Error { name, .. }) if name == ABORTED => {}
-                    Some(SessionEvent::Error { name, message, remedy }) => {
-                        clock.sign_of_life();
-                        failure = Some((describe(&name, &message), remedy));
-                    }
-                    Some(SessionEvent::Idle) => {
-                        if let Some(end) = self.finished(failure.as_ref(), before.as_deref()).await {
-                            return end;
-                        }
-                    }
-                    Some(SessionEvent::StepFinished(reason)) => {
-                        clock.sign_of_life();
-                        unknown_steps = if reason == "unknown" { unknown_steps + 1 } else { 0 };
-                        if unknown_steps >= MOST_UNKNOWN_STEPS {
-                            return AttemptEnd::Failed { reason: "the model's stream was cut again and again".into(), remedy: Remedy::OtherModel, };
-                        }
-                    }
-                    Some(SessionEvent::Retrying { attempt }) => tracing::info!(reviewer = self.task.name, attempt, "the runtime retries"),
-                    Some(SessionEvent::Alive) => clock.sign_of_life(),
-                },
-                _ = poll.tick() => {
-                    if self.task.waiting.as_ref().is_some_and(|waiting| *waiting.borrow()) {
-                        clock.pause(self.task.attempt);
-                        continue;
-                    }
-                    if let Ok(false) = self.context.runtime.is_busy(self.session).await
-                        && let Some(end) = self.finished(failure.as_ref(), before.as_deref()).await
-                    {
-                        return end;
-                    }
-                    if let Some(reason) = clock.overdue(limits, self.context.ledger.idle_for(self.session), self.task.deadline) {
-                        return reason;
-                    }
-                    if let Some(seconds) = clock.heartbeat() {
-                        self.context.progress.report(ProgressEvent::Thinking { reviewer: &self.task.name, seconds });
-                    }
-                }
-            }
-        }
-    }
-
-    /// How the turn ended, if it has: with a failure that was reported, or with a complete answer that is new.
-    async fn finished(&self, failure: Option<&(String, Remedy)>, before: Option<&str>) -> Option<AttemptEnd> {
-        if let Some((reason, remedy)) = failure {
-            return Some(AttemptEnd::Failed {
-                reason: reason.clone(),
-                remedy: *remedy,
-            });
-        }
-        match self.context.runtime.last_answer(self.session).await {
-            Ok(answer) if is_final(&answer, before) => {
-                let busy = self.context.runtime.is_busy(self.session).await.unwrap_or(false);
-                (!busy).then_some(AttemptEnd::Answered(answer))
-            }
-            Ok(_) => None,
-            Err(error) => Some(AttemptEnd::Failed {
-                reason: error.to_string(),
-                remedy: Remedy::None,
-            }),
-        }
-    }
-}
-
-/// The times of one attempt.
-struct AttemptClock {
-    until: Instant,
-    last_sign: Instant,
-    said: Instant,
-    alive: bool,
-}
-
-impl AttemptClock {
-    fn start(limit: Duration) -> Self {
-        let now = Instant::now();
+impl SessionResult {
+    fn ended(outcome: ReviewerOutcome, reason: impl Into<String>) -> Self {
         Self {
-            until: now + limit,
-            last_sign: now,
-            said: now,
-            alive: false,
+            outcome,
+            reason: Some(reason.into()),
+            text: None,
+            models: Vec::new(),
+            duration: Duration::ZERO,
+            usage: Vec::new(),
+            reads: Vec::new(),
+            smaller: false,
+        }
+    }
+}
+
+/// Runs a session to its end; a second one with less to read, if the first one read more than fits.
+pub async fn run_session(context: &SessionContext, task: &SessionTask) -> SessionResult {
+    let mut session = match Session::open(context, task).await {
+        Ok(session) => session,
+        Err(ended) => return ended,
+    };
+    let end = session.ask(task, task.parts.clone()).await;
+    let first = session.close(end);
+    let Some(parts) = task
+        .smaller
+        .clone()
+        .filter(|_| first.overflowed && has_time(context, task))
+    else {
+        return first.result;
+    };
+    context.progress.report(ProgressEvent::Warning(&format!(
+        "{} read more than fits into its context; once more with less",
+        task.name
+    )));
+    let mut session = match Session::open(context, task).await {
+        Ok(session) => session,
+        Err(ended) => return merge(first.result, ended),
+    };
+    let end = session.ask(task, parts).await;
+    let mut second = session.close(end).result;
+    second.smaller = true;
+    merge(first.result, second)
+}
+
+/// The second of two sessions, with what the first one cost.
+fn merge(first: SessionResult, mut second: SessionResult) -> SessionResult {
+    second.models.splice(0..0, first.models);
+    second.usage.splice(0..0, first.usage);
+    second.duration += first.duration;
+    second
+}
+
+fn has_time(context: &SessionContext, task: &SessionTask) -> bool {
+    let floor = seconds(context.limits.retry_floor_seconds);
+    task.deadline
+        .is_none_or(|deadline| deadline.saturating_duration_since(Instant::now()) >= floor)
+}
+
+/// How a message to a session was answered.
+#[derive(Debug)]
+pub(super) struct Answered {
+    outcome: ReviewerOutcome,
+    reason: Option<String>,
+    text: Option<String>,
+    reads: Vec<FileRead>,
+    overflowed: bool,
+}
+
+impl Answered {
+    fn bad(outcome: ReviewerOutcome, reason: impl Into<String>) -> Self {
+        Self {
+            outcome,
+            reason: Some(reason.into()),
+            text: None,
+            reads: Vec::new(),
+            overflowed: false,
         }
     }
 
-    fn sign_of_life(&mut self) {
-        self.last_sign = Instant::now();
-        self.said = self.last_sign;
-        self.alive = true;
+    /// Whether there is a whole answer.
+    pub(super) fn is_ok(&self) -> bool {
+        self.outcome == ReviewerOutcome::Ok
     }
+}
 
-    /// Nothing counts while the session rightly waits; it starts anew afterwards.
-    fn pause(&mut self, limit: Duration) {
-        self.sign_of_life();
-        self.until = Instant::now() + limit;
-    }
+/// The end of a session.
+pub(super) struct Closed {
+    pub(super) result: SessionResult,
+    overflowed: bool,
+}
 
-    fn overdue(&self, limits: &Limits, held: Option<Duration>, deadline: Option<Instant>) -> Option<AttemptEnd> {
-        let now = Instant::now();
-        if deadline.is_some_and(|deadline| now >= deadline) {
-            return Some(AttemptEnd::TimedOut("the time of the whole panel is over".into()));
-        }
-        if now >= self.until {
-            return Some(AttemptEnd::TimedOut("its time is over".into()));
-        }
-        // A request that the gateway is holding is alive as long as the gateway makes progress with it.
-        let quiet = (now - self.last_sign).min(held.unwrap_or(Duration::MAX));
-        let (limit, what) = if self.alive {
-            (seconds(limits.stall_seconds), "it went silent")
-        } else {
-            (seconds(limits.first_sign_seconds), "it gave no sign of life")
+/// An open session, which keeps the model that answered last.
+pub(super) struct Session<'a> {
+    context: &'a SessionContext,
+    id: SessionId,
+    route: ModelRoute,
+    events: mpsc::UnboundedReceiver<SessionEvent>,
+    model: ModelId,
+    models: Vec<ModelId>,
+    started: Instant,
+}
+
+impl<'a> Session<'a> {
+    /// Makes the session. An error is its end.
+    pub(super) async fn open(context: &'a SessionContext, task: &SessionTask) -> Result<Self, SessionResult> {
+        let route = context.routes.current(&task.name, &task.route);
+        let route = route.map_err(|none| SessionResult::ended(ReviewerOutcome::Skipped, none.to_string()))?;
+        let title = format!("review: {}", task.name);
+        let created = tokio::select! {
+            biased;
+            cause = context.stop.stopped() => {
+                return Err(SessionResult::ended(ReviewerOutcome::Skipped, cause.describe()));
+            }
+            created = context.runtime.create_session(&title) => created,
         };
-        let reason = || format!("{what} for {} s", limit.as_secs());
-        (quiet >= limit).then(|| AttemptEnd::Failed {
-            reason: reason(),
-            remedy: Remedy::OtherModel,
+        let (id, events) = created.map_err(|error| SessionResult::ended(ReviewerOutcome::Failed, error.to_string()))?;
+        context.ledger.assign(&id, &task.name, &route.models);
+        Ok(Self {
+            context,
+            id,
+            model: route.first().clone(),
+            route,
+            events,
+            models: Vec::new(),
+            started: Instant::now(),
         })
     }
 
-    fn heartbeat(&mut self) -> Option<u64> {
-        let now = Instant::now();
-        if now - self.said < HEARTBEAT {
-            return None;
+    /// Sends a message, and again to other models until one has answered or none is left.
+    pub(super) async fn ask(&mut self, task: &SessionTask, message: Vec<String>) -> Answered {
+        let context = self.context;
+        let mut parts = message;
+        let mut shortened = false;
+        loop {
+            match self.turn(task, std::mem::take(&mut parts)).await {
+                Ok(TurnEnd::Answered(answer)) if answer.finish.as_deref() != Some("length") => {
+                    let empty = answer.text.trim().is_empty();
+                    return Answered {
+                        outcome: if empty {
+                            ReviewerOutcome::Failed
+                        } else {
+                            ReviewerOutcome::Ok
+                        },
+                        reason: empty.then(|| "the answer is empty".to_owned()),
+                        text: Some(answer.text),
+                        reads: answer.reads,
+                        overflowed: false,
+                    };
+                }
+                Ok(TurnEnd::Answered(_) | TurnEnd::CutOff) => {
+                    if shortened {
+                        return Answered::bad(ReviewerOutcome::Failed, "the answer was cut off twice");
+                    }
+                    shortened = true;
+                    parts = vec![SHORTER.to_owned()];
+                }
+                Ok(TurnEnd::TimedOut(reason)) => return Answered::bad(ReviewerOutcome::TimedOut, reason),
+                Ok(TurnEnd::Failed { reason, remedy }) => {
+                    tracing::warn!(reviewer = task.name, model = %self.model, reason, "the attempt failed");
+                    let next = self.next_model(task, remedy).filter(|_| has_time(context, task));
+                    let Some(next) = next else {
+                        return Answered {
+                            overflowed: remedy == Remedy::LessToRead,
+                            ..Answered::bad(ReviewerOutcome::Failed, reason)
+                        };
+                    };
+                    context.progress.report(ProgressEvent::Warning(&format!(
+                        "{}: {} failed ({reason}), going on with {next}",
+                        task.name, self.model
+                    )));
+                    context.telemetry.record(EventBody::Failback(Failback {
+                        reviewer: task.name.clone(),
+                        from: self.model.clone(),
+                        to: next.clone(),
+                        reason: FailbackReason::Reprompted,
+                    }));
+                    self.model = next;
+                    parts = vec![GO_ON.to_owned()];
+                }
+                Err(stopped) => return stopped,
+            }
         }
-        self.said = now;
-        Some((now - self.last_sign).as_secs())
     }
-}
 
-/// Whether this is the end of a turn: complete, not the answer that was there before, and not one step of several.
-fn is_final(answer: &SessionAnswer, before: Option<&str>) -> bool {
-    answer.complete && answer.message.as_deref() != before && answer.finish.as_deref() != Some("tool-calls")
+    /// One prompt to the current model. Whatever the session does when this comes back early is ended.
+    async fn turn(&mut self, task: &SessionTask, parts: Vec<String>) -> Result<TurnEnd, Answered> {
+        let context = self.context;
+        self.models.push(self.model.clone());
+        context.progress.report(ProgressEvent::SessionStarted {
+            reviewer: &task.name,
+            session: &self.id,
+            model: &self.model,
+            attempt: u32::try_from(self.models.len()).unwrap_or(u32::MAX),
+        });
+        let prompt = SessionPrompt {
+            agent: task.name.clone(),
+            model: self.model.clone(),
+            parts,
+        };
+        let turn = Turn {
+            context,
+            task,
+            session: &self.id,
+        };
+        let end = tokio::select! {
+            biased;
+            cause = context.stop.stopped() => Err(Answered::bad(ReviewerOutcome::Failed, cause.describe())),
+            reason = context.routes.switched_off(self.model.provider(), task.waiting.clone()) => Ok(TurnEnd::Failed {
+                reason,
+                remedy: Remedy::OtherProvider,
+            }),
+            end = turn.run(&prompt, &mut self.events) => Ok(end),
+        };
+        if !matches!(end, Ok(TurnEnd::Answered(_))) {
+            // It must not go on, whatever it is doing; an idle session does not mind.
+            let _ = timeout(ABORT, context.runtime.abort(&self.id)).await;
+        }
+        end
+    }
+
+    /// Whom to ask next, by the route in force. The gateway hears of it when that has changed.
+    fn next_model(&mut self, task: &SessionTask, remedy: Remedy) -> Option<ModelId> {
+        let route = self.context.routes.current(&task.name, &task.route).ok()?;
+        if route.models != self.route.models {
+            self.context.ledger.assign(&self.id, &task.name, &route.models);
+            self.route = route;
+        }
+        next_model(&self.route, &self.model, remedy).cloned()
+    }
+
+    /// What became of the session, by its last answer.
+    pub(super) fn close(self, last: Answered) -> Closed {
+        Closed {
+            overflowed: last.overflowed,
+            result: SessionResult {
+                outcome: last.outcome,
+                reason: last.reason,
+                text: last.text,
+                models: self.models,
+                duration: self.started.elapsed(),
+                usage: self.context.ledger.usage(&self.id),
+                reads: last.reads,
+                smaller: false,
+            },
+        }
+    }
 }
 
 /// Whom to ask next. Within a provider the gateway has already tried what there is, so another provider comes first;
 /// the same one again makes sense only if it was not the gateway that gave up.
 fn next_model<'a>(route: &'a ModelRoute, failed: &ModelId, remedy: Remedy) -> Option<&'a ModelId> {
-    let later = route.after(failed);
+    let later = if route.models.contains(failed) {
+        route.after(failed)
+    } else {
+        // It is not used any more: all that is comes after it.
+        &route.models[..]
+    };
     let elsewhere = later.iter().find(|model| model.provider() != failed.provider());
     match remedy {
-        Remedy::None => None,
+        Remedy::None | Remedy::LessToRead => None,
         Remedy::OtherProvider => elsewhere,
         Remedy::OtherModel => elsewhere.or_else(|| later.first()),
     }
 }
 
-/// Comes back when the run has to end; never if nobody can say so any more.
-async fn stopped(stop: &mut watch::Receiver<bool>) {
-    if stop.wait_for(|stopped| *stopped).await.is_err() {
-        std::future::pending::<()>().await;
-    }
-}
-
-fn describe(name: &str, message: &str) -> String {
-    let message: String = message.chars().take(300).collect();
-    if message.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{name}: {message}")
-    }
-}
+#[cfg(test)]
+#[path = "session_tests.rs"]
+mod tests;

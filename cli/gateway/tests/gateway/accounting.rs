@@ -105,7 +105,7 @@ async fn the_prompt_of_an_answer_that_broke_off_is_booked() {
 
 #[tokio::test]
 async fn a_spent_budget_is_final() {
-    let rig = rig_with(|config| config.max_cost_usd = Some(0.000_001)).await;
+    let rig = rig_with(|config| config.budget.run_usd = Some(0.000_001)).await;
     assert!(rig.ask(OPUS_NEW, "x").await.is_whole());
     let outcome = rig.ask(OPUS_NEW, "y").await;
     assert_eq!(
@@ -117,7 +117,7 @@ async fn a_spent_budget_is_final() {
 
 #[tokio::test]
 async fn without_money_there_is_not_even_one_call() {
-    let rig = rig_with(|config| config.max_cost_usd = Some(0.0)).await;
+    let rig = rig_with(|config| config.budget.run_usd = Some(0.0)).await;
     assert_eq!(rig.ask(OPUS_NEW, "x").await.message(), "conclave: run budget spent");
     assert!(rig.provider.requests().is_empty());
     assert!(rig.gateway.usage(&session("ses_a")).is_empty());

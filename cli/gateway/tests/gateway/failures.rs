@@ -27,7 +27,13 @@ async fn faults_that_pass_are_not_noticed() {
 #[tokio::test]
 async fn final_bodies_hold_nothing_of_the_provider_and_no_digit() {
     for name in FORMATS {
-        let rig = rig_with(|config| config.limits.retry.retries = 0).await;
+        let rig = rig_with(|config| {
+            config.limits.retry.retries = 0;
+            // Hundreds of failures, and each of them is to be seen.
+            config.limits.breaker.failures = u32::MAX;
+            config.limits.breaker.window = usize::MAX;
+        })
+        .await;
         let statuses = (300..=599).chain([999]);
         for status in statuses {
             rig.provider.heal();

@@ -6,6 +6,8 @@
 )]
 
 mod accounting;
+mod budgets;
+mod circuits;
 mod client;
 mod cuts;
 mod door;
@@ -17,4 +19,5 @@ mod raw;
 mod recording;
 mod rig;
 mod streaming;
+mod switches;
 mod waiting;

@@ -35,6 +35,7 @@ pub(crate) fn review(head_sha: &str, verdict: Verdict) -> Review {
         reviewers: vec![report(&security())],
         coordinator: report(&ReviewerName::coordinator()),
         degraded: None,
+        partial: None,
         coverage: Coverage::default(),
         warnings: Vec::new(),
         stages: Vec::new(),

@@ -1,0 +1,115 @@
+//! What of the patches was read: a file that nobody read to its end was not reviewed.
+
+use std::collections::BTreeMap;
+
+use crate::{diff::FileDiff, ports::FileRead};
+
+/// What the panel has read, by file of the workspace.
+#[derive(Debug, Default)]
+pub(super) struct Reading<'a>(BTreeMap<&'a str, Vec<&'a FileRead>>);
+
+/// How far a patch was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum HowFar {
+    Not,
+    Partly(String),
+    Fully,
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn new(reads: &'a [FileRead]) -> Self {
+        let mut reading = Self::default();
+        for read in reads {
+            reading.0.entry(read.path.as_str()).or_default().push(read);
+        }
+        reading
+    }
+
+    /// Files whose patch nobody opened, although there is something to read in it; and those that were opened and not
+    /// read whole, each with what is missing.
+    pub(super) fn gaps(&self, files: &[FileDiff], patches: &[String]) -> (Vec<String>, Vec<String>) {
+        let (mut not_read, mut partly) = (Vec::new(), Vec::new());
+        for (file, patch) in files.iter().zip(patches).filter(|(file, _)| file.has_content()) {
+            match self.how_far(patch) {
+                HowFar::Fully => {}
+                HowFar::Not => not_read.push(file.path.clone()),
+                HowFar::Partly(missing) => partly.push(format!("{} was not read whole: {missing}", file.path)),
+            }
+        }
+        (not_read, partly)
+    }
+
+    fn how_far(&self, patch: &str) -> HowFar {
+        let Some(reads) = self.0.get(patch) else {
+            return HowFar::Not;
+        };
+        let mut reads = reads.clone();
+        reads.sort_by_key(|read| read.first);
+        // Whoever read what, together they have to have seen every line.
+        let mut next = 1;
+        for read in &reads {
+            if read.first > next {
+                return HowFar::Partly(format!("nobody read its patch from line {next} to {}", read.first - 1));
+            }
+            match read.last {
+                None => {
+                    return if reads.iter().any(|read| read.cut_lines) {
+                        HowFar::Partly("lines of its patch are too long to be shown whole".to_owned())
+                    } else {
+                        HowFar::Fully
+                    };
+                }
+                Some(last) => next = next.max(last + 1),
+            }
+        }
+        HowFar::Partly(format!("nobody read its patch from line {next} on"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(first: u64, last: Option<u64>) -> FileRead {
+        FileRead {
+            path: "p".into(),
+            first,
+            last,
+            cut_lines: false,
+        }
+    }
+
+    fn how_far(reads: &[FileRead]) -> HowFar {
+        Reading::new(reads).how_far("p")
+    }
+
+    #[test]
+    fn every_line_has_to_be_read_by_somebody() {
+        assert_eq!(how_far(&[]), HowFar::Not);
+        assert_eq!(how_far(&[read(1, None)]), HowFar::Fully);
+        let partly = |text: &str| HowFar::Partly(format!("nobody read its patch {text}"));
+        assert_eq!(how_far(&[read(1, Some(2000))]), partly("from line 2001 on"));
+        assert_eq!(how_far(&[read(2001, None)]), partly("from line 1 to 2000"));
+        // Two reviewers, in any order, overlapping.
+        assert_eq!(how_far(&[read(1500, None), read(1, Some(2000))]), HowFar::Fully);
+        assert_eq!(
+            how_far(&[read(1, Some(10)), read(30, None)]),
+            partly("from line 11 to 29")
+        );
+        // A later, shorter read takes nothing back.
+        assert_eq!(
+            how_far(&[read(1, Some(100)), read(5, Some(20)), read(101, None)]),
+            HowFar::Fully
+        );
+    }
+
+    #[test]
+    fn lines_that_were_cut_are_not_read() {
+        let mut cut = read(1, None);
+        cut.cut_lines = true;
+        assert_eq!(
+            how_far(&[cut]),
+            HowFar::Partly("lines of its patch are too long to be shown whole".into())
+        );
+    }
+}

@@ -1,0 +1,49 @@
+//! Ending a run before its end.
+
+use tokio::sync::watch;
+
+/// Why a run has to end early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopCause {
+    /// Somebody asked for it: Ctrl-C, or SIGTERM of a cancelled job.
+    Asked,
+    /// The time of the whole run is over.
+    OutOfTime,
+}
+
+impl StopCause {
+    /// The cause as a gap of the review.
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::Asked => "the run was stopped",
+            Self::OutOfTime => "the run was out of time",
+        }
+    }
+}
+
+/// Tells everybody in a run that it has to end. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct StopSignal(watch::Receiver<Option<StopCause>>);
+
+/// A signal and the place to give it. The first cause counts for as long as nobody sends another one.
+pub fn stop_channel() -> (watch::Sender<Option<StopCause>>, StopSignal) {
+    let (sender, receiver) = watch::channel(None);
+    (sender, StopSignal(receiver))
+}
+
+impl StopSignal {
+    /// The cause, if the run has to end.
+    pub fn cause(&self) -> Option<StopCause> {
+        *self.0.borrow()
+    }
+
+    /// Comes back when the run has to end; never if nobody can say so any more.
+    pub async fn stopped(&self) -> StopCause {
+        let mut receiver = self.0.clone();
+        let cause = receiver.wait_for(Option::is_some).await.ok().and_then(|cause| *cause);
+        match cause {
+            Some(cause) => cause,
+            None => std::future::pending().await,
+        }
+    }
+}

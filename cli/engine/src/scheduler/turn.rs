@@ -1,0 +1,193 @@
+//! One turn of a session: a prompt, and watching it until it is over.
+
+use std::{future::Future, time::Duration};
+
+use tokio::{sync::mpsc, time::timeout};
+
+use super::{
+    SessionContext, SessionTask,
+    clock::{AttemptClock, Overdue},
+};
+use crate::ports::{ProgressEvent, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt};
+
+/// How long the runtime may take to say how a session is. It does so in milliseconds, unless it hangs.
+const ASK: Duration = Duration::from_secs(5);
+/// Cut streams in a row after which a session is given up: the runtime would go on for ever.
+const MOST_UNKNOWN_STEPS: u32 = 2;
+/// Answers of the model in one turn after which it is given up. A review takes some dozens.
+const MOST_STEPS: u32 = 100;
+
+/// The error of a turn that we ended ourselves; it may be reported after the next prompt.
+const ABORTED: &str = "MessageAbortedError";
+/// The error of an answer that was cut off at the token limit.
+const OUTPUT_LENGTH: &str = "MessageOutputLengthError";
+
+/// How a turn ended.
+#[derive(Debug)]
+pub(super) enum TurnEnd {
+    /// With an answer, whole or cut off.
+    Answered(SessionAnswer),
+    /// Cut off at the token limit, without any answer.
+    CutOff,
+    /// Its time was over.
+    TimedOut(String),
+    /// In an error.
+    Failed { reason: String, remedy: Remedy },
+}
+
+/// Watches one session.
+pub(super) struct Turn<'a> {
+    pub(super) context: &'a SessionContext,
+    pub(super) task: &'a SessionTask,
+    pub(super) session: &'a SessionId,
+}
+
+impl Turn<'_> {
+    /// Prompts and watches until the turn is over.
+    pub(super) async fn run(
+        &self,
+        prompt: &SessionPrompt,
+        events: &mut mpsc::UnboundedReceiver<SessionEvent>,
+    ) -> TurnEnd {
+        let (runtime, limits) = (&self.context.runtime, &self.context.limits);
+        // A session that is prompted again still has its last answer, and the end of its last turn may only now be
+        // reported: neither is the answer to this prompt.
+        let before = match runtime.last_answer(self.session).await {
+            Ok(answer) => answer.message,
+            Err(error) => return failed(error.to_string(), Remedy::None),
+        };
+        if let Err(error) = runtime.prompt(self.session, prompt).await {
+            return failed(error.to_string(), Remedy::None);
+        }
+        let mut clock = AttemptClock::start(self.task.attempt, self.task.deadline);
+        let mut failure: Option<SeenFailure> = None;
+        let (mut steps, mut unknown_steps) = (0, 0);
+        loop {
+            tokio::select! {
+                event = events.recv() => match event {
+                    None => return failed("the runtime is gone".to_owned(), Remedy::None),
+                    Some(SessionEvent::Gone(reason)) => return failed(reason, Remedy::None),
+                    Some(SessionEvent::Error { name, .. }) if name == ABORTED => {}
+                    Some(SessionEvent::Error { name, message, remedy }) => {
+                        clock.sign_of_life();
+                        failure = Some(SeenFailure::new(&name, &message, remedy));
+                    }
+                    Some(SessionEvent::Idle) => {
+                        if let Some(end) = self.finished(failure.as_ref(), before.as_deref()).await {
+                            return end;
+                        }
+                    }
+                    Some(SessionEvent::StepFinished(reason)) => {
+                        clock.sign_of_life();
+                        self.tell_usage();
+                        steps += 1;
+                        unknown_steps = if reason == "unknown" { unknown_steps + 1 } else { 0 };
+                        if unknown_steps >= MOST_UNKNOWN_STEPS {
+                            return failed("the model's stream was cut again and again".to_owned(), Remedy::OtherModel);
+                        }
+                        if steps >= MOST_STEPS {
+                            return failed(format!("it did not come to an end in {MOST_STEPS} steps"), Remedy::None);
+                        }
+                    }
+                    Some(SessionEvent::Retrying { attempt }) => {
+                        tracing::info!(reviewer = self.task.name, attempt, "the runtime retries");
+                    }
+                    Some(SessionEvent::Alive) => clock.sign_of_life(),
+                },
+                () = tokio::time::sleep_until(clock.next_look(limits)) => {
+                    clock.looked();
+                    if self.task.waiting.as_ref().is_some_and(|waiting| *waiting.borrow()) {
+                        clock.pause(self.task.attempt);
+                        continue;
+                    }
+                    // A runtime that does not answer must not keep the clock from being looked at.
+                    if let Ok(false) = ask(runtime.is_busy(self.session)).await
+                        && let Some(end) = self.finished(failure.as_ref(), before.as_deref()).await
+                    {
+                        return end;
+                    }
+                    match clock.overdue(limits, self.context.ledger.idle_for(self.session)) {
+                        None => {}
+                        Some(Overdue::TimeOver(reason)) => return TurnEnd::TimedOut(reason.to_owned()),
+                        Some(Overdue::Silent(reason)) => return failed(reason, Remedy::OtherModel),
+                    }
+                    if let Some(seconds) = clock.heartbeat() {
+                        let reviewer = &self.task.name;
+                        self.context.progress.report(ProgressEvent::Thinking { reviewer, seconds });
+                    }
+                }
+            }
+        }
+    }
+
+    fn tell_usage(&self) {
+        let usage = self.context.ledger.usage(self.session);
+        self.context.progress.report(ProgressEvent::Usage {
+            reviewer: &self.task.name,
+            tokens: usage.iter().map(|entry| entry.tokens.total()).sum(),
+            cost_usd: usage.iter().fold(0.0, |sum, entry| sum + entry.cost_usd),
+        });
+    }
+
+    /// How the turn ended, if it has: with a failure that was reported, or with a complete answer that is new.
+    async fn finished(&self, failure: Option<&SeenFailure>, before: Option<&str>) -> Option<TurnEnd> {
+        if let Some(failure) = failure {
+            return Some(failure.end());
+        }
+        let runtime = &self.context.runtime;
+        match ask(runtime.last_answer(self.session)).await {
+            Ok(answer) if is_final(&answer, before) => {
+                let busy = ask(runtime.is_busy(self.session)).await.unwrap_or(false);
+                (!busy).then_some(TurnEnd::Answered(answer))
+            }
+            Ok(_) => None,
+            Err(error) => Some(failed(error.to_string(), Remedy::None)),
+        }
+    }
+}
+
+/// An error that was reported, while the turn has not ended yet.
+struct SeenFailure {
+    reason: String,
+    remedy: Remedy,
+    cut_off: bool,
+}
+
+impl SeenFailure {
+    fn new(name: &str, message: &str, remedy: Remedy) -> Self {
+        let message: String = message.chars().take(300).collect();
+        Self {
+            reason: if message.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{name}: {message}")
+            },
+            remedy,
+            cut_off: name == OUTPUT_LENGTH,
+        }
+    }
+
+    fn end(&self) -> TurnEnd {
+        if self.cut_off {
+            return TurnEnd::CutOff;
+        }
+        failed(self.reason.clone(), self.remedy)
+    }
+}
+
+fn failed(reason: String, remedy: Remedy) -> TurnEnd {
+    TurnEnd::Failed { reason, remedy }
+}
+
+/// Asks the runtime how a session is, for a moment.
+async fn ask<T>(question: impl Future<Output = Result<T, RuntimeError>>) -> Result<T, RuntimeError> {
+    match timeout(ASK, question).await {
+        Ok(answer) => answer,
+        Err(_) => Err(RuntimeError("the runtime does not answer".to_owned())),
+    }
+}
+
+/// Whether this is the end of a turn: complete, not the answer that was there before, and not one step of several.
+fn is_final(answer: &SessionAnswer, before: Option<&str>) -> bool {
+    answer.complete && answer.message.as_deref() != before && answer.finish.as_deref() != Some("tool-calls")
+}

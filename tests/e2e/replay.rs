@@ -1,0 +1,145 @@
+//! `conclave replay`: a run shown again, finished or killed; and what the log of a CI job looks like.
+
+use std::time::Duration;
+
+use conclave_scripted_provider::Fault;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use serde_json::Value;
+
+use crate::support::{Conclave, Repository, provider};
+
+/// How long a session may take to end.
+const SOON: Duration = Duration::from_mins(1);
+
+#[tokio::test]
+async fn a_finished_run_is_shown_again_without_a_model_or_its_repository() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let outcome = Conclave::new(repository.path(), &["local", "main..feature"])
+        .anthropic(&provider)
+        .run()
+        .await
+        .expect_code(0);
+    let asked = provider.requests().len();
+    drop(repository);
+
+    let records = outcome.directory().to_str().unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let shown = Conclave::new(elsewhere.path(), &["replay", records])
+        .run()
+        .await
+        .expect_code(0);
+    let review = outcome.stdout.trim_end();
+    // The review as it was printed, the excerpts of the source included, after how it went.
+    assert!(shown.stdout.trim_end().ends_with(review), "{}", shown.stdout);
+    assert!(review.contains("▌"), "{review}");
+    let told = shown.stdout.split('─').next().unwrap();
+    for line in [
+        "Reading the diff",
+        "tier trivial",
+        "▸ generalist",
+        "✓ generalist",
+        "✓ coordinator",
+    ] {
+        assert!(told.contains(line), "{line}: {told}");
+    }
+    assert_eq!(provider.requests().len(), asked, "no model is asked");
+
+    let json = Conclave::new(elsewhere.path(), &["replay", records, "--format", "json"])
+        .run()
+        .await
+        .expect_code(0);
+    let json: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    assert_eq!(json, outcome.review());
+}
+
+#[tokio::test]
+async fn a_killed_run_shows_what_was_known_when_it_died() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    provider.inject(Fault::hang().agent("coordinator"));
+    let (mut child, home) = Conclave::new(repository.path(), &["local", "main..feature"])
+        .anthropic(&provider)
+        .start();
+    let record = home.path().join("run/progress.jsonl");
+    let ended = async {
+        while !std::fs::read_to_string(&record).is_ok_and(|text| text.contains("session_done")) {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(SOON, ended).await.expect("a reviewer ends");
+    kill(
+        Pid::from_raw(i32::try_from(child.id().unwrap()).unwrap()),
+        Signal::SIGKILL,
+    )
+    .unwrap();
+    child.wait().await.unwrap();
+
+    let run = home.path().join("run");
+    let records = run.to_str().unwrap();
+    let shown = Conclave::new(repository.path(), &["replay", records])
+        .run()
+        .await
+        .expect_code(0)
+        .stdout;
+    assert!(shown.contains("This run ended without a review"), "{shown}");
+    assert!(shown.contains("CRITICAL src/users.py:6"), "{shown}");
+    assert!(
+        shown.contains("… coordinator") && shown.contains("still at work"),
+        "{shown}"
+    );
+    let json = Conclave::new(repository.path(), &["replay", records, "--format", "json"])
+        .run()
+        .await
+        .expect_code(0);
+    let json: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    assert_eq!(json["finished"], false);
+    assert_eq!(json["sessions"][0]["reviewer"], "generalist");
+    assert!(json["sessions"][0]["tokens"].as_u64().unwrap() > 0, "{json}");
+    assert!(!json["findings"].as_array().unwrap().is_empty(), "{json}");
+}
+
+#[tokio::test]
+async fn a_directory_without_records_is_a_usage_error() {
+    let nowhere = tempfile::tempdir().unwrap();
+    let outcome = Conclave::new(nowhere.path(), &["replay", "."])
+        .run()
+        .await
+        .expect_code(2);
+    assert!(outcome.stderr.contains("is no run directory"), "{}", outcome.stderr);
+}
+
+#[tokio::test]
+async fn the_log_of_a_gitlab_job_has_sections_that_close() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let outcome = Conclave::new(repository.path(), &["local", "main..feature"])
+        .anthropic(&provider)
+        .env("GITLAB_CI", "true")
+        .run()
+        .await
+        .expect_code(0);
+    let mut open: Option<String> = None;
+    let mut headers = Vec::new();
+    for line in outcome.stderr.split('\n') {
+        for marker in line.split("\x1b[0K").filter(|piece| piece.starts_with("section_")) {
+            let mut fields = marker.trim_end_matches('\r').split(':');
+            let (kind, time, name) = (fields.next().unwrap(), fields.next().unwrap(), fields.next().unwrap());
+            assert!(time.parse::<u64>().unwrap() > 1_600_000_000, "{marker}");
+            if kind == "section_start" {
+                assert_eq!(open.replace(name.to_owned()), None, "sections do not nest: {line}");
+                headers.push(line.rsplit("\x1b[0K").next().unwrap().to_owned());
+            } else {
+                assert_eq!(open.take().as_deref(), Some(name), "{line}");
+            }
+        }
+    }
+    assert_eq!(open, None, "the last section is closed: {}", outcome.stderr);
+    assert!(headers.len() >= 3, "{headers:?}");
+    assert!(
+        headers
+            .iter()
+            .any(|header| header.contains("Reviewers and coordinator are at work")),
+        "{headers:?}"
+    );
+}
