@@ -120,11 +120,11 @@ async fn openai_is_reviewed_with_through_responses() {
     assert_eq!(provider.violations(), []);
     let review = outcome.review();
     let totals = provider.books().totals();
-    let provided = |pick: fn(&Usage) -> u64| -> u64 { totals.values().map(|model| pick(&model.usage)).sum() };
-    assert_eq!(sum(&review, "input"), provided(|usage| usage.input));
-    assert_eq!(sum(&review, "cache_read"), provided(|usage| usage.cache_read));
+    let booked = |pick: fn(&Usage) -> u64| -> u64 { totals.values().map(|model| pick(&model.usage)).sum() };
+    assert_eq!(sum(&review, "input"), booked(|usage| usage.input));
+    assert_eq!(sum(&review, "cache_read"), booked(|usage| usage.cache_read));
     let output = sum(&review, "output") + sum(&review, "reasoning");
-    assert_eq!(output, provided(|usage| usage.output));
+    assert_eq!(output, booked(|usage| usage.output));
 }
 
 /// A proxy that nobody may use; it counts who tries.

@@ -169,7 +169,8 @@ pub(crate) mod frames {
     use conclave_engine::plugin::ProviderWire::{self, Anthropic, OpenAiChat, OpenAiResponses};
 
     fn all(data: &[&str]) -> String {
-        data.iter().map(|data| format!("data: {data}\n\n")).collect()
+        data.iter()
+            .fold(String::new(), |frames, data| frames + "data: " + data + "\n\n")
     }
 
     /// The beginning of an answer.

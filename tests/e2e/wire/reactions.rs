@@ -331,8 +331,7 @@ async fn check(rows: Vec<Row>) {
                     // Looked at as soon as it is told: nothing is asked again.
                     name == expected && message.contains(part) && asked == 1
                 }
-                (Expected::Retries, Reaction::Retries) => true,
-                (Expected::Loops, Reaction::Loops) => true,
+                (Expected::Retries, Reaction::Retries) | (Expected::Loops, Reaction::Loops) => true,
                 (Expected::Done(expected), Reaction::Done(reason)) => reason == expected && asked == 1,
                 _ => false,
             };
