@@ -88,10 +88,7 @@ pub(crate) async fn review(
     let screen = output::screen(ci_environment::is_gitlab_job(environment), environment.get("TERM"));
     let progress = Arc::new(output::Display::new(screen, redactor.clone()));
     let tape = Tape::open(arguments)?;
-    let providers = match &tape {
-        Tape::Replay(recording) => providers::recorded(recording)?,
-        Tape::Off | Tape::Record(_) => providers::read(environment)?,
-    };
+    let providers = tape.providers(environment)?;
     for note in &job.notes {
         progress.report(ProgressEvent::Warning(note));
     }

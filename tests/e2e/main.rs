@@ -13,6 +13,7 @@ mod broken_things;
 mod gitlab_review;
 mod hostile_repository;
 mod local_review;
+mod model_calls;
 mod remote_config;
 mod replay;
 mod resilience;

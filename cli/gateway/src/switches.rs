@@ -47,7 +47,7 @@ impl Switches {
     pub(crate) async fn off(&self, provider: &str) {
         let mut switches = self.0.subscribe();
         if switches.wait_for(|switches| is_off(switches, provider)).await.is_err() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }

@@ -151,7 +151,8 @@ impl Wire {
                 format!("data: {error}\n\n")
             }
             Self::OpenAiResponses => {
-                let error = json!({"type": "error", "error": {"type": "invalid_request_error",
+                // Without the number OpenCode does not see the event, takes the stream for a cut one and asks for ever.
+                let error = json!({"type": "error", "sequence_number": 0, "error": {"type": "invalid_request_error",
                                    "code": "invalid_prompt", "message": message, "param": null}});
                 format!("event: error\ndata: {error}\n\n")
             }

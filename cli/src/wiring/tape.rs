@@ -6,7 +6,12 @@ use camino::Utf8PathBuf;
 use conclave_engine::prompt::Nonce;
 use conclave_gateway::{RecordSettings, Recording, TapeSettings};
 
-use crate::{args::CommonArguments, exit::Failure};
+use crate::{
+    args::CommonArguments,
+    exit::Failure,
+    providers::{self, Provider},
+    settings::Environment,
+};
 
 /// The recording's file in its directory.
 const FILE: &str = "model-calls.jsonl";
@@ -27,6 +32,14 @@ impl Tape {
             return Ok(Self::Replay(Arc::new(Recording::open(file.as_std_path())?)));
         }
         Ok(arguments.record.clone().map_or(Self::Off, Self::Record))
+    }
+
+    /// The providers: those that have credentials, or those of the recorded run, which need none.
+    pub(super) fn providers(&self, environment: &Environment) -> Result<Vec<Provider>, Failure> {
+        match self {
+            Self::Replay(recording) => providers::recorded(recording),
+            Self::Off | Self::Record(_) => providers::read(environment),
+        }
     }
 
     /// The boundary that the recorded run had.

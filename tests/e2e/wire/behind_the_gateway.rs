@@ -38,6 +38,7 @@ fn done(reason: &str) -> Reaction {
     Reaction::Done(reason.to_owned())
 }
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn rows(wire: conclave_engine::plugin::ProviderWire) -> Vec<Row> {
     let text = || Answer::text(TEXT);
     let call = || Answer::call("read", json!({"filePath": "main.rs"})).with_text("I will read it.");

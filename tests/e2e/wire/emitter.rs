@@ -18,6 +18,9 @@ use conclave_engine::plugin::ProviderWire;
 use futures_util::{StreamExt, stream};
 use tokio::{net::TcpListener, task::JoinHandle};
 
+/// How often a row is answered.
+const MOST: usize = 6;
+
 /// How a row answers.
 #[derive(Debug, Clone)]
 pub(crate) enum Emission {
@@ -105,8 +108,14 @@ async fn answer(State(rows): State<Arc<Mutex<Rows>>>, request: Request) -> Respo
     let row = row_of(std::str::from_utf8(&body).unwrap());
     let emission = {
         let mut rows = rows.lock().unwrap();
-        *rows.requests.entry(row).or_default() += 1;
-        rows.emissions[row].clone()
+        let asked = rows.requests.entry(row).or_default();
+        *asked += 1;
+        // A loop is seen by now; going on with it would only keep OpenCode busy.
+        if *asked > MOST {
+            Emission::Silence
+        } else {
+            rows.emissions[row].clone()
+        }
     };
     match emission {
         Emission::Silence => std::future::pending().await,
@@ -130,10 +139,10 @@ async fn answer(State(rows): State<Arc<Mutex<Rows>>>, request: Request) -> Respo
             events(Body::from_stream(frames.chain(end)))
         }
         Emission::Waits(wire, filler) => {
-            let waiting = stream::iter(0..12).then(move |_| {
+            let waiting = stream::iter(0..16).then(move |_| {
                 let filler = Bytes::from(filler.clone());
                 async move {
-                    tokio::time::sleep(Duration::from_millis(250)).await;
+                    tokio::time::sleep(Duration::from_millis(400)).await;
                     Ok::<_, io::Error>(filler)
                 }
             });
@@ -160,7 +169,8 @@ pub(crate) mod frames {
     use conclave_engine::plugin::ProviderWire::{self, Anthropic, OpenAiChat, OpenAiResponses};
 
     fn all(data: &[&str]) -> String {
-        data.iter().map(|data| format!("data: {data}\n\n")).collect()
+        data.iter()
+            .fold(String::new(), |frames, data| frames + "data: " + data + "\n\n")
     }
 
     /// The beginning of an answer.
@@ -176,6 +186,15 @@ pub(crate) mod frames {
                 r#"{"type":"response.created","sequence_number":0,"response":{"id":"resp_a","object":"response","created_at":1,"status":"in_progress","model":"m","output":[],"usage":null}}"#
             }
         }])
+    }
+
+    /// A text that is not over.
+    pub(crate) fn half_text(wire: ProviderWire) -> String {
+        let whole = text(wire);
+        let frames: Vec<&str> = whole.split_inclusive("\n\n").collect();
+        // Chat Completions does not say when a text is over.
+        let open = if frames.len() > 1 { frames.len() - 1 } else { 1 };
+        frames[..open].concat()
     }
 
     /// A text.

@@ -33,15 +33,15 @@ fn live() -> (watch::Sender<Option<Arc<ConfigDocument>>>, LiveRoutes) {
     (sender, routes)
 }
 
-fn document(off: &[&str]) -> Option<Arc<ConfigDocument>> {
+fn document(off: &[&str]) -> Arc<ConfigDocument> {
     let switch = ProviderSwitch {
         enabled: false,
         reason: Some("incident".to_owned()),
     };
-    Some(Arc::new(ConfigDocument {
+    Arc::new(ConfigDocument {
         providers: off.iter().map(|name| ((*name).to_owned(), switch.clone())).collect(),
         ..ConfigDocument::default()
-    }))
+    })
 }
 
 fn names(route: &ModelRoute) -> Vec<&str> {
@@ -58,16 +58,16 @@ fn until_the_document_changes_the_plan_holds() {
 #[test]
 fn a_switched_off_provider_leaves_the_route_and_comes_back() {
     let (sender, routes) = live();
-    sender.send_replace(document(&["anthropic"]));
+    sender.send_replace(Some(document(&["anthropic"])));
     let route = routes.current("security", &planned()).expect("a route");
     assert_eq!(names(&route), ["openai/gpt-5.3-codex"]);
-    sender.send_replace(document(&["anthropic", "openai"]));
+    sender.send_replace(Some(document(&["anthropic", "openai"])));
     let none = routes.current("security", &planned()).expect_err("nothing is left");
     assert!(
         none.to_string().contains("anthropic is switched off: incident"),
         "{none}"
     );
-    sender.send_replace(document(&[]));
+    sender.send_replace(Some(document(&[])));
     let route = routes.current("security", &planned()).expect("a route");
     assert_eq!(names(&route), names(&planned()));
 }
@@ -97,7 +97,7 @@ async fn who_waits_for_somebody_else_is_not_disturbed() {
         let (routes, waiting) = (routes.clone(), waiting.subscribe());
         async move { routes.switched_off("anthropic", Some(waiting)).await }
     });
-    sender.send_replace(document(&["anthropic"]));
+    sender.send_replace(Some(document(&["anthropic"])));
     assert_eq!(
         routes.switched_off("anthropic", None).await,
         "anthropic was switched off: incident"

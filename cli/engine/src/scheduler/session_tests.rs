@@ -41,12 +41,12 @@ async fn an_end_that_nobody_reported_is_found_by_the_poll() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cut_off_answer_is_asked_for_once_more_in_fewer_words() {
-    let stage = Stage::new(|prompt, number| match number {
-        1 => ends(5, "half an ans", "length"),
-        _ => {
-            assert!(prompt.parts[0].contains("fewer words"), "{:?}", prompt.parts);
-            says(5, "whole")
+    let stage = Stage::new(|prompt, number| {
+        if number == 1 {
+            return ends(5, "half an ans", "length");
         }
+        assert!(prompt.parts[0].contains("fewer words"), "{:?}", prompt.parts);
+        says(5, "whole")
     });
     let result = run(&stage, &task()).await;
     assert_eq!(
@@ -270,14 +270,14 @@ async fn a_runtime_that_is_gone_fails_it_and_no_other_model_is_asked() {
 }
 
 /// A document in which this provider is switched off.
-fn without(provider: &str) -> Option<Arc<ConfigDocument>> {
+fn without(provider: &str) -> Arc<ConfigDocument> {
     let mut document = ConfigDocument::default();
     let switch = ProviderSwitch {
         enabled: false,
         reason: Some("incident".to_owned()),
     };
     document.providers.insert(provider.to_owned(), switch);
-    Some(Arc::new(document))
+    Arc::new(document)
 }
 
 /// Routes that follow the channel.
@@ -301,7 +301,7 @@ async fn a_running_session_leaves_a_provider_that_is_switched_off_at_once() {
     context.routes = following(&sender);
     let flip = async {
         tokio::time::sleep(Duration::from_secs(20)).await;
-        sender.send_replace(without("a"));
+        sender.send_replace(Some(without("a")));
     };
     let task = task();
     let (result, ()) = tokio::join!(run_session(&context, &task), flip);
@@ -318,7 +318,7 @@ async fn a_running_session_leaves_a_provider_that_is_switched_off_at_once() {
 async fn a_session_that_begins_after_the_flip_never_asks_the_provider() {
     let stage = Stage::new(|_, _| says(1, "here"));
     let (mut context, _around, _stop) = context(&stage);
-    let sender = watch::Sender::new(without("a"));
+    let sender = watch::Sender::new(Some(without("a")));
     context.routes = following(&sender);
     assert_eq!(run_session(&context, &task()).await.outcome, ReviewerOutcome::Ok);
     assert_eq!(stage.models(), ["b/three"]);
@@ -351,7 +351,7 @@ async fn who_waits_for_somebody_else_is_moved_when_that_is_over() {
         ..task()
     };
     let events = async {
-        sender.send_replace(without("a"));
+        sender.send_replace(Some(without("a")));
         tokio::time::sleep(Duration::from_secs(30)).await;
         assert_eq!(stage.models(), ["a/one"]);
         waiting.send_replace(false);

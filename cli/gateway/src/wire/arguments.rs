@@ -48,7 +48,9 @@ mod tests {
     fn only_a_closed_object_is_whole() {
         let whole = |pieces: &[&str]| {
             let mut arguments = Arguments::default();
-            pieces.iter().for_each(|piece| arguments.push(piece));
+            for piece in pieces {
+                arguments.push(piece);
+            }
             arguments.are_whole()
         };
         assert!(whole(&["{}"]));

@@ -50,7 +50,7 @@ async fn after_two_cuts_in_a_row_the_third_is_final() {
         ),
         (
             SOL,
-            "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\
+            "event: error\ndata: {\"type\":\"error\",\"sequence_number\":0,\"error\":{\"type\":\"invalid_request_error\",\
              \"code\":\"invalid_prompt\",\"message\":\"conclave: no healthy model\",\"param\":null}}\n\n",
         ),
     ] {

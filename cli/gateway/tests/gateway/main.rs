@@ -13,6 +13,7 @@ mod cuts;
 mod door;
 mod failback;
 mod failures;
+mod hostile;
 mod prefixes;
 mod raw;
 mod recording;

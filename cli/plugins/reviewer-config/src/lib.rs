@@ -89,8 +89,8 @@ impl ReviewerConfigPlugin {
 
     async fn fetch(&mut self, source: ConfigSource) -> Result<EffectiveConfig, FetchError> {
         let fetcher = self.fetcher.insert(Fetcher::new(source)?);
-        let fetched = fetcher.fetch(self.limit).await?;
-        fetched.ok_or(FetchError::Status(304))
+        let answer = fetcher.fetch(self.limit).await?;
+        answer.ok_or(FetchError::Status(304))
     }
 }
 
