@@ -123,12 +123,24 @@ pub(crate) struct CommonArguments {
     /// Stop asking models once the run has cost this much (US dollars)
     #[arg(long, value_name = "X", value_parser = positive, env = "CONCLAVE_MAX_COST_USD")]
     pub(crate) max_cost_usd: Option<f64>,
+    /// Stop asking models once the run has used this many tokens, of all kinds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), env = "CONCLAVE_MAX_TOKENS")]
+    pub(crate) max_tokens: Option<u64>,
+    /// Stop asking models after this many calls
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), env = "CONCLAVE_MAX_CALLS")]
+    pub(crate) max_calls: Option<u64>,
     /// Whether significant concerns fail the job; by default what `.conclave.toml` says, else `off`
     #[arg(long, value_enum, env = "CONCLAVE_GATE")]
     pub(crate) gate: Option<Gate>,
     /// Fail if the review is inconclusive
     #[arg(long, env = "CONCLAVE_STRICT")]
     pub(crate) strict: bool,
+    /// Record every model call, request and answer, in this directory (model-calls.jsonl), without secrets
+    #[arg(long, value_name = "DIR", env = "CONCLAVE_RECORD", conflicts_with = "replay_models")]
+    pub(crate) record: Option<Utf8PathBuf>,
+    /// Answer every model call from such a recording: no provider is asked, no key is needed
+    #[arg(long, value_name = "FILE", env = "CONCLAVE_REPLAY_MODELS")]
+    pub(crate) replay_models: Option<Utf8PathBuf>,
     #[command(flatten)]
     pub(crate) planning: PlanningArguments,
 }

@@ -21,6 +21,8 @@ variables! {
     OPENAI_API_KEY = "OPENAI_API_KEY";
     /// Address of an OpenAI-compatible endpoint, with its `/v1`.
     OPENAI_BASE_URL = "OPENAI_BASE_URL";
+    /// API of the OpenAI endpoint, `responses` or `chat`; by default `responses` at api.openai.com, else `chat`.
+    OPENAI_API = "CONCLAVE_OPENAI_API";
     /// Key for Workers AI.
     CLOUDFLARE_API_TOKEN = "CLOUDFLARE_API_TOKEN";
     /// Account of the Workers AI key and of the AI Gateway.

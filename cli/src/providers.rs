@@ -1,6 +1,7 @@
 //! Model providers from the usual variables.
 
 use conclave_engine::plugin::{ProviderSpec, ProviderWire};
+use conclave_gateway::{Recording, Wire};
 use url::Url;
 
 use crate::{env_vars, exit::Failure, settings::Environment};
@@ -38,7 +39,8 @@ pub(crate) fn read(environment: &Environment) -> Result<Vec<ProviderSpec>, Failu
             .get(env_vars::OPENAI_BASE_URL)
             .unwrap_or("https://api.openai.com/v1");
         let base_url = url(env_vars::OPENAI_BASE_URL, base)?;
-        providers.push(provider("openai", ProviderWire::OpenAiChat, base_url, key));
+        let wire = openai_wire(environment, &base_url)?;
+        providers.push(provider("openai", wire, base_url, key));
     }
     if let (Some(key), Some(account)) = (
         environment.get(env_vars::CLOUDFLARE_API_TOKEN),
@@ -54,6 +56,39 @@ pub(crate) fn read(environment: &Environment) -> Result<Vec<ProviderSpec>, Failu
         ));
     }
     Ok(providers)
+}
+
+/// The format that an endpoint of `OpenAI` speaks. `OpenAI` itself has models that are to be had with Responses only; what
+/// is merely compatible (a proxy, a model server) speaks Chat Completions, if nothing else is said.
+fn openai_wire(environment: &Environment, base_url: &Url) -> Result<ProviderWire, Failure> {
+    match environment.get(env_vars::OPENAI_API) {
+        Some("responses") => Ok(ProviderWire::OpenAiResponses),
+        Some("chat") => Ok(ProviderWire::OpenAiChat),
+        Some(other) => Err(Failure::Settings(format!(
+            "{} is `{other}`: it has to be `responses` or `chat`",
+            env_vars::OPENAI_API
+        ))),
+        None if base_url.host_str() == Some("api.openai.com") => Ok(ProviderWire::OpenAiResponses),
+        None => Ok(ProviderWire::OpenAiChat),
+    }
+}
+
+/// The providers of a recorded run. They have no credentials and are never asked.
+pub(crate) fn recorded(recording: &Recording) -> Result<Vec<ProviderSpec>, Failure> {
+    let provider = |recorded: &conclave_gateway::RecordedProvider| {
+        Ok(ProviderSpec {
+            name: recorded.name.clone(),
+            wire: match recorded.wire {
+                Wire::Anthropic => ProviderWire::Anthropic,
+                Wire::OpenAiChat => ProviderWire::OpenAiChat,
+                Wire::OpenAiResponses => ProviderWire::OpenAiResponses,
+            },
+            base_url: url("the recording", "http://127.0.0.1:9/v1")?,
+            credential: None,
+            headers: Vec::new(),
+        })
+    };
+    recording.providers().iter().map(provider).collect()
 }
 
 /// Reads an address from a variable.
@@ -98,6 +133,32 @@ mod tests {
         );
         let with_v1 = read_from(&[("ANTHROPIC_API_KEY", "a"), ("ANTHROPIC_BASE_URL", "https://x/v1")]).expect("valid");
         assert_eq!(with_v1[0].base_url.as_str(), "https://x/v1");
+    }
+
+    #[test]
+    fn openai_itself_is_spoken_to_in_responses_and_what_is_compatible_in_chat() {
+        let wire = |variables: &[(&str, &str)]| {
+            let key = [("OPENAI_API_KEY", "x")];
+            let variables: Vec<_> = key.iter().chain(variables).copied().collect();
+            read_from(&variables).map(|providers| providers[0].wire)
+        };
+        let (responses, chat) = (ProviderWire::OpenAiResponses, ProviderWire::OpenAiChat);
+        assert_eq!(wire(&[]).expect("valid"), responses);
+        let base = |url| ("OPENAI_BASE_URL", url);
+        assert_eq!(wire(&[base("https://api.openai.com/v1/")]).expect("valid"), responses);
+        assert_eq!(wire(&[base("http://localhost:11434/v1")]).expect("valid"), chat);
+        assert_eq!(
+            wire(&[base("https://api.openai.com.example.org/v1")]).expect("valid"),
+            chat
+        );
+        let api = |api| ("CONCLAVE_OPENAI_API", api);
+        assert_eq!(wire(&[api("chat")]).expect("valid"), chat);
+        assert_eq!(
+            wire(&[base("http://localhost:4000"), api("responses")]).expect("valid"),
+            responses
+        );
+        let error = wire(&[api("completions")]).expect_err("neither").to_string();
+        assert!(error.contains("CONCLAVE_OPENAI_API is `completions`"), "{error}");
     }
 
     #[test]

@@ -65,6 +65,16 @@ fn default_root(environment: &Environment) -> Utf8PathBuf {
     state.join("conclave/runs")
 }
 
+/// Where the last good configuration is kept; nowhere for a user without a home.
+pub(crate) fn cache_directory(environment: &Environment) -> Option<Utf8PathBuf> {
+    let cache = match (environment.get("XDG_CACHE_HOME"), environment.get("HOME")) {
+        (Some(cache), _) => Utf8PathBuf::from(cache),
+        (None, Some(home)) => Utf8PathBuf::from(home).join(".cache"),
+        (None, None) => return None,
+    };
+    Some(cache.join("conclave"))
+}
+
 fn temporary() -> Utf8PathBuf {
     Utf8PathBuf::from_path_buf(std::env::temp_dir()).unwrap_or_else(|_| Utf8PathBuf::from("/tmp"))
 }

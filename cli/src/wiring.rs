@@ -5,6 +5,7 @@ pub(crate) mod changes;
 mod checkout;
 mod ending;
 mod inputs;
+mod live;
 mod lock_files;
 mod observers;
 mod organisation;
@@ -18,6 +19,7 @@ mod runtime;
 mod signals;
 mod source;
 mod stopwatch;
+mod tape;
 mod telemetry;
 
 use std::{fmt::Write, sync::Arc, time::Duration};
@@ -49,6 +51,7 @@ pub(crate) use self::{
 use self::{
     ending::Ending,
     inputs::Sources,
+    live::Live,
     observers::Observers,
     prepare::{Prepared, prepare},
     registry::{House, Purpose},
@@ -56,6 +59,7 @@ use self::{
     signals::Signals,
     source::RepositoryTree,
     stopwatch::Stopwatch,
+    tape::Tape,
 };
 use crate::{
     args::{CommonArguments, Gate},
@@ -76,6 +80,8 @@ pub(crate) struct Job {
     pub(crate) forge: Option<Arc<dyn Forge>>,
     /// The installation's secret, if there is one.
     pub(crate) secret: Option<SecretString>,
+    /// What earlier reviews of the merge request have cost, as far as they are known.
+    pub(crate) spent_before_usd: f64,
     /// What the person should know.
     pub(crate) notes: Vec<String>,
 }
@@ -94,12 +100,14 @@ pub(crate) async fn review(
         signals.end_in(time);
     }
     let run_id = Uuid::now_v7();
-    let house = registry::build(assignment, environment, run_id, Purpose::Review)?;
+    let tape = Tape::open(arguments)?;
+    let house = registry::build(assignment, environment, run_id, Purpose::Review(&tape))?;
     let observers = house.observers.clone();
     let screen = output::screen(ci_environment::is_gitlab_job(environment), environment.get("TERM"));
     let display = Arc::new(output::Display::new(screen, redactor.clone()));
     let run = Run {
         id: run_id,
+        tape: &tape,
         arguments,
         environment,
         redactor,
@@ -124,6 +132,7 @@ pub(crate) async fn review(
 /// What all parts of a run share.
 struct Run<'a> {
     id: Uuid,
+    tape: &'a Tape,
     arguments: &'a CommonArguments,
     environment: &'a Environment,
     redactor: &'a Redactor,
@@ -304,6 +313,8 @@ impl Sessions<'_> {
             runtime: runtime_config,
             library,
             repo,
+            preset,
+            follower,
             mut warnings,
             ..
         } = prepared;
@@ -316,6 +327,7 @@ impl Sessions<'_> {
             repo_config: &repo.in_force.config,
             contributed: &runtime_config,
             library: &library,
+            boundary: run.tape.boundary(),
         };
         let desk = Arc::new(Desk::default());
         let starting = async {
@@ -335,7 +347,10 @@ impl Sessions<'_> {
                 directory,
                 environment: run.environment,
                 redactor: run.redactor,
-                max_cost_usd: run.arguments.max_cost_usd,
+                budget: live::budget(&job, run.arguments, &config.limits.budget),
+                limits: live::gateway_limits(&config.limits),
+                observer: live::observer(Arc::clone(&run.progress), run.observers.sink()),
+                tape: run.tape.settings(&inputs.boundary),
                 config: &runtime_config,
                 desk: &desk,
                 trace: run.observers.trace(),
@@ -350,6 +365,8 @@ impl Sessions<'_> {
         };
         warnings.extend(inputs.warnings);
 
+        let providers = runtime_config.providers.iter().map(|owned| owned.value.name.clone());
+        let live = Live::start(&follower, &plan, preset.0, providers.collect(), &runtime.gateway);
         let source = RepositoryTree::new(&job, &diff.files, inputs.context);
         let review_job = ReviewJob {
             run_id: run.id.to_string(),
@@ -370,6 +387,7 @@ impl Sessions<'_> {
             ledger: Arc::clone(&runtime.gateway) as _,
             progress: Arc::clone(&run.progress),
             telemetry: run.observers.sink(),
+            routes: live.routes.clone(),
             source: Arc::new(source),
             desk,
             stop: run.signals.stop(),
@@ -377,6 +395,7 @@ impl Sessions<'_> {
         let mut review = run_review(review_job, ports).await;
         watch.lap("sessions");
         review.warnings.extend(output::gateway_lines(&runtime.gateway.events()));
+        review.warnings.extend(live.warning());
         Ok(Some((job, review, runtime)))
     }
 }

@@ -1,6 +1,7 @@
 //! The configuration document, its validation, and the answer to "which models may this reviewer use now".
 
 mod document;
+mod policy;
 mod preset;
 mod routing;
 mod validate;
@@ -9,6 +10,7 @@ pub use document::{
     ConfigDocument, EffectiveConfig, Limits, ModelPreferences, ProviderSwitch, ReviewerSettings, SCHEMA_VERSION,
     seconds,
 };
+pub use policy::{BreakerLimits, BudgetLimits};
 pub use preset::{ModelTier, Preset, default_failback, model_tier};
 pub use routing::{
     ConsideredModel, ModelReason, ModelRoute, ModelSource, NoModel, RouteExplanation, RouteInput, SkippedModel,

@@ -21,6 +21,24 @@ pub struct ModelFacts {
     pub context: u64,
     /// The most tokens that one answer may have.
     pub max_output: u64,
+    /// What a call with a long prompt costs instead, where the provider has another price for those.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub long_context: Option<LongContext>,
+}
+
+/// The prices of a call whose prompt is longer than a limit. They hold for all of its tokens, not only for those beyond.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LongContext {
+    /// The longest prompt, in tokens, that still has the ordinary price.
+    pub above: u64,
+    /// Uncached prompt tokens.
+    pub input: f64,
+    /// Answer tokens; reasoning tokens cost the same.
+    pub output: f64,
+    /// Prompt tokens read from the provider's cache.
+    pub cache_read: f64,
+    /// Prompt tokens written to the provider's cache.
+    pub cache_write: f64,
 }
 
 /// Tokens of one or many model calls. The kinds do not overlap: a prompt's size is `input + cache_read + cache_write`.
@@ -44,6 +62,19 @@ impl TokenUsage {
         self.input + self.output + self.reasoning + self.cache_read + self.cache_write
     }
 
+    /// The tokens of the prompts, wherever they came from.
+    pub const fn prompt(&self) -> u64 {
+        self.input + self.cache_read + self.cache_write
+    }
+
+    /// The share of all prompt tokens that came from the cache: `cache_read / (input + cache_read + cache_write)`;
+    /// `None` without any prompt. This is what a run achieved: writing to a cache is a miss that pays off later.
+    pub fn prompt_cache_rate(&self) -> Option<f64> {
+        let prompt = self.prompt();
+        #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
+        (prompt > 0).then(|| self.cache_read as f64 / prompt as f64)
+    }
+
     /// The share of readable prompt tokens that came from the cache: `cache_read / (cache_read + input)`; `None`
     /// when nothing was read at all.
     pub fn cache_hit_rate(&self) -> Option<f64> {
@@ -64,13 +95,18 @@ impl std::ops::AddAssign for TokenUsage {
 }
 
 impl ModelFacts {
-    /// The price of these tokens in US dollars.
+    /// The price of one call in US dollars. It cannot be asked for a sum of calls: a long prompt may cost more for each
+    /// token.
     #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
-    pub fn cost_usd(&self, usage: &TokenUsage) -> f64 {
-        (usage.input as f64 * self.input
-            + (usage.output + usage.reasoning) as f64 * self.output
-            + usage.cache_read as f64 * self.cache_read
-            + usage.cache_write as f64 * self.cache_write)
+    pub fn cost_usd(&self, call: &TokenUsage) -> f64 {
+        let (input, output, cache_read, cache_write) = match self.long_context {
+            Some(long) if call.prompt() > long.above => (long.input, long.output, long.cache_read, long.cache_write),
+            _ => (self.input, self.output, self.cache_read, self.cache_write),
+        };
+        (call.input as f64 * input
+            + (call.output + call.reasoning) as f64 * output
+            + call.cache_read as f64 * cache_read
+            + call.cache_write as f64 * cache_write)
             / 1_000_000.0
     }
 }
@@ -113,6 +149,43 @@ mod tests {
         };
         assert!((facts.cost_usd(&usage) - (5.0 + 5.0 + 1.0)).abs() < 1e-9);
         assert_eq!(facts.context, 1_000_000);
+    }
+
+    #[test]
+    fn a_long_prompt_has_its_own_price_for_all_of_its_tokens() {
+        let model: ModelId = "openai/gpt-6-sol".parse().expect("a valid model");
+        let facts = facts(&model).expect("known");
+        let of = |input| TokenUsage {
+            input,
+            cache_read: 200_000,
+            output: 1_000,
+            reasoning: 1_000,
+            ..TokenUsage::default()
+        };
+        let ordinary = facts.cost_usd(&of(72_000));
+        assert!(
+            (ordinary - (72_000.0 * facts.input + 2_000.0 * facts.output + 200_000.0 * facts.cache_read) / 1e6).abs()
+                < 1e-12
+        );
+        let long = facts.long_context.expect("a tier");
+        assert_eq!(long.above, 272_000);
+        let dear = facts.cost_usd(&of(72_001));
+        assert!(
+            (dear - (72_001.0 * long.input + 2_000.0 * long.output + 200_000.0 * long.cache_read) / 1e6).abs() < 1e-12
+        );
+        assert!(dear > 1.5 * ordinary);
+    }
+
+    #[test]
+    fn the_rate_of_a_run_counts_cache_writes_as_misses() {
+        let usage = TokenUsage {
+            input: 100,
+            cache_read: 300,
+            cache_write: 600,
+            ..TokenUsage::default()
+        };
+        assert_eq!(usage.prompt_cache_rate(), Some(0.3));
+        assert_eq!(TokenUsage::default().prompt_cache_rate(), None);
     }
 
     #[test]

@@ -17,12 +17,15 @@ mod failure_table;
 mod gitlab_review;
 mod hostile_repository;
 mod local_review;
+mod model_calls;
 mod noise;
 mod plan;
 mod remote_config;
 mod replay;
+mod resilience;
 mod shared_prompt;
 mod signals;
 mod support;
 #[cfg(feature = "otlp")]
 mod tracing;
+mod wire;

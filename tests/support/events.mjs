@@ -72,6 +72,17 @@ export const finding = (more = {}) => ({
   ...more,
 });
 
+export const circuit = (more = {}) => ({ type: 'circuit_changed', model: 'anthropic/claude-sonnet-5', state: 'open', ...more });
+
+export const failback = (more = {}) => ({
+  type: 'failback',
+  reviewer: 'security',
+  from: 'anthropic/claude-sonnet-5',
+  to: 'anthropic/claude-sonnet-4-6',
+  reason: 'circuit_open',
+  ...more,
+});
+
 export const dropped = (events) => ({ type: 'telemetry_dropped', events });
 
 /** Posts events, in batches that the tracker takes. */

@@ -2,6 +2,7 @@
 
 mod coverage;
 mod estimate;
+mod partial;
 mod plan;
 mod run;
 mod seats;

@@ -1,5 +1,6 @@
 //! What the engine needs from the outside, as traits; and the data that crosses.
 
+mod budget;
 mod forge;
 mod progress;
 mod runtime;
@@ -7,6 +8,7 @@ mod stop;
 mod tools;
 mod trace;
 
+pub use budget::BudgetStanding;
 pub use forge::{Comment, ExistingFinding, Forge, ForgeError, PublishOutcome, ReviewSubject, ThreadState};
 pub use progress::{Progress, ProgressEvent};
 pub use runtime::{
@@ -33,6 +35,8 @@ pub trait ModelLedger: Send + Sync {
     fn idle_for(&self, session: &SessionId) -> Option<std::time::Duration>;
     /// What the whole run has cost so far.
     fn cost_usd(&self) -> f64;
+    /// How close the run is to the end of its budget.
+    fn budget(&self) -> BudgetStanding;
     /// Tells the gateway which sessions belong to which reviewer and which models may stand in, best first.
     fn assign(&self, session: &SessionId, reviewer: &str, models: &[ModelId]);
 }

@@ -4,6 +4,7 @@ mod clock;
 mod coordinator;
 mod desk;
 mod panel;
+mod routing;
 mod session;
 mod turn;
 
@@ -13,4 +14,5 @@ mod test_support;
 pub use coordinator::{JudgedBy, coordinate};
 pub use desk::Desk;
 pub use panel::{PanelInput, PanelMember, PanelResult, ReviewerReport, SourceTree, milliseconds, run_panel};
+pub use routing::{LiveRoutes, RouteFacts};
 pub use session::{SessionContext, SessionResult, SessionTask, run_session};

@@ -2,6 +2,7 @@
 
 mod anthropic;
 mod history;
+mod responses;
 
 use bytes::Bytes;
 use conclave_shared::{model::ModelId, pricing::ModelFacts};
@@ -28,7 +29,8 @@ impl Adaptation<'_> {
     /// The body to send; the same bytes if nothing has to change.
     pub(crate) fn apply(&self, body: &Bytes) -> Bytes {
         let renames = self.asked != self.target;
-        let strips = self.wire == Wire::Anthropic && (renames || self.session.has_foreign_seals(self.target));
+        let seals = self.wire != Wire::OpenAiChat;
+        let strips = seals && (renames || self.session.has_foreign_seals(self.target));
         let completion_limit = self.wire == Wire::OpenAiChat && wants_completion_limit(self.target);
         if !renames && !strips && !completion_limit {
             return body.clone();
@@ -47,14 +49,11 @@ impl Adaptation<'_> {
             });
         }
         if renames {
-            if self.wire == Wire::Anthropic {
-                anthropic::adapt(
-                    &mut fields,
-                    self.target.model(),
-                    self.facts.map(|facts| facts.max_output),
-                );
-            } else {
-                clamp(&mut fields, "max_tokens", self.facts.map(|facts| facts.max_output));
+            let (model, most) = (self.target.model(), self.facts.map(|facts| facts.max_output));
+            match self.wire {
+                Wire::Anthropic => anthropic::adapt(&mut fields, model, most),
+                Wire::OpenAiChat => clamp(&mut fields, "max_tokens", most),
+                Wire::OpenAiResponses => responses::adapt(&mut fields, model, most),
             }
         }
         let fields = if completion_limit {

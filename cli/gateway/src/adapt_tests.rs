@@ -179,3 +179,55 @@ fn reasoning_models_of_openai_get_the_newer_limit() {
         assert_eq!(limit(name), "max_tokens", "{name}");
     }
 }
+
+#[test]
+fn responses_parameters_follow_the_family() {
+    let body = json!({"model": "gpt-6-sol", "input": [{"role": "user", "content": "x"}], "max_output_tokens": 32000,
+        "include": ["reasoning.encrypted_content"], "reasoning": {"effort": "minimal", "summary": "auto"},
+        "text": {"verbosity": "low"}, "store": false});
+    let to = |target: &str| {
+        let target = format!("openai/{target}");
+        adapted(Wire::OpenAiResponses, "openai/gpt-6-sol", &target, &session(), &body)
+    };
+    let plain = to("gpt-4o");
+    for gone in ["reasoning", "include", "text"] {
+        assert_eq!(plain.get(gone), None, "{gone}");
+    }
+    assert_eq!(plain["max_output_tokens"], 16_384, "no more than the model can do");
+    for (target, effort, verbosity) in [
+        ("gpt-5", "minimal", json!("low")),
+        ("gpt-5.4", "low", json!("low")),
+        ("gpt-5.3-codex", "low", json!("medium")),
+        ("o3", "low", Value::Null),
+    ] {
+        let sent = to(target);
+        assert_eq!(sent["reasoning"]["effort"], effort, "{target}");
+        assert_eq!(sent["text"]["verbosity"], verbosity, "{target}");
+    }
+}
+
+#[test]
+fn sealed_reasoning_items_of_another_model_go() {
+    let session = session();
+    session.seal(&["by-a".to_owned()], &model("openai/gpt-6-sol"));
+    let reasoning = |seal: &str| json!({"type": "reasoning", "encrypted_content": seal, "summary": []});
+    let call = json!({"type": "function_call", "call_id": "c", "name": "read", "arguments": "{}"});
+    let body = json!({"model": "gpt-6-sol", "input": [{"role": "user", "content": "x"}, reasoning("by-a"), call]});
+    let sent = adapted(
+        Wire::OpenAiResponses,
+        "openai/gpt-6-sol",
+        "openai/gpt-6-sol",
+        &session,
+        &body,
+    );
+    assert_eq!(sent, body, "its own goes back to it");
+    let sent = adapted(
+        Wire::OpenAiResponses,
+        "openai/gpt-6-sol",
+        "openai/gpt-5.4",
+        &session,
+        &body,
+    );
+    assert_eq!(sent["input"], json!([{"role": "user", "content": "x"}, call]));
+    assert_eq!(sent["model"], "gpt-5.4");
+}

@@ -5,11 +5,12 @@ use std::{sync::Arc, time::Duration};
 use bytes::{Bytes, BytesMut};
 use conclave_engine::ports::CallOutcome;
 use conclave_resilience::classify::{FailureClass, ProviderFault};
-use reqwest::Response;
 use tokio::time::timeout;
 
 use crate::{
+    record::Take,
     sessions::{Booking, Flight},
+    source::Source,
     sse::{Frame, FrameParser},
     wire::{Event, Reader, Wire},
 };
@@ -40,22 +41,30 @@ pub(crate) struct Piece {
 /// An answer of a provider as it comes in. Dropping it cancels the call.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    response: Option<Response>,
+    source: Option<Source>,
     parser: FrameParser,
+    wire: Wire,
     reader: Reader,
     booking: Booking,
     flight: Arc<Flight>,
+    take: Option<Take>,
 }
 
 impl Answer {
-    pub(crate) fn new(response: Response, wire: Wire, booking: Booking, flight: Arc<Flight>) -> Self {
+    pub(crate) fn new(source: Source, wire: Wire, booking: Booking, flight: Arc<Flight>, take: Option<Take>) -> Self {
         Self {
-            response: Some(response),
+            source: Some(source),
             parser: FrameParser::new(),
+            wire,
             reader: wire.reader(),
             booking,
             flight,
+            take,
         }
+    }
+
+    pub(crate) fn wire(&self) -> Wire {
+        self.wire
     }
 
     pub(crate) fn booking(&self) -> &Booking {
@@ -66,9 +75,14 @@ impl Answer {
         &self.flight
     }
 
+    /// See [`Reader::shortened_end`].
+    pub(crate) fn shortened_end(&self) -> Option<String> {
+        self.reader.shortened_end()
+    }
+
     /// The next piece. After one with an end there is none.
     pub(crate) async fn next(&mut self, idle: Duration) -> Piece {
-        let piece = self.read(idle).await;
+        let piece = self.receive(idle).await;
         match piece.end {
             Some(End::Complete) => self.booking.ended(CallOutcome::Complete),
             Some(End::Broken(class)) => self.booking.ended(CallOutcome::Failed(class.to_string())),
@@ -77,33 +91,29 @@ impl Answer {
         piece
     }
 
-    async fn read(&mut self, idle: Duration) -> Piece {
-        let Some(response) = &mut self.response else {
-            return self.broken(Piece::default(), ProviderFault::CutStream);
+    async fn receive(&mut self, idle: Duration) -> Piece {
+        let Some(source) = &mut self.source else {
+            return self.over(BytesMut::new(), Piece::default(), ProviderFault::CutStream.into_class());
         };
-        match timeout(idle, response.chunk()).await {
-            Err(_) => self.broken(Piece::default(), ProviderFault::Timeout),
-            Ok(Err(error)) => {
-                tracing::info!(error = %error.without_url(), "the answer broke off");
-                self.broken(Piece::default(), ProviderFault::CutStream)
+        match timeout(idle, source.chunk()).await {
+            Err(_) => self.over(BytesMut::new(), Piece::default(), ProviderFault::Timeout.into_class()),
+            Ok(Err(fault)) => self.over(BytesMut::new(), Piece::default(), fault.into_class()),
+            Ok(Ok(Some(chunk))) => {
+                self.flight.touch();
+                self.parser.push(chunk);
+                self.frames()
             }
             Ok(Ok(None)) => {
                 let mut piece = Piece::default();
+                let mut bytes = BytesMut::new();
+                let mut class = ProviderFault::CutStream.into_class();
                 if let Some(frame) = self.parser.finish() {
-                    let mut bytes = BytesMut::new();
-                    self.take(&frame, &mut piece, &mut bytes);
-                    piece.bytes = bytes.freeze();
+                    class = self.read(frame, &mut piece, &mut bytes).unwrap_or(class);
                 }
-                self.book();
                 if piece.end.is_some() {
-                    return piece;
+                    return self.pass(bytes, piece);
                 }
-                self.broken(piece, ProviderFault::CutStream)
-            }
-            Ok(Ok(Some(chunk))) => {
-                self.flight.touch();
-                self.parser.push(&chunk);
-                self.frames()
+                self.over(bytes, piece, class)
             }
         }
     }
@@ -113,63 +123,95 @@ impl Answer {
         let mut piece = Piece::default();
         let mut bytes = BytesMut::new();
         while piece.end.is_none() {
-            match self.parser.next_frame() {
-                Ok(Some(frame)) => self.take(&frame, &mut piece, &mut bytes),
+            let failed = match self.parser.next_frame() {
+                Ok(Some(frame)) => self.read(frame, &mut piece, &mut bytes),
                 Ok(None) => break,
-                Err(_) => piece.end = Some(End::Broken(FailureClass::Retryable(ProviderFault::Garbage))),
+                Err(_) => Some(ProviderFault::Garbage.into_class()),
+            };
+            if let Some(class) = failed {
+                return self.over(bytes, piece, class);
             }
         }
-        piece.bytes = bytes.freeze();
-        self.book();
-        match piece.end {
-            Some(End::Complete) => self.drain(),
-            Some(End::Broken(_)) => self.response = None,
-            None => {}
-        }
-        piece
+        self.pass(bytes, piece)
     }
 
-    fn take(&mut self, frame: &Frame, piece: &mut Piece, bytes: &mut BytesMut) {
+    /// Reads one frame; the class of the failure, if it is the end of a stream that is no answer.
+    fn read(&mut self, frame: Frame, piece: &mut Piece, bytes: &mut BytesMut) -> Option<FailureClass> {
+        if let Some(take) = &mut self.take {
+            take.frame(frame.raw());
+        }
         match self.reader.read(frame.data().as_deref()) {
             // What a broken stream says last is not for the runtime.
-            Event::Failed(class) => {
-                piece.end = Some(End::Broken(class));
-                return;
+            Event::Failed(class) => return Some(class),
+            Event::Unusual => {
+                bytes.extend_from_slice(self.reader.healed_end().unwrap_or_default().as_bytes());
+                piece.end = Some(End::Complete);
+                return None;
             }
             Event::Terminal => piece.end = Some(End::Complete),
             Event::Content => piece.content = true,
             Event::Start => {}
         }
-        bytes.extend_from_slice(frame.raw());
+        frame.append_to(bytes);
+        None
+    }
+
+    /// The stream goes on, or has come to its end.
+    fn pass(&mut self, bytes: BytesMut, mut piece: Piece) -> Piece {
+        piece.bytes = bytes.freeze();
+        self.book();
+        if piece.end.is_some() {
+            if let Some(take) = &mut self.take {
+                take.ended(None);
+            }
+            self.drain();
+        }
+        piece
+    }
+
+    /// The stream ended before its terminal event. If nothing of the answer is lost by it, its end is put on.
+    fn over(&mut self, mut bytes: BytesMut, mut piece: Piece, class: FailureClass) -> Piece {
+        self.source = None;
+        if let Some(take) = &mut self.take {
+            take.ended(Some(class));
+        }
+        let healed = class.is_provider_fault().then(|| self.reader.healed_end()).flatten();
+        piece.end = Some(match healed {
+            Some(missing) => {
+                bytes.extend_from_slice(missing.as_bytes());
+                End::Complete
+            }
+            None => End::Broken(class),
+        });
+        piece.bytes = bytes.freeze();
+        self.book();
+        piece
     }
 
     fn book(&mut self) {
-        self.booking.set(self.reader.usage());
+        self.booking.set(self.reader.usage(), self.reader.unknown_events());
         let seals = self.reader.take_seals();
         self.flight.session.seal(&seals, self.booking.model());
-    }
-
-    /// The stream ended before its terminal event. If the answer was whole all the same, its end is put on.
-    fn broken(&mut self, mut piece: Piece, fault: ProviderFault) -> Piece {
-        self.response = None;
-        if let Some(missing) = self.reader.missing_end() {
-            let mut bytes = BytesMut::from(&piece.bytes[..]);
-            bytes.extend_from_slice(missing);
-            piece.bytes = bytes.freeze();
-            piece.end = Some(End::Complete);
-        } else {
-            piece.end = Some(End::Broken(FailureClass::Retryable(fault)));
-        }
-        piece
     }
 
     /// Reads what is left after the terminal event in the background: a connection that was read to its end is used
     /// again, and a new one would cost every turn a handshake.
     fn drain(&mut self) {
-        if let Some(mut response) = self.response.take() {
+        if let Some(mut source) = self.source.take() {
             tokio::spawn(timeout(DRAIN, async move {
-                while let Ok(Some(_)) = response.chunk().await {}
+                while let Ok(Some(_)) = source.chunk().await {}
             }));
         }
+    }
+}
+
+/// A fault as the class that it is.
+trait IntoClass {
+    fn into_class(self) -> FailureClass;
+}
+
+impl IntoClass for ProviderFault {
+    fn into_class(self) -> FailureClass {
+        FailureClass::Retryable(self)
     }
 }

@@ -2,15 +2,16 @@
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use conclave_resilience::retry::RetryPolicy;
+use conclave_resilience::{breaker::BreakerSettings, budget::Budget, retry::RetryPolicy};
 use conclave_shared::{
     model::ModelId,
     pricing::{self, ModelFacts},
+    redact::Redactor,
 };
 use secrecy::SecretString;
 use url::Url;
 
-use crate::{call_report::CallListener, wire::Wire};
+use crate::{call_report::CallListener, event::Observer, record::RecordSettings, replay::Recording, wire::Wire};
 
 /// A provider that calls are sent to.
 #[derive(Debug, Clone)]
@@ -19,7 +20,7 @@ pub struct Upstream {
     pub name: String,
     /// The format that it speaks.
     pub wire: Wire,
-    /// The address before `/messages` or `/chat/completions`, for example `https://api.anthropic.com/v1`.
+    /// The address before `/messages`, `/chat/completions` or `/responses`, for example `https://api.anthropic.com/v1`.
     pub base_url: Url,
     /// The key, put on as the format says; `None` where a gateway in between holds it.
     pub credential: Option<SecretString>,
@@ -71,8 +72,14 @@ pub struct Limits {
     pub hold: Duration,
     /// Repetitions before another model is asked.
     pub retry: RetryPolicy,
+    /// When a model is left alone, and for how long.
+    pub breaker: BreakerSettings,
+    /// The most tool calls of one session.
+    pub tool_calls: usize,
     /// How long a session stays with a model that took over, before the assigned one is asked again.
     pub stand_in: Duration,
+    /// How long a call is held back at most for another one that fills the same prompt cache; zero for not at all.
+    pub hold_back: Duration,
     /// How many answers of a session in a row may break off before it is told to give up.
     pub cuts: u32,
     /// How long a shutdown waits for answers that are under way.
@@ -87,7 +94,10 @@ impl Default for Limits {
             idle: Duration::from_secs(75),
             hold: Duration::from_secs(200),
             retry: RetryPolicy::default(),
+            breaker: BreakerSettings::default(),
+            tool_calls: 200,
             stand_in: Duration::from_mins(2),
+            hold_back: Duration::from_secs(2),
             cuts: 2,
             shutdown: Duration::from_secs(2),
         }
@@ -112,6 +122,18 @@ impl Default for HttpSettings {
     }
 }
 
+/// Whether calls are recorded, or answered from a recording.
+#[derive(Debug, Clone, Default)]
+pub enum TapeSettings {
+    /// Neither.
+    #[default]
+    Off,
+    /// Every call and its answer is written down.
+    Record(RecordSettings),
+    /// Calls are answered from a recording, and no provider is asked.
+    Replay(Arc<Recording>),
+}
+
 /// What a gateway is told when it starts.
 #[derive(Debug, Clone)]
 pub struct GatewayConfig {
@@ -121,14 +143,22 @@ pub struct GatewayConfig {
     pub run_key: SecretString,
     /// Prices and limits of models.
     pub prices: Prices,
-    /// What the run may cost.
-    pub max_cost_usd: Option<f64>,
+    /// What the run may use.
+    pub budget: Budget,
     /// Time limits and counts.
     pub limits: Limits,
     /// How providers are reached.
     pub http: HttpSettings,
     /// Who is told of every request to a provider.
     pub calls: CallListener,
+    /// Who is told what the gateway does on its own.
+    pub observer: Observer,
+    /// Recording and replay.
+    pub tape: TapeSettings,
+    /// What a recording must not hold, besides the gateway's own secrets.
+    pub redactor: Redactor,
+    /// Texts that differ from run to run (the path of the workspace), and the names that they have in recordings.
+    pub places: Vec<(String, String)>,
 }
 
 impl GatewayConfig {
@@ -138,10 +168,14 @@ impl GatewayConfig {
             providers,
             run_key,
             prices: Prices::default(),
-            max_cost_usd: None,
+            budget: Budget::default(),
             limits: Limits::default(),
             http: HttpSettings::default(),
             calls: CallListener::default(),
+            observer: Observer::default(),
+            tape: TapeSettings::Off,
+            redactor: Redactor::default(),
+            places: Vec::new(),
         }
     }
 }
@@ -164,6 +198,14 @@ pub enum ConfigError {
     /// The file of extra certificates cannot be used.
     #[error("extra CA file {path}: {problem}")]
     CaFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The recording cannot be written or read.
+    #[error("recording {path}: {problem}")]
+    Recording {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.

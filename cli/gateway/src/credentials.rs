@@ -44,7 +44,9 @@ pub(crate) fn provider_headers(
     if let Some(credential) = credential {
         let (name, value) = match wire {
             Wire::Anthropic => (API_KEY, credential.expose_secret().to_owned()),
-            Wire::OpenAiChat => (header::AUTHORIZATION, format!("Bearer {}", credential.expose_secret())),
+            Wire::OpenAiChat | Wire::OpenAiResponses => {
+                (header::AUTHORIZATION, format!("Bearer {}", credential.expose_secret()))
+            }
         };
         headers.insert(name, secret_value(&value)?);
     }

@@ -1,15 +1,22 @@
 //! What the gateway did on its own, for the review's account of itself.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use conclave_engine::ports::SessionId;
-use conclave_resilience::classify::{FailureClass, ProviderFault};
+use conclave_resilience::{
+    breaker::Change,
+    budget::Line,
+    classify::{FailureClass, ProviderFault},
+};
 use conclave_shared::model::ModelId;
 
 use crate::rejection::Rejection;
 
 /// One thing that the gateway did on its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum GatewayEvent {
     /// A call failed before its answer began and was repeated.
     Retried {
@@ -26,12 +33,37 @@ pub enum GatewayEvent {
     FailedBack {
         /// Whose call.
         session: SessionId,
+        /// Whose session.
+        reviewer: String,
         /// The model that failed.
         from: ModelId,
         /// The model that took over.
         to: ModelId,
         /// Why.
-        reason: FailureClass,
+        reason: FailbackReason,
+    },
+    /// The circuit of a model changed.
+    CircuitChanged {
+        /// The model.
+        model: ModelId,
+        /// What it did.
+        change: Change,
+    },
+    /// A provider was switched off or on while the run was under way.
+    ProviderSwitched {
+        /// The provider.
+        provider: String,
+        /// Whether it may be used now.
+        enabled: bool,
+        /// What the operator says.
+        reason: Option<String>,
+    },
+    /// Four fifths of a budget are used, or all of it.
+    BudgetUsed {
+        /// Which budget.
+        line: Line,
+        /// Whether all of it is used.
+        spent: bool,
     },
     /// An answer broke off after it had begun.
     StreamCut {
@@ -41,6 +73,48 @@ pub enum GatewayEvent {
         model: ModelId,
         /// Why.
         reason: FailureClass,
+    },
+    /// An answer that broke off was handed on as one that reached its limit, because no other model is left.
+    Shortened {
+        /// Whose call.
+        session: SessionId,
+        /// The model.
+        model: ModelId,
+    },
+    /// A model was asked whose price is not known: its calls count as free.
+    Unpriced {
+        /// The model.
+        model: ModelId,
+        /// How often it was asked.
+        calls: u64,
+    },
+    /// Answers broke off before their provider had said what they use: those tokens are not in the books.
+    Uncounted {
+        /// The model.
+        model: ModelId,
+        /// How many answers.
+        answers: u64,
+    },
+    /// Events came of a kind that is not known. They were passed on.
+    UnknownEvents {
+        /// The model.
+        model: ModelId,
+        /// How many events.
+        events: u64,
+    },
+    /// A replayed run asked for something that was not recorded.
+    NotRecorded {
+        /// Whose call.
+        session: SessionId,
+        /// The model.
+        model: ModelId,
+        /// What differs.
+        difference: String,
+    },
+    /// The recording could not be written.
+    RecordingFailed {
+        /// Why.
+        problem: String,
     },
     /// A call was refused for good.
     Rejected {
@@ -53,45 +127,125 @@ pub enum GatewayEvent {
     },
 }
 
+/// Why another model took over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailbackReason {
+    /// The model was asked, and this came of it.
+    Failed(FailureClass),
+    /// The model was not asked: its circuit is open.
+    CircuitOpen,
+}
+
+impl fmt::Display for FailbackReason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(class) => class.fmt(formatter),
+            Self::CircuitOpen => formatter.pad("left alone after failures"),
+        }
+    }
+}
+
+/// Somebody who is told of each event as it happens.
+#[derive(Clone)]
+pub struct Observer(Arc<Watch>);
+
+type Watch = dyn Fn(&GatewayEvent) + Send + Sync;
+
+impl Observer {
+    /// An observer that calls this function. It must not block.
+    pub fn new(watch: impl Fn(&GatewayEvent) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(watch))
+    }
+}
+
+impl Default for Observer {
+    fn default() -> Self {
+        Self::new(|_| ())
+    }
+}
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Observer")
+    }
+}
+
 /// The most events that are kept. A run has dozens.
 const MOST_EVENTS: usize = 10_000;
 
 /// The events so far.
 #[derive(Debug, Default)]
-pub(crate) struct Events(Mutex<Vec<GatewayEvent>>);
+pub(crate) struct Events {
+    kept: Mutex<Vec<GatewayEvent>>,
+    observer: Observer,
+}
 
 impl Events {
-    pub(crate) fn record(&self, event: GatewayEvent) {
-        match &event {
-            GatewayEvent::Retried {
-                session,
-                model,
-                fault,
-                failed,
-            } => tracing::info!(%session, %model, %fault, failed, "model call repeated"),
-            GatewayEvent::FailedBack {
-                session,
-                from,
-                to,
-                reason,
-            } => tracing::warn!(%session, %from, %to, %reason, "another model takes over"),
-            GatewayEvent::StreamCut { session, model, reason } => {
-                tracing::warn!(%session, %model, %reason, "answer broke off");
-            }
-            GatewayEvent::Rejected { session, model, reason } => tracing::warn!(
-                session = session.as_ref().map(|session| session.0.as_str()),
-                model = model.as_ref().map(ModelId::as_str),
-                reason = reason.marker(),
-                "model call refused"
-            ),
+    pub(crate) fn new(observer: Observer) -> Self {
+        Self {
+            kept: Mutex::default(),
+            observer,
         }
-        let mut events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if events.len() < MOST_EVENTS {
-            events.push(event);
+    }
+
+    pub(crate) fn record(&self, event: GatewayEvent) {
+        log(&event);
+        (self.observer.0)(&event);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() < MOST_EVENTS {
+            kept.push(event);
         }
     }
 
     pub(crate) fn snapshot(&self) -> Vec<GatewayEvent> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+fn log(event: &GatewayEvent) {
+    match event {
+        GatewayEvent::Retried {
+            session,
+            model,
+            fault,
+            failed,
+        } => tracing::info!(%session, %model, %fault, failed, "model call repeated"),
+        GatewayEvent::FailedBack {
+            session,
+            from,
+            to,
+            reason,
+            ..
+        } => tracing::warn!(%session, %from, %to, %reason, "another model takes over"),
+        GatewayEvent::CircuitChanged { model, change } => tracing::warn!(%model, %change, "circuit"),
+        GatewayEvent::ProviderSwitched {
+            provider,
+            enabled,
+            reason,
+        } => {
+            tracing::warn!(provider, enabled, reason, "provider switched");
+        }
+        GatewayEvent::BudgetUsed { line, spent } => tracing::warn!(%line, spent, "budget used"),
+        GatewayEvent::StreamCut { session, model, reason } => {
+            tracing::warn!(%session, %model, %reason, "answer broke off");
+        }
+        GatewayEvent::Shortened { session, model } => {
+            tracing::warn!(%session, %model, "the answer that broke off was shortened");
+        }
+        GatewayEvent::NotRecorded {
+            session,
+            model,
+            difference,
+        } => tracing::warn!(%session, %model, difference, "not in the recording"),
+        GatewayEvent::Unpriced { .. }
+        | GatewayEvent::Uncounted { .. }
+        | GatewayEvent::UnknownEvents { .. }
+        | GatewayEvent::RecordingFailed { .. } => {}
+        GatewayEvent::Rejected { session, model, reason } => tracing::warn!(
+            session = session.as_ref().map(|session| session.0.as_str()),
+            model = model.as_ref().map(ModelId::as_str),
+            reason = reason.marker(),
+            "model call refused"
+        ),
     }
 }

@@ -1,27 +1,33 @@
 //! One call of the runtime: which models are asked for it, how often, and in which order.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     body::Body,
     http::{HeaderMap, Response},
 };
 use bytes::Bytes;
-use conclave_engine::ports::CallOutcome;
-use conclave_resilience::{classify::FailureClass, deadline::Deadline, failback::stand_ins};
+use conclave_resilience::{
+    breaker::NextProbe,
+    classify::{FailureClass, ProviderFault},
+    deadline::Deadline,
+    failback::stand_ins,
+};
 use conclave_shared::model::ModelId;
 
 use crate::{
-    adapt::Adaptation,
-    answer::Answer,
-    attempt::{self, Failure, Opened},
+    attempt::{Attempt, Opened},
     core::Core,
-    event::GatewayEvent,
+    event::{FailbackReason, GatewayEvent},
     rejection::Rejection,
     relay,
-    sessions::{Booking, Flight, now},
+    sessions::{Flight, now},
+    tool_calls,
     upstream::Provider,
 };
+
+/// How often a call that waits for a probe says that it is alive.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
 /// One call of the runtime that was let in.
 pub(crate) struct Exchange<'a> {
@@ -37,69 +43,108 @@ pub(crate) struct Exchange<'a> {
 impl Exchange<'_> {
     /// Finds a model that answers.
     pub(crate) async fn run(&self) -> Result<Response<Body>, Rejection> {
+        if tool_calls::count(&self.body) >= self.core.limits.tool_calls {
+            return Err(Rejection::ToolCallsSpent);
+        }
         let deadline = Deadline::after(now(), self.core.limits.hold);
         let session = &self.flight.session;
         let chain = session.models();
         let mut model = session.stand_in(&self.asked).unwrap_or_else(|| self.asked.clone());
         loop {
-            let class = match self.ask(&model, deadline).await? {
+            let reason = match self.ask(&model, deadline).await? {
                 Ok(opened) => {
                     session.keep_stand_in(&self.asked, &model, self.core.limits.stand_in);
-                    return Ok(relay::response(Arc::clone(self.core), self.provider.wire, opened));
+                    return Ok(relay::response(Arc::clone(self.core), opened));
                 }
-                Err(class) => class,
+                Err(reason) => reason,
             };
-            match class {
-                FailureClass::Auth => return Err(Rejection::CredentialsRejected),
-                FailureClass::QuotaExhausted => return Err(Rejection::NoHealthyModel),
-                FailureClass::ContextOverflow => return Err(Rejection::PromptTooLong),
-                // What a stand-in does not like about the request may be what was written for another model.
-                FailureClass::BadRequest if model == self.asked => return Err(Rejection::RequestRejected),
-                FailureClass::BadRequest | FailureClass::ModelUnavailable | FailureClass::Retryable(_) => {}
+            if let FailbackReason::Failed(class) = reason {
+                self.check_that_another_model_helps(&model, class)?;
             }
             let next = stand_ins(&chain, &model, |model| model.provider().to_owned()).next();
             let Some(next) = next.filter(|_| !deadline.passed(now())) else {
                 // The next call begins with the assigned model again.
                 session.forget_stand_in(&self.asked);
-                return Err(Rejection::NoHealthyModel);
+                self.wait_for_a_chance(&chain, deadline).await?;
+                model = self.asked.clone();
+                continue;
             };
             self.flight.touch();
             self.core.events.record(GatewayEvent::FailedBack {
                 session: session.id.clone(),
+                reviewer: session.reviewer(),
                 from: model,
                 to: next.clone(),
-                reason: class,
+                reason,
             });
             model = next.clone();
         }
     }
 
-    /// Asks one model, again if it makes sense.
-    async fn ask(&self, model: &ModelId, deadline: Deadline) -> Result<Result<Opened, FailureClass>, Rejection> {
+    fn check_that_another_model_helps(&self, model: &ModelId, class: FailureClass) -> Result<(), Rejection> {
+        match class {
+            FailureClass::Auth => Err(Rejection::CredentialsRejected),
+            FailureClass::QuotaExhausted => Err(Rejection::NoHealthyModel),
+            FailureClass::ContextOverflow => Err(Rejection::PromptTooLong),
+            // What a stand-in does not like about the request may be what was written for another model.
+            FailureClass::BadRequest if *model == self.asked => Err(Rejection::RequestRejected),
+            FailureClass::BadRequest | FailureClass::ModelUnavailable | FailureClass::Retryable(_) => Ok(()),
+        }
+    }
+
+    /// Asks one model, again if it makes sense, and as long as its circuit lets calls through.
+    async fn ask(&self, model: &ModelId, deadline: Deadline) -> Result<Result<Opened, FailbackReason>, Rejection> {
         let mut failed = 0;
+        let mut last = FailbackReason::CircuitOpen;
         loop {
-            if self.core.is_spent() {
-                return Err(Rejection::BudgetSpent);
+            if self.core.circuits.refuses(model) {
+                return Ok(Err(last));
             }
-            let failure = tokio::select! {
-                attempt = self.attempt(model, deadline) => match attempt {
-                    Ok(opened) => return Ok(Ok(opened)),
-                    Err(failure) => failure,
-                },
-                () = self.core.killed.cancelled() => return Err(Rejection::ShuttingDown),
+            let attempt = Attempt {
+                provider: self.provider,
+                flight: &self.flight,
+                asked: &self.asked,
+                model,
+                headers: &self.headers,
+                body: &self.body,
+            };
+            // A call may have to wait for its turn. What is found out meanwhile counts for it too.
+            let ready = self.unless_called_off(attempt.prepare(self.core)).await?;
+            let Some(mut pass) = self.core.circuits.enter(model) else {
+                return Ok(Err(last));
+            };
+            let booking = self.core.book(&self.flight.session, &self.asked, model)?;
+            let making = attempt.make(self.core, ready, booking, deadline);
+            let failure = match self.unless_called_off(making).await? {
+                Ok(opened) => {
+                    pass.began();
+                    self.flight.keep(pass);
+                    return Ok(Ok(opened));
+                }
+                Err(failure) => failure,
             };
             self.flight.touch();
+            if failure.unrecorded {
+                return Err(Rejection::NotRecorded);
+            }
+            // Who ran out of our time has not shown that it takes too long.
+            if failure.class != FailureClass::Retryable(ProviderFault::Timeout) || !deadline.passed(now()) {
+                pass.failed(failure.class);
+            }
+            last = FailbackReason::Failed(failure.class);
             let FailureClass::Retryable(fault) = failure.class else {
-                return Ok(Err(failure.class));
+                return Ok(Err(last));
             };
             failed += 1;
-            let wait = self
-                .core
-                .limits
-                .retry
-                .next_wait(failed, fault, failure.asked, random_fraction());
-            let Some(wait) = wait.filter(|wait| deadline.allows(now(), *wait)) else {
-                return Ok(Err(failure.class));
+            let wait = self.core.limits.retry.next_wait_within(
+                deadline.left(now()),
+                failed,
+                fault,
+                failure.asked,
+                random_fraction(),
+            );
+            let Some(wait) = wait.filter(|_| self.core.circuits.is_closed(model)) else {
+                return Ok(Err(last));
             };
             self.core.events.record(GatewayEvent::Retried {
                 session: self.flight.session.id.clone(),
@@ -107,43 +152,71 @@ impl Exchange<'_> {
                 fault,
                 failed,
             });
-            tokio::select! {
-                () = tokio::time::sleep(wait) => {}
-                () = self.core.closing.cancelled() => return Err(Rejection::ShuttingDown),
-            }
+            self.unless_called_off(self.rest(wait)).await?;
             self.flight.touch();
         }
     }
 
-    async fn attempt(&self, model: &ModelId, deadline: Deadline) -> Result<Opened, Failure> {
-        let session = &self.flight.session;
-        let body = Adaptation {
-            wire: self.provider.wire,
-            asked: &self.asked,
-            target: model,
-            facts: self.core.prices.facts(model),
-            session,
+    /// Waits, for as long as new calls are taken.
+    async fn rest(&self, wait: Duration) {
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = self.core.closing.cancelled() => {}
         }
-        .apply(&self.body);
-        let report = self.core.calls.begin(&self.asked, &self.core.prices);
-        let mut booking = Booking::open(Arc::clone(session), model.clone()).reported(report);
-        let request = self
-            .core
-            .client
-            .post(self.provider.endpoint.clone())
-            .headers(self.headers.clone())
-            .headers(self.provider.headers.clone())
-            .body(body);
-        let response = match attempt::send(self.core, request, deadline).await {
-            Ok(response) => response,
-            Err(failure) => {
-                booking.ended(CallOutcome::Failed(failure.class.to_string()));
-                return Err(failure);
+    }
+
+    /// Does something, unless the run is over or the provider is switched off meanwhile.
+    async fn unless_called_off<T>(&self, work: impl Future<Output = T>) -> Result<T, Rejection> {
+        tokio::select! {
+            biased;
+            () = self.core.killed.cancelled() => Err(Rejection::ShuttingDown),
+            () = self.core.switches.off(self.asked.provider()) => Err(Rejection::SwitchedOff),
+            done = work => Ok(done),
+        }
+    }
+
+    /// Waits until one of the models that could answer this call may be tried: they are left alone, and there is nobody
+    /// else to go to. Where there is another provider, the session is sent there instead.
+    async fn wait_for_a_chance(&self, chain: &[ModelId], deadline: Deadline) -> Result<(), Rejection> {
+        let none = Rejection::NoHealthyModel;
+        let mut behind = chain.iter().skip_while(|model| **model != self.asked);
+        let elsewhere =
+            |model: &ModelId| model.provider() != self.asked.provider() && !self.core.switches.is_off(model.provider());
+        if behind.any(elsewhere) {
+            return Err(none);
+        }
+        let mut changes = self.core.circuits.changes();
+        let family =
+            std::iter::once(&self.asked).chain(stand_ins(chain, &self.asked, |model| model.provider().to_owned()));
+        let left_alone: Vec<&ModelId> = family.filter(|model| !self.core.circuits.is_closed(model)).collect();
+        if left_alone.is_empty() {
+            return Err(none);
+        }
+        loop {
+            if left_alone.iter().any(|model| self.core.circuits.is_closed(model)) {
+                return Ok(());
             }
-        };
-        self.flight.touch();
-        let answer = Answer::new(response, self.provider.wire, booking, Arc::clone(&self.flight));
-        attempt::until_content(answer, self.core.limits.idle, deadline).await
+            let now = now();
+            let wait = match self.core.circuits.next_probe(left_alone.iter().copied(), now) {
+                Some(NextProbe::At(at)) => at.saturating_duration_since(now),
+                Some(NextProbe::InHand) | None => deadline.left(now),
+            };
+            if wait.is_zero() && !deadline.passed(now) {
+                return Ok(());
+            }
+            // A chance that comes too late is none; with somebody's probe under way all the time that is left counts.
+            if deadline.passed(now) || wait > deadline.left(now) {
+                return Err(none);
+            }
+            tokio::select! {
+                done = self.unless_called_off(self.rest(wait.min(SIGN_OF_LIFE))) => done?,
+                _ = changes.changed() => {}
+            }
+            if self.core.closing.is_cancelled() {
+                return Err(Rejection::ShuttingDown);
+            }
+            self.flight.touch();
+        }
     }
 }
 

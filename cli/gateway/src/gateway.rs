@@ -8,8 +8,9 @@ use std::{
 };
 
 use axum::serve::ListenerExt;
-use conclave_engine::ports::{ModelLedger, SessionId};
-use conclave_shared::{model::ModelId, telemetry::TokensByModel};
+use conclave_engine::ports::{BudgetStanding, ModelLedger, SessionId};
+use conclave_resilience::budget::Standing;
+use conclave_shared::{config::ConfigDocument, model::ModelId, telemetry::TokensByModel};
 use tokio::{net::TcpListener, task::JoinHandle, time::timeout};
 
 use crate::{
@@ -63,7 +64,20 @@ impl Gateway {
 
     /// What the gateway did on its own so far.
     pub fn events(&self) -> Vec<GatewayEvent> {
-        self.core.events.snapshot()
+        self.core.events()
+    }
+
+    /// Takes over the switches of a document. A provider that is off now gets no more calls: new ones are refused at
+    /// once, and those that wait for a first byte, a repetition or a probe are given up. Answers that have begun go on
+    /// until whoever reads them stops.
+    pub fn update(&self, document: &ConfigDocument) {
+        for (provider, switch) in self.core.switches.set(&document.providers) {
+            self.core.events.record(GatewayEvent::ProviderSwitched {
+                provider,
+                enabled: switch.enabled,
+                reason: switch.reason,
+            });
+        }
     }
 
     /// Takes no new calls, gives those under way a moment, and ends. A second call does nothing.
@@ -108,11 +122,8 @@ impl ModelLedger for Gateway {
             .unwrap_or_default()
             .into_iter()
             .map(|(model, account)| TokensByModel {
-                cost_usd: self
-                    .core
-                    .prices
-                    .facts(&model)
-                    .map_or(0.0, |facts| facts.cost_usd(&account.tokens)),
+                // What was booked and taken back again may leave a rest of rounding.
+                cost_usd: account.cost_usd.max(0.0),
                 model,
                 tokens: account.tokens,
                 calls: account.calls,
@@ -128,11 +139,15 @@ impl ModelLedger for Gateway {
         self.core.cost_usd()
     }
 
-    fn assign(&self, session: &SessionId, reviewer: &str, models: &[ModelId]) {
-        // Its calls would cost nothing in the books, and no budget would ever stop them.
-        for model in models.iter().filter(|model| self.core.prices.facts(model).is_none()) {
-            tracing::warn!(%model, "no price is known for this model");
+    fn budget(&self) -> BudgetStanding {
+        match self.core.standing() {
+            Standing::Free => BudgetStanding::Free,
+            Standing::Tight(line) => BudgetStanding::Tight(line.to_string()),
+            Standing::Spent(line) => BudgetStanding::Spent(line.to_string()),
         }
+    }
+
+    fn assign(&self, session: &SessionId, reviewer: &str, models: &[ModelId]) {
         self.core.sessions.assign(session, reviewer, models);
     }
 }

@@ -7,7 +7,10 @@
 //!
 //! How a call goes: `server` lets it in, `exchange` decides which model is asked and how often, `attempt` asks it and
 //! holds the answer back until its first content, `answer` cuts the stream into frames and reads the tokens from them
-//! as they pass, `relay` hands it on. `sessions` is all that is remembered between calls.
+//! as they pass, `relay` hands it on. `sessions` is all that is remembered between calls of a session, `circuits` of a
+//! model, `switches` of a provider. On the way out `adapt` makes a
+//! body valid for the model that gets it, and `prefix` and `warming` keep the provider's prompt cache useful. `record`
+//! writes calls down, and `replay` answers them without a provider.
 //!
 //! Why not a general proxy crate: they forward bytes. Here the answer has to be understood frame by frame, with bounded
 //! memory, while it passes.
@@ -40,6 +43,7 @@ mod adapt;
 mod answer;
 mod attempt;
 mod call_report;
+mod circuits;
 mod config;
 mod core;
 mod credentials;
@@ -47,19 +51,33 @@ mod event;
 mod exchange;
 mod gateway;
 mod loop_guard;
+mod prefix;
+mod record;
 mod rejection;
 mod relay;
+mod replay;
 mod request;
 mod server;
 mod sessions;
+mod source;
 mod sse;
+mod switches;
+mod tool_calls;
 mod upstream;
+mod warming;
 mod wire;
 
 pub use call_report::CallListener;
-pub use config::{ConfigError, GatewayConfig, HttpSettings, Limits, Prices, Upstream};
+pub use conclave_resilience::{
+    breaker::{BreakerSettings, Change, Circuit},
+    budget::{Budget, Line, stricter},
+    retry::RetryPolicy,
+};
+pub use config::{ConfigError, GatewayConfig, HttpSettings, Limits, Prices, TapeSettings, Upstream};
 pub use credentials::random_run_key;
-pub use event::GatewayEvent;
+pub use event::{FailbackReason, GatewayEvent, Observer};
 pub use gateway::Gateway;
+pub use record::{RecordSettings, RecordedProvider};
 pub use rejection::Rejection;
+pub use replay::Recording;
 pub use wire::Wire;

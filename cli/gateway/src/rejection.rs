@@ -22,6 +22,10 @@ pub enum Rejection {
     RequestLoop,
     /// The run's budget is spent.
     BudgetSpent,
+    /// An operator has switched the provider off.
+    SwitchedOff,
+    /// The session has called as many tools as it may.
+    ToolCallsSpent,
     /// Neither the model nor what may stand in for it answers.
     NoHealthyModel,
     /// The provider refused the credentials.
@@ -30,23 +34,28 @@ pub enum Rejection {
     PromptTooLong,
     /// The provider refused the request itself.
     RequestRejected,
+    /// The run is a replay, and this call was not recorded.
+    NotRecorded,
     /// The gateway is shutting down.
     ShuttingDown,
 }
 
 impl Rejection {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::WrongRunKey,
         Self::UnknownRoute,
         Self::UnknownSession,
         Self::Malformed,
         Self::RequestLoop,
         Self::BudgetSpent,
+        Self::SwitchedOff,
+        Self::ToolCallsSpent,
         Self::NoHealthyModel,
         Self::CredentialsRejected,
         Self::PromptTooLong,
         Self::RequestRejected,
+        Self::NotRecorded,
         Self::ShuttingDown,
     ];
 
@@ -62,10 +71,13 @@ impl Rejection {
             Self::Malformed => "conclave: malformed request",
             Self::RequestLoop => "conclave: request loop",
             Self::BudgetSpent => "conclave: run budget spent",
+            Self::SwitchedOff => "conclave: provider switched off",
+            Self::ToolCallsSpent => "conclave: tool calls spent",
             Self::NoHealthyModel => "conclave: no healthy model",
             Self::CredentialsRejected => "conclave: provider rejected credentials",
             Self::PromptTooLong => "conclave: prompt is too long",
             Self::RequestRejected => "conclave: provider rejected the request",
+            Self::NotRecorded => "conclave: not in the recording",
             Self::ShuttingDown => "conclave: run is over",
         }
     }
@@ -113,11 +125,13 @@ mod tests {
     #[test]
     fn finals_are_not_asked_again() {
         for rejection in Rejection::ALL {
-            for wire in [Wire::Anthropic, Wire::OpenAiChat] {
+            for wire in Wire::ALL {
                 for text in [
                     wire.error_body(rejection.marker()),
                     wire.error_frame(rejection.marker()),
                 ] {
+                    // No status has a digit alone.
+                    let text = text.replace("\"sequence_number\":0", "");
                     assert!(!text.contains(|c: char| c.is_ascii_digit()), "{text}");
                     let lower = text.to_lowercase();
                     assert!(!RETRIED.iter().any(|word| lower.contains(word)), "{text}");

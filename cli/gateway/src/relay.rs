@@ -16,16 +16,15 @@ use crate::{
     core::Core,
     event::GatewayEvent,
     rejection::Rejection,
-    wire::Wire,
 };
 
 /// The response that streams this answer.
-pub(crate) fn response(core: Arc<Core>, wire: Wire, opened: Opened) -> Response<Body> {
+pub(crate) fn response(core: Arc<Core>, opened: Opened) -> Response<Body> {
     let relay = Relay {
         core,
-        wire,
         answer: opened.answer,
         ready: Some(opened.held).filter(|held| !held.is_empty()),
+        begun: false,
         end: opened.end,
         over: false,
     };
@@ -45,9 +44,10 @@ pub(crate) fn response(core: Arc<Core>, wire: Wire, opened: Opened) -> Response<
 
 struct Relay {
     core: Arc<Core>,
-    wire: Wire,
     answer: Answer,
     ready: Option<Bytes>,
+    /// Something was sent.
+    begun: bool,
     end: Option<End>,
     over: bool,
 }
@@ -56,6 +56,7 @@ impl Relay {
     async fn next(&mut self) -> Option<io::Result<Bytes>> {
         loop {
             if let Some(bytes) = self.ready.take() {
+                self.begun = true;
                 return Some(Ok(bytes));
             }
             if self.over {
@@ -63,7 +64,7 @@ impl Relay {
             }
             match self.end {
                 Some(End::Complete) => {
-                    self.answer.flight().session.completed();
+                    self.answer.flight().completed();
                     return None;
                 }
                 Some(End::Broken(class)) => return self.broken(class).await,
@@ -102,8 +103,17 @@ impl Relay {
             model: model.clone(),
             reason: class,
         });
-        if session.cut() <= self.core.limits.cuts {
+        if self.answer.flight().cut(class) <= self.core.limits.cuts {
             return Some(Err(dropped()));
+        }
+        // With nobody left to ask, what there is of a text is worth more than an error.
+        let is_last = session.models().last().is_none_or(|last| *last == model);
+        if let Some(end) = self.answer.shortened_end().filter(|_| is_last) {
+            self.core.events.record(GatewayEvent::Shortened {
+                session: session.id.clone(),
+                model,
+            });
+            return Some(Ok(end.into()));
         }
         let reason = Rejection::NoHealthyModel;
         self.core.events.record(GatewayEvent::Rejected {
@@ -111,6 +121,8 @@ impl Relay {
             model: Some(model),
             reason,
         });
-        Some(Ok(self.wire.error_frame(reason.marker()).into()))
+        let wire = self.answer.wire();
+        let opening = if self.begun { "" } else { wire.opening() };
+        Some(Ok(format!("{opening}{}", wire.error_frame(reason.marker())).into()))
     }
 }

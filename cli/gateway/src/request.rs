@@ -31,7 +31,7 @@ struct Body<'a> {
     #[serde(borrow)]
     model: Cow<'a, str>,
     stream: Option<bool>,
-    #[serde(borrow)]
+    #[serde(borrow, alias = "input")]
     messages: Last<'a>,
 }
 
@@ -85,6 +85,8 @@ mod tests {
         assert_eq!(one, two);
         assert_eq!(one.as_ref().map(|one| one.model.as_str()), Ok("@cf/x"));
         assert_ne!(one, three);
+        let responses = outline(br#"{"model":"@cf/x","stream":true,"input":[{"a":1},{"b":2}]}"#);
+        assert_eq!(one, responses);
     }
 
     #[test]

@@ -56,11 +56,10 @@ async fn handle(State(core): State<Arc<Core>>, request: Request) -> Response<Bod
 
 /// The format that a client speaks that calls this path, known or not.
 fn spoken_at(path: &str) -> Wire {
-    if path.ends_with("/messages") {
-        Wire::Anthropic
-    } else {
-        Wire::OpenAiChat
-    }
+    Wire::ALL
+        .into_iter()
+        .find(|wire| path.ends_with(&format!("/{}", wire.endpoint())))
+        .unwrap_or(Wire::OpenAiChat)
 }
 
 async fn admit(core: &Arc<Core>, request: Request, caller: &mut Caller) -> Result<Response<Body>, Rejection> {
@@ -93,7 +92,7 @@ async fn admit(core: &Arc<Core>, request: Request, caller: &mut Caller) -> Resul
     exchange.run().await
 }
 
-/// The provider behind `/<provider>/v1/messages` or `/<provider>/v1/chat/completions`.
+/// The provider behind `/<provider>/v1/messages`, `/<provider>/v1/chat/completions` or `/<provider>/v1/responses`.
 fn route<'a, 'b>(core: &'a Core, method: &Method, path: &'b str) -> Result<(&'b str, &'a Provider), Rejection> {
     let unknown = Rejection::UnknownRoute;
     let (name, endpoint) = path

@@ -8,9 +8,13 @@ use std::{
 };
 
 use conclave_engine::ports::{CallOutcome, SessionId};
-use conclave_shared::{model::ModelId, pricing::TokenUsage};
+use conclave_resilience::classify::FailureClass;
+use conclave_shared::{
+    model::ModelId,
+    pricing::{ModelFacts, TokenUsage},
+};
 
-use crate::{call_report::CallReport, loop_guard::LoopGuard};
+use crate::{call_report::CallReport, circuits::Pass, loop_guard::LoopGuard};
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -76,12 +80,18 @@ struct StandIn {
 }
 
 /// What one model did for one session.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Account {
     /// Requests that were sent.
     pub(crate) calls: u64,
     /// What the provider said they used.
     pub(crate) tokens: TokenUsage,
+    /// What that cost, each call by its own price; nothing for a model without a known price.
+    pub(crate) cost_usd: f64,
+    /// Answers that broke off before the provider had said what they use.
+    pub(crate) uncounted: u64,
+    /// Events of a kind that is not known.
+    pub(crate) unknown_events: u64,
 }
 
 impl Session {
@@ -193,6 +203,8 @@ fn hash(text: &str) -> u64 {
 pub(crate) struct Flight {
     pub(crate) session: Arc<Session>,
     number: u64,
+    /// The right to the call of which the answer is passing through.
+    pass: Mutex<Option<Pass>>,
 }
 
 impl Flight {
@@ -202,7 +214,32 @@ impl Flight {
         state.next_flight += 1;
         state.flights.insert(number, now());
         drop(state);
-        Self { session, number }
+        Self {
+            session,
+            number,
+            pass: Mutex::default(),
+        }
+    }
+
+    /// An answer has begun. Whoever comes to its end tells so; if nobody does, it says nothing about the provider.
+    pub(crate) fn keep(&self, pass: Pass) {
+        *locked(&self.pass) = Some(pass);
+    }
+
+    /// The answer came to its end.
+    pub(crate) fn completed(&self) {
+        if let Some(pass) = locked(&self.pass).take() {
+            pass.succeeded();
+        }
+        self.session.completed();
+    }
+
+    /// The answer broke off: how many in a row that makes for the session.
+    pub(crate) fn cut(&self, class: FailureClass) -> u32 {
+        if let Some(pass) = locked(&self.pass).take() {
+            pass.failed(class);
+        }
+        self.session.cut()
     }
 
     /// Notes progress.
@@ -223,19 +260,31 @@ impl Drop for Flight {
 pub(crate) struct Booking {
     session: Arc<Session>,
     model: ModelId,
+    facts: Option<ModelFacts>,
     booked: TokenUsage,
     report: Option<CallReport>,
+    cost_usd: f64,
+    unknown_events: u64,
+    /// The answer has begun.
+    began: bool,
+    /// The provider has said what it uses.
+    told: bool,
 }
 
 impl Booking {
     /// Opens the entry and counts the call.
-    pub(crate) fn open(session: Arc<Session>, model: ModelId) -> Self {
+    pub(crate) fn open(session: Arc<Session>, model: ModelId, facts: Option<ModelFacts>) -> Self {
         locked(&session.state).books.entry(model.clone()).or_default().calls += 1;
         Self {
             session,
             model,
+            facts,
             booked: TokenUsage::default(),
             report: None,
+            cost_usd: 0.0,
+            unknown_events: 0,
+            began: false,
+            told: false,
         }
     }
 
@@ -256,13 +305,26 @@ impl Booking {
         &self.model
     }
 
-    /// Books what the call has used in all so far.
-    pub(crate) fn set(&mut self, usage: TokenUsage) {
+    /// Books what the call has used in all so far, if that was told.
+    pub(crate) fn set(&mut self, usage: Option<TokenUsage>, unknown_events: u64) {
+        self.began = true;
+        if unknown_events > self.unknown_events {
+            let more = unknown_events - self.unknown_events;
+            self.unknown_events = unknown_events;
+            let mut state = locked(&self.session.state);
+            state.books.entry(self.model.clone()).or_default().unknown_events += more;
+        }
+        let Some(usage) = usage else { return };
+        self.told = true;
         if usage == self.booked {
             return;
         }
+        // By the call, not by the sum: a long prompt may have a price of its own.
+        let cost_usd = self.facts.map_or(0.0, |facts| facts.cost_usd(&usage));
         let mut state = locked(&self.session.state);
-        let tokens = &mut state.books.entry(self.model.clone()).or_default().tokens;
+        let account = state.books.entry(self.model.clone()).or_default();
+        account.cost_usd += cost_usd - self.cost_usd;
+        let tokens = &mut account.tokens;
         let swap = |total: &mut u64, old: u64, new: u64| *total = (*total).saturating_sub(old).saturating_add(new);
         swap(&mut tokens.input, self.booked.input, usage.input);
         swap(&mut tokens.output, self.booked.output, usage.output);
@@ -271,11 +333,16 @@ impl Booking {
         swap(&mut tokens.cache_write, self.booked.cache_write, usage.cache_write);
         drop(state);
         self.booked = usage;
+        self.cost_usd = cost_usd;
     }
 }
 
 impl Drop for Booking {
     fn drop(&mut self) {
+        if self.began && !self.told {
+            let mut state = locked(&self.session.state);
+            state.books.entry(self.model.clone()).or_default().uncounted += 1;
+        }
         if let Some(report) = self.report.take() {
             report.send(&self.session, &self.model, self.booked);
         }

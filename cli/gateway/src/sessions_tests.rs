@@ -19,15 +19,41 @@ fn a_booking_replaces_what_it_said_before() {
         output,
         ..TokenUsage::default()
     };
-    let mut first = Booking::open(Arc::clone(&session), model("a/one"));
-    let mut second = Booking::open(Arc::clone(&session), model("a/one"));
-    first.set(usage(100, 1));
-    second.set(usage(50, 7));
-    first.set(usage(100, 42));
-    first.set(usage(100, 42));
+    let mut first = Booking::open(Arc::clone(&session), model("a/one"), None);
+    let mut second = Booking::open(Arc::clone(&session), model("a/one"), None);
+    first.set(Some(usage(100, 1)), 0);
+    second.set(Some(usage(50, 7)), 0);
+    first.set(Some(usage(100, 42)), 0);
+    first.set(Some(usage(100, 42)), 0);
     drop(first);
     let account = session.accounts()[&model("a/one")];
     assert_eq!((account.calls, account.tokens), (2, usage(150, 49)));
+}
+
+#[test]
+fn each_call_has_its_own_price() {
+    let session = session();
+    let sol = model("openai/gpt-6-sol");
+    let facts = conclave_shared::pricing::facts(&sol);
+    let mut sum = 0.0;
+    for input in [200_000, 300_000] {
+        let usage = TokenUsage {
+            input,
+            output: 1_000,
+            ..TokenUsage::default()
+        };
+        let mut booking = Booking::open(Arc::clone(&session), sol.clone(), facts);
+        booking.set(Some(TokenUsage { output: 1, ..usage }), 0);
+        booking.set(Some(usage), 0);
+        sum += facts.expect("known").cost_usd(&usage);
+    }
+    let account = session.accounts()[&sol];
+    assert!((account.cost_usd - sum).abs() < 1e-9);
+    let as_one = facts.expect("known").cost_usd(&account.tokens);
+    assert!(
+        (as_one - sum).abs() > 0.1,
+        "the sum of both prompts would be a long one"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use bytes::{Bytes, BytesMut};
+use memchr::memchr2;
 
 /// The longest frame that is taken. The longest real ones carry a tool call's argument piece or an encrypted reasoning
 /// block, far below this; without a limit an endless line would be endless memory.
@@ -17,19 +18,22 @@ pub(crate) struct FrameTooLong;
 
 /// One frame with the empty line that ends it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Frame(Bytes);
+pub(crate) struct Frame(BytesMut);
 
 impl Frame {
     /// The bytes as they came.
-    pub(crate) fn raw(&self) -> &Bytes {
+    pub(crate) fn raw(&self) -> &[u8] {
         &self.0
+    }
+
+    /// Puts the bytes behind those of the frame before it. Frames of one buffer lie side by side, so nothing is copied.
+    pub(crate) fn append_to(self, bytes: &mut BytesMut) {
+        bytes.unsplit(self.0);
     }
 
     /// The `data` of the frame, its lines joined; `None` for a frame without any, such as a comment.
     pub(crate) fn data(&self) -> Option<Cow<'_, [u8]>> {
-        let mut lines = self
-            .0
-            .split(|byte| matches!(byte, b'\n' | b'\r'))
+        let mut lines = Lines(&self.0)
             .filter_map(|line| line.strip_prefix(b"data:"))
             .map(|value| value.strip_prefix(b" ").unwrap_or(value));
         let first = lines.next()?;
@@ -40,6 +44,23 @@ impl Frame {
             text.extend_from_slice(line);
         }
         Some(joined)
+    }
+}
+
+/// The lines of a frame. CRLF gives an empty line more, which means nothing here.
+struct Lines<'a>(&'a [u8]);
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let end = memchr2(b'\n', b'\r', self.0);
+        let (line, rest) = end.map_or((self.0, &[][..]), |end| (&self.0[..end], &self.0[end + 1..]));
+        self.0 = rest;
+        Some(line)
     }
 }
 
@@ -65,9 +86,22 @@ impl FrameParser {
         }
     }
 
-    /// Takes the next bytes of the stream.
-    pub(crate) fn push(&mut self, bytes: &[u8]) {
-        self.buffer.extend_from_slice(bytes);
+    /// Takes the next bytes of the stream; without copying them, if nothing is left of those before.
+    pub(crate) fn push(&mut self, bytes: Bytes) {
+        if self.buffer.is_empty() {
+            match bytes.try_into_mut() {
+                Ok(bytes) => self.buffer = bytes,
+                Err(shared) => self.buffer.extend_from_slice(&shared),
+            }
+        } else {
+            self.buffer.extend_from_slice(&bytes);
+        }
+    }
+
+    /// How much is held of a frame that is not whole yet.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> usize {
+        self.buffer.len()
     }
 
     /// The next whole frame, if there is one.
@@ -99,7 +133,7 @@ impl FrameParser {
                 _ => {
                     self.line_is_empty = false;
                     let rest = self.buffer.get(self.scanned..).unwrap_or_default();
-                    let line = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+                    let line = memchr2(b'\n', b'\r', rest);
                     self.scanned += line.unwrap_or(rest.len());
                 }
             }
@@ -117,7 +151,7 @@ impl FrameParser {
     }
 
     fn take(&mut self) -> Frame {
-        let raw = self.buffer.split_to(self.scanned).freeze();
+        let raw = self.buffer.split_to(self.scanned);
         self.scanned = 0;
         self.line_is_empty = true;
         self.after_carriage_return = false;

@@ -7,7 +7,7 @@ fn frames<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Frame> {
     let mut parser = FrameParser::new();
     let mut frames = Vec::new();
     for piece in pieces {
-        parser.push(piece);
+        parser.push(Bytes::copy_from_slice(piece));
         while let Some(frame) = parser.next_frame().expect("short frames") {
             frames.push(frame);
         }
@@ -63,7 +63,7 @@ fn an_endless_line_is_an_error() {
     let mut parser = FrameParser::new();
     let piece = vec![b'x'; 1 << 20];
     let result = (0..8).try_for_each(|_| {
-        parser.push(&piece);
+        parser.push(Bytes::from(piece.clone()));
         parser.next_frame().map(|frame| assert_eq!(frame, None))
     });
     assert_eq!(result, Err(FrameTooLong));

@@ -1,7 +1,7 @@
 use conclave_resilience::classify::ProviderFault;
 
 use super::*;
-use test_case_data::{ANTHROPIC, CHAT};
+use test_case_data::{ANTHROPIC, CHAT, RESPONSES};
 
 mod test_case_data {
     pub(super) const ANTHROPIC: &[&str] = &[
@@ -21,6 +21,16 @@ mod test_case_data {
         r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#,
         r#"{"choices":[],"usage":{"prompt_tokens":1200,"completion_tokens":80,"total_tokens":1280,"prompt_tokens_details":{"cached_tokens":1000},"completion_tokens_details":{"reasoning_tokens":16}}}"#,
         "[DONE]",
+    ];
+    pub(super) const RESPONSES: &[&str] = &[
+        r#"{"type":"response.created","response":{"id":"resp_1","status":"in_progress","output":[],"usage":null}}"#,
+        r#"{"type":"response.output_item.added","output_index":0,"item":{"id":"rs_1","type":"reasoning","summary":[]}}"#,
+        r#"{"type":"response.output_item.done","output_index":0,"item":{"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":"ENC=="}}"#,
+        r#"{"type":"response.output_item.added","output_index":1,"item":{"id":"msg_0","type":"message","content":[]}}"#,
+        r#"{"type":"response.output_text.delta","item_id":"msg_0","output_index":1,"delta":"calling read"}"#,
+        r#"{"type":"response.output_item.done","output_index":1,"item":{"id":"msg_0","type":"message","content":[]}}"#,
+        r#"{"type":"response.something.new"}"#,
+        r#"{"type":"response.completed","response":{"usage":{"input_tokens":1200,"input_tokens_details":{"cached_tokens":1000},"output_tokens":80,"output_tokens_details":{"reasoning_tokens":16},"total_tokens":1280}}}"#,
     ];
 }
 
@@ -49,7 +59,29 @@ fn an_anthropic_answer_is_read() {
         cache_read: 700,
         cache_write: 300,
     };
-    assert_eq!(reader.usage(), usage);
+    assert_eq!(reader.usage(), Some(usage));
+    assert_eq!(reader.unknown_events(), 0);
+}
+
+#[test]
+fn a_responses_answer_is_read() {
+    use Event::{Content, Start, Terminal};
+    let mut reader = Wire::OpenAiResponses.reader();
+    let events: Vec<Event> = RESPONSES.iter().map(|data| read(&mut reader, data)).collect();
+    assert_eq!(
+        events,
+        [Start, Content, Content, Content, Content, Content, Start, Terminal]
+    );
+    assert_eq!(reader.take_seals(), ["ENC=="]);
+    assert_eq!(reader.unknown_events(), 1);
+    let usage = TokenUsage {
+        input: 200,
+        output: 64,
+        reasoning: 16,
+        cache_read: 1000,
+        cache_write: 0,
+    };
+    assert_eq!(reader.usage(), Some(usage));
 }
 
 #[test]
@@ -65,7 +97,7 @@ fn a_chat_answer_is_read() {
         cache_read: 1000,
         cache_write: 0,
     };
-    assert_eq!(reader.usage(), usage, "kinds do not overlap");
+    assert_eq!(reader.usage(), Some(usage), "kinds do not overlap");
 }
 
 #[test]
@@ -82,7 +114,7 @@ fn an_end_without_a_reason_is_a_cut() {
 
 #[test]
 fn what_is_no_event_of_the_format_is_garbage() {
-    for wire in [Wire::Anthropic, Wire::OpenAiChat] {
+    for wire in Wire::ALL {
         for data in ["null", "[1,2", "<html>", "", "7", "[]", "{\"type\":"] {
             assert_eq!(
                 read(&mut wire.reader(), data),
@@ -119,23 +151,25 @@ fn error_frames_have_their_class() {
     for (data, event) in cases {
         assert_eq!(read(&mut Wire::OpenAiChat.reader(), data), event, "{data}");
     }
-}
-
-#[test]
-fn the_missing_end_is_known_once_the_reason_was_told() {
-    for (wire, stream) in [(Wire::Anthropic, ANTHROPIC), (Wire::OpenAiChat, CHAT)] {
-        let mut reader = wire.reader();
-        for data in &stream[..stream.len() - 3] {
-            read(&mut reader, data);
-        }
-        assert_eq!(reader.missing_end(), None, "{wire:?}");
-        for data in &stream[stream.len() - 3..stream.len() - 1] {
-            read(&mut reader, data);
-        }
-        let end = reader.missing_end().expect("the reason was told");
-        let mut parser = crate::sse::FrameParser::new();
-        parser.push(end);
-        let frame = parser.next_frame().expect("short").expect("a whole frame");
-        assert_eq!(reader.read(frame.data().as_deref()), Event::Terminal, "{wire:?}");
+    let cases = [
+        (
+            r#"{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"x"}}}"#,
+            retryable(ProviderFault::ServerError),
+        ),
+        (
+            r#"{"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded","message":"x"}}}"#,
+            retryable(ProviderFault::RateLimited),
+        ),
+        (
+            r#"{"type":"error","code":"context_length_exceeded","message":"x"}"#,
+            Event::Failed(FailureClass::ContextOverflow),
+        ),
+        (
+            r#"{"type":"error","error":{"type":"invalid_request_error","code":"invalid_prompt","message":"x"}}"#,
+            Event::Failed(FailureClass::BadRequest),
+        ),
+    ];
+    for (data, event) in cases {
+        assert_eq!(read(&mut Wire::OpenAiResponses.reader(), data), event, "{data}");
     }
 }

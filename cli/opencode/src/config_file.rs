@@ -138,6 +138,7 @@ fn provider(owned: &Owned<ProviderSpec>, file: &ConfigFile<'_>) -> Node {
     let package = match spec.wire {
         ProviderWire::Anthropic => "@ai-sdk/anthropic",
         ProviderWire::OpenAiChat => "@ai-sdk/openai-compatible",
+        ProviderWire::OpenAiResponses => "@ai-sdk/openai",
     };
     let mut node = Node::new(owned.plugin, json!({"npm": package, "name": spec.name}));
     // Whoever contributed the provider: the runtime reaches it through the gateway, with the run's key, or not at all.

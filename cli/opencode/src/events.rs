@@ -84,6 +84,9 @@ const LINE_CUT: &str = "... (line truncated to 2000 chars)";
 /// text: OpenCode wraps errors in various ways.
 const NO_HEALTHY_MODEL: &str = "conclave: no healthy model";
 
+/// What the gateway says when an operator has switched the provider off.
+const SWITCHED_OFF: &str = "conclave: provider switched off";
+
 fn error_event(error: &Value) -> SessionEvent {
     let name = error
         .get("name")
@@ -108,7 +111,7 @@ fn error_event(error: &Value) -> SessionEvent {
         Remedy::LessToRead
     } else if final_by_name {
         Remedy::None
-    } else if message.contains(NO_HEALTHY_MODEL) {
+    } else if message.contains(NO_HEALTHY_MODEL) || message.contains(SWITCHED_OFF) {
         Remedy::OtherProvider
     } else if retryable {
         Remedy::OtherModel
@@ -183,6 +186,10 @@ mod tests {
         assert_eq!(error("APIError", "overloaded", true), Remedy::OtherModel);
         assert_eq!(
             error("APIError", "conclave: no healthy model", false),
+            Remedy::OtherProvider
+        );
+        assert_eq!(
+            error("APIError", "conclave: provider switched off", false),
             Remedy::OtherProvider
         );
         let wrapped = r#"{"message":"conclave: no healthy model"}"#;

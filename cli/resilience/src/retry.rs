@@ -46,6 +46,22 @@ impl RetryPolicy {
         let own = doubled.mul_f64(0.5 + dice.clamp(0.0, 1.0) / 2.0);
         Some(asked.map_or(own, |asked| asked.min(self.longest_asked).max(own)))
     }
+
+    /// The same where only so much time is left. A wait takes at most half of it, as the attempt after it needs some too:
+    /// what the provider asks for is cut down to that, and where even our own wait does not fit, another model is the
+    /// better use of the time.
+    pub fn next_wait_within(
+        &self,
+        left: Duration,
+        failed: u32,
+        fault: ProviderFault,
+        asked: Option<Duration>,
+        dice: f64,
+    ) -> Option<Duration> {
+        let own = self.next_wait(failed, fault, None, dice)?;
+        let wait = self.next_wait(failed, fault, asked, dice)?;
+        (own <= left / 2).then(|| wait.min(left / 2))
+    }
 }
 
 /// Reads a `Retry-After` or `retry-after-ms` pair of header values; a date counts as absent, as there is no clock here
@@ -97,6 +113,27 @@ mod tests {
         let hour = retry_after(Some("3600"), None);
         assert_eq!(hour, Some(Duration::from_hours(1)));
         assert_eq!(policy.next_wait(1, FAULT, hour, 0.5), Some(policy.longest_asked));
+    }
+
+    #[test]
+    fn a_wait_fits_into_the_time_that_is_left() {
+        let policy = RetryPolicy::default();
+        let seconds = Duration::from_secs;
+        let wait = |left, asked| policy.next_wait_within(left, 1, FAULT, asked, 1.0);
+        for (left, asked, expected) in [
+            (seconds(200), None, Some(Duration::from_millis(500))),
+            (seconds(200), Some(seconds(3)), Some(seconds(3))),
+            (seconds(200), Some(seconds(3600)), Some(seconds(5))),
+            // Half of what is left is for the attempt.
+            (seconds(6), Some(seconds(3600)), Some(seconds(3))),
+            (seconds(1), Some(seconds(3600)), Some(Duration::from_millis(500))),
+            (Duration::from_millis(999), Some(seconds(3600)), None),
+            (Duration::from_millis(999), None, None),
+            (Duration::ZERO, None, None),
+        ] {
+            assert_eq!(wait(left, asked), expected, "{left:?} left, {asked:?} asked");
+        }
+        assert_eq!(policy.next_wait_within(seconds(200), 3, FAULT, None, 1.0), None);
     }
 
     #[test]

@@ -37,6 +37,14 @@ pub(crate) fn review(review: &Review, excerpts: &Excerpts, directory: &Utf8Path)
             wrap(&clean(gap), width, "  ").trim_start()
         );
     }
+    if let Some(reason) = &review.partial {
+        let _ = writeln!(
+            text,
+            "\n{} {}",
+            "Partial:".yellow().bold(),
+            wrap(&clean(reason), width, "  ").trim_start()
+        );
+    }
     if let Some(reason) = &review.degraded {
         let _ = writeln!(
             text,
@@ -233,18 +241,18 @@ fn account(review: &Review, directory: &Utf8Path) -> String {
         let _ = writeln!(text, "{}", reviewer(report));
     }
     let tokens = review.tokens();
-    let rate = tokens
-        .cache_hit_rate()
+    let rate = review
+        .cache_hit_rate
         .map_or_else(|| "–".to_owned(), |rate| format!("{:.0} %", rate * 100.0));
     let dropped = review.findings.iter().filter(|entry| !entry.stands()).count();
     let _ = writeln!(
         text,
         "{}",
         format!(
-            "  {} tokens, {rate} of the prompts from the cache; {dropped} finding{} merged or dropped, {} without evidence",
+            "  {} tokens, cache hit rate {rate}; {dropped} finding{} merged or dropped, {} without evidence",
             tokens.total(),
             if dropped == 1 { "" } else { "s" },
-        coverage.hallucinated
+            coverage.hallucinated
         )
         .dimmed()
     );

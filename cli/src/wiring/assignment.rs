@@ -89,7 +89,8 @@ impl Arrival {
                 checkout,
                 post,
             } => {
-                let mut subject = merge_request.await.map_err(|_| never_asked())??.subject;
+                let info = merge_request.await.map_err(|_| never_asked())??;
+                let mut subject = info.subject;
                 let (repository, notes) = checkout.complete(&subject).await?;
                 let subjects = repository.subjects(&subject.base_sha, &subject.head_sha).await?;
                 subject.commit_subjects = subjects.into_iter().map(Into::into).collect();
@@ -98,6 +99,7 @@ impl Arrival {
                     repository,
                     forge: post.then_some(gitlab as _),
                     secret,
+                    spent_before_usd: info.spent_before_usd,
                     notes,
                 })
             }
@@ -108,6 +110,7 @@ impl Arrival {
                     repository: review.repository,
                     forge: None,
                     secret,
+                    spent_before_usd: 0.0,
                     notes: review.notes,
                 })
             }

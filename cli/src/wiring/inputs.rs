@@ -33,6 +33,8 @@ pub(super) struct Sources<'a> {
     /// What plugins add to the prompts.
     pub(super) contributed: &'a RuntimeConfig,
     pub(super) library: &'a PromptLibrary,
+    /// The boundary of a recorded run, which this one repeats.
+    pub(super) boundary: Option<Nonce>,
 }
 
 /// The texts, and where each file's patch is.
@@ -47,6 +49,8 @@ pub(super) struct Inputs {
     pub(super) cut: Vec<CutFile>,
     /// What the review has to say about its inputs.
     pub(super) warnings: Vec<String>,
+    /// The boundary of the prompts' sections.
+    pub(super) boundary: Nonce,
 }
 
 /// Writes patches and context into the run directory and where the agent reads them, and completes the messages of the
@@ -75,7 +79,11 @@ pub(super) async fn render(
     give: impl FnOnce(&[(&FileDiff, &str)], &[Share]) -> Result<Vec<u64>, Failure>,
 ) -> Result<Inputs, Failure> {
     let Sources { job, diff, library, .. } = sources;
-    let nonce = nonce(job)?;
+    let nonce = match &sources.boundary {
+        // A replayed run has to say what the recorded one said.
+        Some(recorded) => recorded.clone(),
+        None => nonce(job)?,
+    };
     let agents_md = agents_md(job).await?;
     let filtered: Vec<(String, &'static str)> = diff
         .filtered
@@ -153,6 +161,7 @@ pub(super) async fn render(
         context: context.text,
         coordinator: coordinator.text,
         warnings,
+        boundary: nonce,
     })
 }
 

@@ -203,6 +203,7 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
         repo_config: &prepared.repo.in_force.config,
         contributed: &prepared.runtime,
         library: &prepared.library,
+        boundary: None,
     };
     let inputs = inputs::render(sources, &mut prepared.plan, |files, _| Ok(vec![0; files.len()])).await?;
     let Prepared { job, diff, plan, .. } = &prepared;

@@ -8,6 +8,7 @@ use conclave_engine::{
     ports::{Progress, ProgressEvent},
     prompt::PromptLibrary,
 };
+use conclave_plugin_reviewer_config::Follower;
 use conclave_shared::{
     config::{ConfigDocument, Preset, RouteExplanation},
     finding::Finding,
@@ -50,6 +51,8 @@ pub(super) struct Prepared {
     /// How the models of the panel, and then of the coordinator, come about.
     pub(super) models: Vec<(ReviewerName, RouteExplanation)>,
     pub(super) warnings: Vec<String>,
+    /// Follows the configuration while the run goes on.
+    pub(super) follower: Follower,
 }
 
 /// Who chose a setting.
@@ -84,6 +87,7 @@ pub(super) async fn prepare(
         secret,
         notes,
         organisation,
+        follower,
         ..
     } = house;
     let change = async {
@@ -170,6 +174,7 @@ pub(super) async fn prepare(
         preset,
         models,
         warnings,
+        follower,
     })
 }
 

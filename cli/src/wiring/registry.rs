@@ -2,7 +2,7 @@
 
 use conclave_engine::plugin::{ReviewPlugin, StandingPanel};
 use conclave_plugin_cloudflare::CloudflarePlugin;
-use conclave_plugin_reviewer_config::ReviewerConfigPlugin;
+use conclave_plugin_reviewer_config::{Follower, ReviewerConfigPlugin};
 use conclave_plugin_telemetry::TelemetryPlugin;
 use secrecy::SecretString;
 use uuid::Uuid;
@@ -13,8 +13,9 @@ use super::{
     organisation::OrganisationSettings,
     plugin_settings,
     plugins::{CoordinatorToolsPlugin, DirectProviders},
+    tape::Tape,
 };
-use crate::{env_vars, exit::Failure, providers, settings::Environment};
+use crate::{env_vars, exit::Failure, providers, rundir, settings::Environment};
 
 /// The plugins of a run, and what they are asked for besides their phases.
 pub(super) struct House {
@@ -25,6 +26,8 @@ pub(super) struct House {
     pub(super) secret: Option<SecretString>,
     /// What the organisation brings, once the change is there.
     pub(super) organisation: OrganisationSettings,
+    /// Follows the configuration while the run goes on.
+    pub(super) follower: Follower,
     /// Who listens to the run.
     pub(super) observers: Observers,
     /// What the person should know of the settings.
@@ -32,10 +35,10 @@ pub(super) struct House {
 }
 
 /// What the plugins are made for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// A review.
-    Review,
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Purpose<'a> {
+    /// A review, which may be one that was recorded.
+    Review(&'a Tape),
     /// A plan: no key is needed, and nobody is told.
     Plan,
 }
@@ -45,7 +48,7 @@ pub(super) fn build(
     assignment: Assignment,
     environment: &Environment,
     run_id: Uuid,
-    purpose: Purpose,
+    purpose: Purpose<'_>,
 ) -> Result<House, Failure> {
     let Assignment {
         origin,
@@ -56,21 +59,37 @@ pub(super) fn build(
     let mut notes = Vec::new();
 
     let (gitlab, local, arrival) = origin.plugins();
-    let ai_gateway = plugin_settings::ai_gateway(environment, &project, secret.as_ref())?;
-    let direct = if ai_gateway.is_none() {
+    let recorded = match purpose {
+        Purpose::Review(tape) => tape.providers()?,
+        Purpose::Plan => None,
+    };
+    let ai_gateway = match &recorded {
+        None => plugin_settings::ai_gateway(environment, &project, secret.as_ref())?,
+        // A recorded run asks nobody.
+        Some(_) => None,
+    };
+    let direct = if let Some(recorded) = recorded {
+        DirectProviders::on(recorded)
+    } else if ai_gateway.is_none() {
         let providers = providers::read(environment)?;
         match purpose {
             Purpose::Plan => DirectProviders::if_any(providers),
-            Purpose::Review => DirectProviders::on(providers),
+            Purpose::Review(_) => DirectProviders::on(providers),
         }
     } else {
         // With AI Gateway all providers are behind it; a key beside it is left alone, and the person told.
         notes.extend(plugin_settings::unused_keys(environment));
         DirectProviders::off()
     };
-    let told = purpose == Purpose::Review;
+    let told = matches!(purpose, Purpose::Review(_));
     let telemetry = TelemetryPlugin::start(plugin_settings::telemetry(environment, run_id, &project)?.filter(|_| told));
-    let reviewer_config = ReviewerConfigPlugin::new(plugin_settings::config_source(environment, &project)?);
+    let reviewer_config = ReviewerConfigPlugin::new(
+        plugin_settings::config_source(environment, &project)?,
+        rundir::cache_directory(environment)
+            .as_deref()
+            .map(camino::Utf8Path::as_std_path),
+    );
+    let follower = reviewer_config.follower();
     #[cfg(feature = "otlp")]
     let tracing =
         conclave_plugin_tracing::TracingPlugin::start(plugin_settings::tracing(environment, run_id)?.filter(|_| told))
@@ -109,6 +128,7 @@ pub(super) fn build(
         arrival,
         organisation: OrganisationSettings::read(environment, secret.as_ref())?,
         secret,
+        follower,
         observers,
         notes,
     })

@@ -23,7 +23,12 @@ fn house(variables: &[(&str, &str)]) -> Result<House, Failure> {
         project: "project".to_owned(),
         secret: None,
     };
-    build(assignment, &environment(variables), Uuid::nil(), Purpose::Review)
+    build(
+        assignment,
+        &environment(variables),
+        Uuid::nil(),
+        Purpose::Review(&Tape::Off),
+    )
 }
 
 #[track_caller]

@@ -8,7 +8,7 @@ use conclave_engine::{
     ports::RunTrace,
     scheduler::Desk,
 };
-use conclave_gateway::{CallListener, Gateway, GatewayConfig, Upstream, Wire};
+use conclave_gateway::{Budget, CallListener, Gateway, GatewayConfig, Limits, Observer, TapeSettings, Upstream, Wire};
 use conclave_opencode::{ConfigFile, Endpoints, McpHandle, OpenCode, OpenCodeSettings, render_config};
 use conclave_shared::redact::Redactor;
 use secrecy::ExposeSecret;
@@ -30,7 +30,10 @@ pub(super) struct RuntimeInput<'a> {
     pub(super) directory: &'a RunDirectory,
     pub(super) environment: &'a Environment,
     pub(super) redactor: &'a Redactor,
-    pub(super) max_cost_usd: Option<f64>,
+    pub(super) budget: Budget,
+    pub(super) limits: Limits,
+    pub(super) observer: Observer,
+    pub(super) tape: TapeSettings,
     pub(super) config: &'a RuntimeConfig,
     pub(super) desk: &'a Arc<Desk>,
     pub(super) trace: Option<Arc<dyn RunTrace>>,
@@ -49,7 +52,12 @@ impl Runtime {
         let run_key = conclave_gateway::random_run_key()?;
         let upstreams = input.config.providers.iter().map(|owned| upstream(&owned.value));
         let mut config = GatewayConfig::new(upstreams.collect(), run_key.clone());
-        config.max_cost_usd = input.max_cost_usd;
+        config.budget = input.budget;
+        config.limits = input.limits;
+        config.observer = input.observer;
+        config.tape = input.tape;
+        config.redactor = input.redactor.clone();
+        config.places = vec![(input.workspace.to_string(), "{workspace}".to_owned())];
         config.http.extra_ca_file = input.environment.get(env_vars::CA_FILE).map(Into::into);
         if let Some(trace) = input.trace {
             config.calls = CallListener::new(trace);
@@ -123,6 +131,7 @@ fn upstream(spec: &ProviderSpec) -> Upstream {
         wire: match spec.wire {
             ProviderWire::Anthropic => Wire::Anthropic,
             ProviderWire::OpenAiChat => Wire::OpenAiChat,
+            ProviderWire::OpenAiResponses => Wire::OpenAiResponses,
         },
         base_url: spec.base_url.clone(),
         credential: spec.credential.clone(),

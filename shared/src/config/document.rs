@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::ModelTier;
+use super::{BreakerLimits, BudgetLimits, ModelTier};
 use crate::{model::ModelId, risk::RiskSettings};
 
 /// The version of the document's shape that this program writes and understands. A document with a higher one is
@@ -168,7 +168,7 @@ pub struct ProviderSwitch {
 }
 
 /// Time and size limits of a run; all times in seconds. What is left out keeps its default.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
     /// One reviewer's attempt (`code_quality` has twice as long).
@@ -187,6 +187,12 @@ pub struct Limits {
     pub run_seconds: u64,
     /// Most reviewers at once; the coordinator comes on top.
     pub sessions: u32,
+    /// Most tool calls of one session.
+    pub tool_calls: u32,
+    /// When a model is left alone, and for how long.
+    pub breaker: BreakerLimits,
+    /// What a run, and all runs of its merge request, may use.
+    pub budget: BudgetLimits,
 }
 
 impl Default for Limits {
@@ -200,6 +206,9 @@ impl Default for Limits {
             retry_floor_seconds: 120,
             run_seconds: 2400,
             sessions: 7,
+            tool_calls: 200,
+            breaker: BreakerLimits::default(),
+            budget: BudgetLimits::default(),
         }
     }
 }

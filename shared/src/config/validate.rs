@@ -65,6 +65,9 @@ pub fn validate(document: &ConfigDocument) -> Vec<ConfigFault> {
     if document.limits.sessions == 0 {
         fault("/limits/sessions".into(), "must be at least 1".into());
     }
+    if document.limits.tool_calls == 0 {
+        fault("/limits/tool_calls".into(), "must be at least 1".into());
+    }
     for (name, value) in [
         ("reviewer_seconds", document.limits.reviewer_seconds),
         ("panel_seconds", document.limits.panel_seconds),
@@ -77,6 +80,8 @@ pub fn validate(document: &ConfigDocument) -> Vec<ConfigFault> {
             fault(format!("/limits/{name}"), "must be between 1 second and one day".into());
         }
     }
+    faults.extend(document.limits.breaker.faults());
+    faults.extend(document.limits.budget.faults());
     faults.extend(risk_faults(document));
     faults.extend(panel_faults(document));
     faults

@@ -38,6 +38,10 @@ pub enum EventBody {
     ReviewerCompleted(ReviewerCompleted),
     /// A finding was judged.
     Finding(FindingEvent),
+    /// A model was left alone after failures, was tried again, or is in use again.
+    CircuitChanged(CircuitChanged),
+    /// Another model took over.
+    Failback(Failback),
     /// Events were dropped before they could be sent.
     TelemetryDropped(TelemetryDropped),
 }
@@ -50,6 +54,8 @@ impl EventBody {
             Self::RunCompleted(_) => "run_completed",
             Self::ReviewerCompleted(_) => "reviewer_completed",
             Self::Finding(_) => "finding",
+            Self::CircuitChanged(_) => "circuit_changed",
+            Self::Failback(_) => "failback",
             Self::TelemetryDropped(_) => "telemetry_dropped",
         }
     }
@@ -207,4 +213,50 @@ pub struct FindingEvent {
 pub struct TelemetryDropped {
     /// How many.
     pub events: u64,
+}
+
+/// What a circuit does with calls of its model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CircuitState {
+    /// It lets them through.
+    Closed,
+    /// It refuses them.
+    Open,
+    /// It lets one through, to see.
+    HalfOpen,
+}
+
+/// A model was left alone after failures, was tried again, or is in use again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CircuitChanged {
+    /// The model.
+    pub model: ModelId,
+    /// What its circuit does now.
+    pub state: CircuitState,
+}
+
+/// How a model came to be replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailbackReason {
+    /// It failed, and one of the same provider stood in without the session noticing.
+    Failed,
+    /// It was being left alone after failures; otherwise the same.
+    CircuitOpen,
+    /// The session was asked again with another model, because nobody could stand in or its provider was switched off.
+    Reprompted,
+}
+
+/// Another model took over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failback {
+    /// Whose session.
+    pub reviewer: String,
+    /// The model that was replaced.
+    pub from: ModelId,
+    /// The model that took over.
+    pub to: ModelId,
+    /// How that came.
+    pub reason: FailbackReason,
 }

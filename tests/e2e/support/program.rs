@@ -21,7 +21,7 @@ pub(crate) fn repository_root() -> PathBuf {
 }
 
 /// The pinned OpenCode, where `scripts/setup` puts it.
-pub(super) fn opencode() -> PathBuf {
+pub(crate) fn opencode() -> PathBuf {
     if let Some(path) = std::env::var_os("CONCLAVE_OPENCODE") {
         return path.into();
     }

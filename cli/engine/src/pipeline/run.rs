@@ -7,7 +7,7 @@ use conclave_shared::{
 };
 use tokio::time::Instant;
 
-use super::{Plan, coverage::Reading};
+use super::{Plan, coverage::Reading, partial::partial};
 use crate::{
     diff::{FileDiff, FilteredFile},
     judge::{JudgedFinding, RubricInput, RubricSettings, VerdictReason, apply, judge_without_model, verdict},
@@ -15,7 +15,8 @@ use crate::{
     ports::{AgentRuntime, ModelLedger, Progress, ProgressEvent, ReviewSubject, StopCause, StopSignal, TelemetrySink},
     report::{Coverage, CutFile, Review, StageTime},
     scheduler::{
-        Desk, JudgedBy, PanelInput, PanelResult, ReviewerReport, SessionContext, SourceTree, coordinate, run_panel,
+        Desk, JudgedBy, LiveRoutes, PanelInput, PanelResult, ReviewerReport, SessionContext, SourceTree, coordinate,
+        run_panel,
     },
 };
 
@@ -61,6 +62,8 @@ pub struct ReviewPorts {
     pub progress: Arc<dyn Progress>,
     /// Where every session's end is told.
     pub telemetry: Arc<dyn TelemetrySink>,
+    /// The routes in force.
+    pub routes: LiveRoutes,
     /// The reviewed source.
     pub source: Arc<dyn SourceTree>,
     /// Where the coordinator's tool calls arrive.
@@ -78,6 +81,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         ledger: Arc::clone(&ports.ledger),
         progress: Arc::clone(&ports.progress),
         telemetry: Arc::clone(&ports.telemetry),
+        routes: ports.routes.clone(),
         limits: job.limits.clone(),
         stop: ports.stop.clone(),
     };
@@ -145,6 +149,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
             settings: RubricSettings::default(),
         })
     };
+    let partial = partial(&panel.reports, &coordinator, &ports.ledger.budget());
     let mut review = Review {
         schema_version: crate::report::SCHEMA_VERSION,
         run_id: job.run_id,
@@ -165,14 +170,17 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         coordinator,
         degraded: judgement.degraded,
         manual_reviews: job.plan.rules.manual_reviews,
+        partial,
         coverage,
         warnings: job.warnings,
         stages,
         seconds: 0.0,
         cost_usd: 0.0,
+        cache_hit_rate: None,
     };
     // Not `sum`, which is -0.0 for nothing.
     review.cost_usd = review.usage().iter().fold(0.0, |sum, usage| sum + usage.cost_usd);
+    review.cache_hit_rate = review.tokens().prompt_cache_rate();
     review.seconds = started.elapsed().as_secs_f64();
     review
 }

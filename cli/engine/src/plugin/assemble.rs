@@ -174,9 +174,14 @@ impl Assembled {
         let mut models: Vec<Owned<ProviderModel>> = Vec::new();
         let members = plan.members.iter().map(|member| (member.name.as_str(), &member.route));
         for (name, route) in members.chain([(ReviewerName::COORDINATOR, &plan.coordinator)]) {
-            let Ok(route) = route else { continue };
             let plugin = self.choice_of(name, plan.is_trivial(), document);
-            for id in &route.models {
+            let (routed, skipped) = match route {
+                Ok(route) => (route.models.as_slice(), &route.skipped),
+                Err(none) => (&[][..], &none.skipped),
+            };
+            // What is switched off now may be switched on again while the run goes on.
+            let off = skipped.iter().filter(|skip| skip.switched_off).map(|skip| &skip.model);
+            for id in routed.iter().chain(off) {
                 if !models.iter().any(|known| known.value.id == *id) {
                     models.push(Owned {
                         plugin,

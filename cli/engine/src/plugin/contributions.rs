@@ -45,6 +45,8 @@ pub enum ProviderWire {
     Anthropic,
     /// `OpenAI` Chat Completions, which many other providers speak too.
     OpenAiChat,
+    /// `OpenAI` Responses, which the newer models of `OpenAI` itself want.
+    OpenAiResponses,
 }
 
 /// A model as the runtime has to know it.

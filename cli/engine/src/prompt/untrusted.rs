@@ -95,6 +95,17 @@ impl Nonce {
         Self(hex::encode(&digest[..6]))
     }
 
+    /// The nonce of a recorded run, whose prompts are to be made again; `None` if this is none.
+    pub fn recorded(text: &str) -> Option<Self> {
+        let digits = text.len() == 12 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        digits.then(|| Self(text.to_owned()))
+    }
+
+    /// The nonce as it stands in the prompts. Whoever can write into a prompt must not know it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// A section around trusted content or content that has been sealed.
     pub fn section(&self, name: &str, content: &str) -> String {
         format!(

@@ -77,6 +77,9 @@ fn notices(review: &Review) -> Vec<String> {
             neutral(&review.coverage.gaps.join("; ")).replace('\n', " ")
         ));
     }
+    if let Some(reason) = &review.partial {
+        notices.push(format!("**Partial:** {}", neutral(reason).replace('\n', " ")));
+    }
     if let Some(reason) = &review.degraded {
         notices.push(format!("**Degraded:** {}", neutral(reason).replace('\n', " ")));
     }
@@ -255,12 +258,12 @@ fn coverage(review: &Review) -> String {
         text.push('\n');
     }
     let dropped = review.findings.iter().filter(|entry| !entry.stands()).count();
-    let rate = tokens
-        .cache_hit_rate()
+    let rate = review
+        .cache_hit_rate
         .map_or_else(|| "–".to_owned(), |rate| format!("{:.0} %", rate * 100.0));
     let _ = writeln!(
         text,
-        "{} tokens, {rate} of the prompts from the cache; {dropped} finding{} merged or dropped by the judge, {} without \
+        "{} tokens, cache hit rate {rate}; {dropped} finding{} merged or dropped by the judge, {} without \
          evidence.\n",
         tokens.total(),
         if dropped == 1 { "" } else { "s" },

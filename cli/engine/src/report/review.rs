@@ -52,6 +52,8 @@ pub struct Review {
     /// What a person has to look at, because a rule of the organisation says so. The bot does not approve then.
     #[serde(default)]
     pub manual_reviews: Vec<ManualReview>,
+    /// Why the review is only a part of one, if the budget cut it short.
+    pub partial: Option<String>,
     /// What was looked at.
     pub coverage: Coverage,
     /// What else the reader should know.
@@ -62,6 +64,8 @@ pub struct Review {
     pub seconds: f64,
     /// The price of all model calls, in US dollars.
     pub cost_usd: f64,
+    /// The share of all prompt tokens that providers served from their caches, from 0 to 1; `None` without any prompt.
+    pub cache_hit_rate: Option<f64>,
 }
 
 /// What was looked at, and what was not.

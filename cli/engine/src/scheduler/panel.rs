@@ -232,7 +232,7 @@ async fn run_member(
         Err(none) => Some(none.to_string()),
         // It may have waited all the time for another reviewer's end.
         Ok(_) if Instant::now() >= deadline => Some("the time of the whole panel is over".to_owned()),
-        Ok(_) => None,
+        Ok(_) => context.ledger.budget().forbids(member.required),
     };
     let (None, Ok(route)) = (&skipped, member.route) else {
         report.reason = skipped;

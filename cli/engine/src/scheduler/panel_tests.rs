@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use super::*;
 use crate::{
     diff::{Content, PatchRange},
-    ports::{Remedy, StopCause},
+    ports::{BudgetStanding, Remedy, StopCause},
     scheduler::test_support::{Play, Stage, context, fails, lives, route, says},
 };
 
@@ -191,4 +191,27 @@ async fn a_reviewer_whose_task_breaks_is_not_forgotten() {
             .contains("its task broke")
     );
     assert_eq!(panel.reports[1].outcome, ReviewerOutcome::Ok);
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_four_fifths_of_the_budget_gone_nothing_optional_begins() {
+    let stage = Stage::new(|_, _| nothing_found(60));
+    for (standing, started) in [
+        (BudgetStanding::Free, vec![true, true]),
+        (BudgetStanding::Tight("$2 for the run".to_owned()), vec![true, false]),
+        (BudgetStanding::Spent("$2 for the run".to_owned()), vec![false, false]),
+    ] {
+        let (context, around, _stop) = context(&stage);
+        *around.standing.lock().expect("free") = Some(standing.clone());
+        let mut members = members(&["security", "documentation"]);
+        members[1].required = false;
+        let panel = run_panel(&context, members, &input(), 7).await;
+        let ran: Vec<bool> = panel.reports.iter().map(|report| !report.models.is_empty()).collect();
+        assert_eq!(ran, started, "{standing:?}");
+        for report in panel.reports.iter().filter(|report| report.models.is_empty()) {
+            assert_eq!(report.outcome, ReviewerOutcome::Skipped);
+            let reason = report.reason.as_deref().expect("a reason");
+            assert!(reason.contains("budget of $2 for the run"), "{reason}");
+        }
+    }
 }

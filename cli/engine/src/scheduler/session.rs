@@ -5,14 +5,17 @@ use std::{sync::Arc, time::Duration};
 use conclave_shared::{
     config::{Limits, ModelRoute, seconds},
     model::ModelId,
-    telemetry::{ReviewerOutcome, TokensByModel},
+    telemetry::{EventBody, Failback, FailbackReason, ReviewerOutcome, TokensByModel},
 };
 use tokio::{
     sync::{mpsc, watch},
     time::{Instant, timeout},
 };
 
-use super::turn::{Turn, TurnEnd};
+use super::{
+    routing::LiveRoutes,
+    turn::{Turn, TurnEnd},
+};
 use crate::ports::{
     AgentRuntime, FileRead, ModelLedger, Progress, ProgressEvent, Remedy, SessionEvent, SessionId, SessionPrompt,
     StopSignal, TelemetrySink,
@@ -37,6 +40,8 @@ pub struct SessionContext {
     pub progress: Arc<dyn Progress>,
     /// Where every session's end is told.
     pub telemetry: Arc<dyn TelemetrySink>,
+    /// The routes in force.
+    pub routes: LiveRoutes,
     /// Time limits.
     pub limits: Limits,
     /// Tells when everything has to end.
@@ -178,6 +183,7 @@ pub(super) struct Closed {
 pub(super) struct Session<'a> {
     context: &'a SessionContext,
     id: SessionId,
+    route: ModelRoute,
     events: mpsc::UnboundedReceiver<SessionEvent>,
     model: ModelId,
     models: Vec<ModelId>,
@@ -187,6 +193,8 @@ pub(super) struct Session<'a> {
 impl<'a> Session<'a> {
     /// Makes the session. An error is its end.
     pub(super) async fn open(context: &'a SessionContext, task: &SessionTask) -> Result<Self, SessionResult> {
+        let route = context.routes.current(&task.name, &task.route);
+        let route = route.map_err(|none| SessionResult::ended(ReviewerOutcome::Skipped, none.to_string()))?;
         let title = format!("review: {}", task.name);
         let created = tokio::select! {
             biased;
@@ -196,12 +204,13 @@ impl<'a> Session<'a> {
             created = context.runtime.create_session(&title) => created,
         };
         let (id, events) = created.map_err(|error| SessionResult::ended(ReviewerOutcome::Failed, error.to_string()))?;
-        context.ledger.assign(&id, &task.name, &task.route.models);
+        context.ledger.assign(&id, &task.name, &route.models);
         Ok(Self {
             context,
             id,
+            model: route.first().clone(),
+            route,
             events,
-            model: task.route.first().clone(),
             models: Vec::new(),
             started: Instant::now(),
         })
@@ -238,7 +247,7 @@ impl<'a> Session<'a> {
                 Ok(TurnEnd::TimedOut(reason)) => return Answered::bad(ReviewerOutcome::TimedOut, reason),
                 Ok(TurnEnd::Failed { reason, remedy }) => {
                     tracing::warn!(reviewer = task.name, model = %self.model, reason, "the attempt failed");
-                    let next = next_model(&task.route, &self.model, remedy).filter(|_| has_time(context, task));
+                    let next = self.next_model(task, remedy).filter(|_| has_time(context, task));
                     let Some(next) = next else {
                         return Answered {
                             overflowed: remedy == Remedy::LessToRead,
@@ -249,7 +258,13 @@ impl<'a> Session<'a> {
                         "{}: {} failed ({reason}), going on with {next}",
                         task.name, self.model
                     )));
-                    self.model = next.clone();
+                    context.telemetry.record(EventBody::Failback(Failback {
+                        reviewer: task.name.clone(),
+                        from: self.model.clone(),
+                        to: next.clone(),
+                        reason: FailbackReason::Reprompted,
+                    }));
+                    self.model = next;
                     parts = vec![GO_ON.to_owned()];
                 }
                 Err(stopped) => return stopped,
@@ -280,6 +295,10 @@ impl<'a> Session<'a> {
         let end = tokio::select! {
             biased;
             cause = context.stop.stopped() => Err(Answered::bad(ReviewerOutcome::Failed, cause.describe())),
+            reason = context.routes.switched_off(self.model.provider(), task.waiting.clone()) => Ok(TurnEnd::Failed {
+                reason,
+                remedy: Remedy::OtherProvider,
+            }),
             end = turn.run(&prompt, &mut self.events) => Ok(end),
         };
         if !matches!(end, Ok(TurnEnd::Answered(_))) {
@@ -287,6 +306,16 @@ impl<'a> Session<'a> {
             let _ = timeout(ABORT, context.runtime.abort(&self.id)).await;
         }
         end
+    }
+
+    /// Whom to ask next, by the route in force. The gateway hears of it when that has changed.
+    fn next_model(&mut self, task: &SessionTask, remedy: Remedy) -> Option<ModelId> {
+        let route = self.context.routes.current(&task.name, &task.route).ok()?;
+        if route.models != self.route.models {
+            self.context.ledger.assign(&self.id, &task.name, &route.models);
+            self.route = route;
+        }
+        next_model(&self.route, &self.model, remedy).cloned()
     }
 
     /// What became of the session, by its last answer.
@@ -310,7 +339,12 @@ impl<'a> Session<'a> {
 /// Whom to ask next. Within a provider the gateway has already tried what there is, so another provider comes first;
 /// the same one again makes sense only if it was not the gateway that gave up.
 fn next_model<'a>(route: &'a ModelRoute, failed: &ModelId, remedy: Remedy) -> Option<&'a ModelId> {
-    let later = route.after(failed);
+    let later = if route.models.contains(failed) {
+        route.after(failed)
+    } else {
+        // It is not used any more: all that is comes after it.
+        &route.models[..]
+    };
     let elsewhere = later.iter().find(|model| model.provider() != failed.provider());
     match remedy {
         Remedy::None | Remedy::LessToRead => None,

@@ -1,9 +1,12 @@
 //! What a session survives, and what ends it. Time is paused: minutes pass at once.
 
+use conclave_shared::config::{ConfigDocument, Preset, ProviderSwitch};
+
 use crate::ports::StopCause;
 use crate::scheduler::test_support::{Act, Play, Stage, context, ends, fails, lives, says, task};
 
 use super::*;
+use crate::scheduler::RouteFacts;
 
 async fn run(stage: &Arc<Stage>, task: &SessionTask) -> SessionResult {
     let (context, _, _stop) = context(stage);
@@ -264,4 +267,96 @@ async fn a_runtime_that_is_gone_fails_it_and_no_other_model_is_asked() {
     let result = run(&stage, &task()).await;
     assert_eq!(result.reason.as_deref(), Some("OpenCode ended"));
     assert_eq!(stage.models(), ["a/one"]);
+}
+
+/// A document in which this provider is switched off.
+fn without(provider: &str) -> Arc<ConfigDocument> {
+    let mut document = ConfigDocument::default();
+    let switch = ProviderSwitch {
+        enabled: false,
+        reason: Some("incident".to_owned()),
+    };
+    document.providers.insert(provider.to_owned(), switch);
+    Arc::new(document)
+}
+
+/// Routes that follow the channel.
+fn following(sender: &watch::Sender<Option<Arc<ConfigDocument>>>) -> LiveRoutes {
+    LiveRoutes::new(
+        sender.subscribe(),
+        RouteFacts {
+            preset: Preset::default(),
+            credentials: ["a".to_owned(), "b".to_owned()].into(),
+            trivial: false,
+            models: task().route.models.into_iter().collect(),
+        },
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_running_session_leaves_a_provider_that_is_switched_off_at_once() {
+    let stage = Stage::new(|_, number| if number == 1 { lives(5, 60) } else { says(7, "here") });
+    let (mut context, around, _stop) = context(&stage);
+    let sender = watch::Sender::new(None);
+    context.routes = following(&sender);
+    let flip = async {
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        sender.send_replace(Some(without("a")));
+    };
+    let task = task();
+    let (result, ()) = tokio::join!(run_session(&context, &task), flip);
+    assert_eq!(result.outcome, ReviewerOutcome::Ok);
+    assert_eq!(stage.models(), ["a/one", "b/three"]);
+    assert_eq!(result.duration.as_secs(), 27, "it did not go on for a second");
+    assert_eq!(stage.aborted.lock().expect("free").len(), 1);
+    let assigned = around.assigned.lock().expect("free");
+    let last: Vec<&str> = assigned.last().expect("one").iter().map(ModelId::as_str).collect();
+    assert_eq!(last, ["b/three"], "the gateway hears of it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_begins_after_the_flip_never_asks_the_provider() {
+    let stage = Stage::new(|_, _| says(1, "here"));
+    let (mut context, _around, _stop) = context(&stage);
+    let sender = watch::Sender::new(Some(without("a")));
+    context.routes = following(&sender);
+    assert_eq!(run_session(&context, &task()).await.outcome, ReviewerOutcome::Ok);
+    assert_eq!(stage.models(), ["b/three"]);
+
+    sender.send_modify(|document| {
+        let mut changed = ConfigDocument::clone(document.as_ref().expect("one"));
+        let off = changed.providers["a"].clone();
+        changed.providers.insert("b".to_owned(), off);
+        *document = Some(Arc::new(changed));
+    });
+    let result = run_session(&context, &task()).await;
+    assert_eq!(result.outcome, ReviewerOutcome::Skipped);
+    assert!(
+        result
+            .reason
+            .expect("a reason")
+            .contains("no model is left for `security`")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_somebody_else_is_moved_when_that_is_over() {
+    let stage = Stage::new(|_, number| if number == 1 { lives(50, 10) } else { says(1, "here") });
+    let (mut context, _around, _stop) = context(&stage);
+    let sender = watch::Sender::new(None);
+    context.routes = following(&sender);
+    let waiting = watch::Sender::new(true);
+    let task = SessionTask {
+        waiting: Some(waiting.subscribe()),
+        ..task()
+    };
+    let events = async {
+        sender.send_replace(Some(without("a")));
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        assert_eq!(stage.models(), ["a/one"]);
+        waiting.send_replace(false);
+    };
+    let (result, ()) = tokio::join!(run_session(&context, &task), events);
+    assert_eq!((result.outcome, result.duration.as_secs()), (ReviewerOutcome::Ok, 31));
+    assert_eq!(stage.models(), ["a/one", "b/three"]);
 }

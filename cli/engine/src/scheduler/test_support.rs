@@ -17,10 +17,11 @@ use tokio::{
     task::AbortHandle,
 };
 
+use super::LiveRoutes;
 use super::{SessionContext, SessionTask};
 use crate::ports::{
-    AgentRuntime, FileRead, ModelLedger, Progress, ProgressEvent, Remedy, RuntimeError, SessionAnswer, SessionEvent,
-    SessionId, SessionPrompt, StopCause, TelemetrySink, stop_channel,
+    AgentRuntime, BudgetStanding, FileRead, ModelLedger, Progress, ProgressEvent, Remedy, RuntimeError, SessionAnswer,
+    SessionEvent, SessionId, SessionPrompt, StopCause, TelemetrySink, stop_channel,
 };
 
 /// What happens in a session after a prompt, each after a wait.
@@ -231,6 +232,10 @@ pub(crate) struct Around {
     pub(crate) held: Mutex<Option<Duration>>,
     /// What the person was told.
     pub(crate) said: Mutex<Vec<String>>,
+    /// How close the run is to the end of its budget.
+    pub(crate) standing: Mutex<Option<BudgetStanding>>,
+    /// The routes that the gateway was told of.
+    pub(crate) assigned: Mutex<Vec<Vec<ModelId>>>,
 }
 
 impl ModelLedger for Around {
@@ -246,7 +251,13 @@ impl ModelLedger for Around {
         0.0
     }
 
-    fn assign(&self, _session: &SessionId, _reviewer: &str, _models: &[ModelId]) {}
+    fn budget(&self) -> BudgetStanding {
+        locked(&self.standing).clone().unwrap_or(BudgetStanding::Free)
+    }
+
+    fn assign(&self, _session: &SessionId, _reviewer: &str, models: &[ModelId]) {
+        locked(&self.assigned).push(models.to_vec());
+    }
 }
 
 impl Progress for Around {
@@ -270,6 +281,7 @@ pub(crate) fn context(stage: &Arc<Stage>) -> (SessionContext, Arc<Around>, watch
         ledger: Arc::clone(&around) as _,
         progress: Arc::clone(&around) as _,
         telemetry: Arc::clone(&around) as _,
+        routes: LiveRoutes::fixed(),
         limits: Limits::default(),
         stop,
     };

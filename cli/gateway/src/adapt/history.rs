@@ -2,11 +2,15 @@
 
 use serde_json::{Map, Value, json};
 
-/// Takes the sealed reasoning blocks out of an Anthropic history whose seal the model does not know.
+/// Takes the sealed reasoning out of a history whose seal the model does not know.
 ///
-/// They are sealed by the model that made them. Text, calls and results stay. Reasoning in Chat Completions is plain
-/// text without a seal, and stays too.
+/// It is sealed by the model that made it. Text, calls and results stay. Reasoning in Chat Completions is plain text
+/// without a seal, and stays too.
 pub(super) fn strip_foreign_reasoning(fields: &mut Map<String, Value>, knows: impl Fn(&str) -> bool) {
+    // Responses: reasoning is an item beside the messages.
+    if let Some(items) = fields.get_mut("input").and_then(Value::as_array_mut) {
+        items.retain(|item| item["type"] != "reasoning" || item["encrypted_content"].as_str().is_none_or(&knows));
+    }
     let messages = fields.get_mut("messages").and_then(Value::as_array_mut);
     for message in messages.into_iter().flatten() {
         if message["role"] != "assistant" {

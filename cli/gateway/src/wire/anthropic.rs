@@ -5,22 +5,38 @@ use std::borrow::Cow;
 use conclave_resilience::classify::{FailureClass, ProviderFault, classify_event};
 use conclave_shared::pricing::TokenUsage;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::Event;
+
+const STOP: &str = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
 
 /// Reads one answer.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
-    usage: TokenUsage,
+    usage: Option<TokenUsage>,
     stopped: bool,
+    /// The block that was started and is not stopped.
+    open: Option<Open>,
+    calls: u32,
+    has_text: bool,
     open_seal: String,
     seals: Vec<String>,
+    unknown: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    index: u64,
+    is_text: bool,
+    is_call: bool,
 }
 
 #[derive(Deserialize)]
 struct Incoming<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
+    index: Option<u64>,
     message: Option<Message>,
     usage: Option<Usage>,
     #[serde(borrow)]
@@ -55,6 +71,8 @@ struct Delta<'a> {
 
 #[derive(Deserialize)]
 struct Block<'a> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Cow<'a, str>,
     #[serde(borrow)]
     data: Option<Cow<'a, str>>,
 }
@@ -78,8 +96,16 @@ impl Reader {
                 Event::Start
             }
             "content_block_start" => {
-                self.seals
-                    .extend(incoming.content_block.and_then(|block| block.data).map(Cow::into_owned));
+                if let Some(block) = incoming.content_block {
+                    let is_text = block.kind == "text";
+                    self.has_text |= is_text;
+                    self.open = Some(Open {
+                        index: incoming.index.unwrap_or_default(),
+                        is_text,
+                        is_call: block.kind == "tool_use",
+                    });
+                    self.seals.extend(block.data.map(Cow::into_owned));
+                }
                 Event::Content
             }
             "content_block_delta" => {
@@ -89,6 +115,7 @@ impl Reader {
                 Event::Content
             }
             "content_block_stop" => {
+                self.calls += u32::from(self.open.take().is_some_and(|open| open.is_call));
                 if !self.open_seal.is_empty() {
                     self.seals.push(std::mem::take(&mut self.open_seal));
                 }
@@ -109,17 +136,48 @@ impl Reader {
                         classify_event(&error.kind, &error.message)
                     }),
             ),
-            // `ping`, and what is not known yet.
-            _ => Event::Start,
+            "ping" => Event::Start,
+            _ => {
+                self.unknown += 1;
+                Event::Start
+            }
         }
     }
 
-    pub(super) const fn usage(&self) -> TokenUsage {
+    pub(super) const fn usage(&self) -> Option<TokenUsage> {
         self.usage
     }
 
-    pub(super) const fn stopped(&self) -> bool {
-        self.stopped
+    pub(super) const fn unknown_events(&self) -> u64 {
+        self.unknown
+    }
+
+    pub(super) fn healed_end(&self) -> Option<String> {
+        if self.stopped {
+            return Some(STOP.to_owned());
+        }
+        (self.calls > 0 && self.open.is_none()).then(|| self.end("tool_use"))
+    }
+
+    pub(super) fn shortened_end(&self) -> Option<String> {
+        let close = match self.open {
+            None => String::new(),
+            Some(open) if open.is_text => {
+                let stop = json!({"type": "content_block_stop", "index": open.index});
+                format!("event: content_block_stop\ndata: {stop}\n\n")
+            }
+            // Half a call cannot be run, and half a thought cannot be sent back.
+            Some(_) => return None,
+        };
+        self.has_text.then(|| close + &self.end("max_tokens"))
+    }
+
+    /// The end of an answer for this reason.
+    fn end(&self, reason: &str) -> String {
+        let output = self.usage.unwrap_or_default().output;
+        let delta = json!({"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": null},
+                           "usage": {"output_tokens": output}});
+        format!("event: message_delta\ndata: {delta}\n\n{STOP}")
     }
 
     pub(super) fn take_seals(&mut self) -> Vec<String> {
@@ -129,10 +187,11 @@ impl Reader {
     /// Counts are cumulative: a later one replaces an earlier one.
     fn count(&mut self, usage: Option<&Usage>) {
         let Some(usage) = usage else { return };
+        let known = self.usage.get_or_insert_default();
         let set = |kind: &mut u64, told: Option<u64>| *kind = told.unwrap_or(*kind);
-        set(&mut self.usage.input, usage.input_tokens);
-        set(&mut self.usage.output, usage.output_tokens);
-        set(&mut self.usage.cache_write, usage.cache_creation_input_tokens);
-        set(&mut self.usage.cache_read, usage.cache_read_input_tokens);
+        set(&mut known.input, usage.input_tokens);
+        set(&mut known.output, usage.output_tokens);
+        set(&mut known.cache_write, usage.cache_creation_input_tokens);
+        set(&mut known.cache_read, usage.cache_read_input_tokens);
     }
 }

@@ -1,17 +1,24 @@
 //! `OpenAI` Chat Completions: reading the stream.
 
-use conclave_resilience::classify::{FailureClass, ProviderFault, classify, classify_event};
+use std::collections::BTreeMap;
+
+use conclave_resilience::classify::{FailureClass, ProviderFault};
 use conclave_shared::pricing::TokenUsage;
 use serde::{Deserialize, Deserializer, de::IgnoredAny};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::Event;
+use super::{Event, arguments::Arguments, openai_errors::class_of};
 
 /// Reads one answer.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
-    usage: TokenUsage,
+    usage: Option<TokenUsage>,
     stopped: bool,
+    /// The tool calls by their index.
+    calls: BTreeMap<u64, Arguments>,
+    has_text: bool,
+    /// Text came after the last piece of a call.
+    text_is_last: bool,
 }
 
 #[derive(Deserialize)]
@@ -38,8 +45,7 @@ struct Delta {
     reasoning: Present,
     #[serde(default)]
     refusal: Present,
-    #[serde(default)]
-    tool_calls: Present,
+    tool_calls: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -134,27 +140,46 @@ impl Reader {
         for choice in chunk.choices.unwrap_or_default() {
             self.stopped |= choice.finish_reason.0;
             content |= choice.finish_reason.0;
-            content |= choice.delta.is_some_and(|delta| {
-                [
-                    delta.content,
-                    delta.reasoning_content,
-                    delta.reasoning,
-                    delta.refusal,
-                    delta.tool_calls,
-                ]
-                .iter()
-                .any(|part| part.0)
-            });
+            content |= choice.delta.is_some_and(|delta| self.take(&delta));
         }
         if content { Event::Content } else { Event::Start }
     }
 
-    pub(super) const fn usage(&self) -> TokenUsage {
+    /// Takes a delta; whether it says anything.
+    fn take(&mut self, delta: &Delta) -> bool {
+        let calls = delta.tool_calls.as_ref().and_then(Value::as_array);
+        for call in calls.into_iter().flatten() {
+            let arguments = self
+                .calls
+                .entry(call["index"].as_u64().unwrap_or_default())
+                .or_default();
+            arguments.push(call["function"]["arguments"].as_str().unwrap_or_default());
+            self.text_is_last = false;
+        }
+        if delta.content.0 {
+            self.has_text = true;
+            self.text_is_last = true;
+        }
+        let calls = calls.is_some_and(|calls| !calls.is_empty());
+        calls || delta.content.0 || delta.reasoning_content.0 || delta.reasoning.0 || delta.refusal.0
+    }
+
+    pub(super) const fn usage(&self) -> Option<TokenUsage> {
         self.usage
     }
 
-    pub(super) const fn stopped(&self) -> bool {
-        self.stopped
+    pub(super) fn healed_end(&self) -> Option<String> {
+        if self.stopped {
+            return Some("data: [DONE]\n\n".to_owned());
+        }
+        let whole = !self.calls.is_empty() && self.calls.values().all(Arguments::are_whole);
+        (whole && !self.text_is_last).then(|| end("tool_calls"))
+    }
+
+    pub(super) fn shortened_end(&self) -> Option<String> {
+        // Half a call cannot be run.
+        let calls_are_whole = self.calls.values().all(Arguments::are_whole);
+        (self.has_text && calls_are_whole).then(|| end("length"))
     }
 
     /// The last usage counts. In it the prompt contains what the cache served, and the completion contains the
@@ -167,7 +192,7 @@ impl Reader {
             .unwrap_or_default();
         let details = usage.completion_tokens_details.as_ref();
         let reasoning = details.and_then(|details| details.reasoning_tokens).unwrap_or_default();
-        self.usage = TokenUsage {
+        self.usage = Some(TokenUsage {
             input: usage
                 .prompt_tokens
                 .unwrap_or_default()
@@ -177,16 +202,13 @@ impl Reader {
             reasoning,
             cache_read,
             cache_write,
-        };
+        });
     }
 }
 
-fn class_of(error: &Value) -> FailureClass {
-    let message = error["message"].as_str().unwrap_or_default();
-    // Some gateways put the status of their own upstream here.
-    if let Some(status) = error["code"].as_u64().and_then(|code| u16::try_from(code).ok()) {
-        return classify(status, message);
-    }
-    let kind = error["code"].as_str().or_else(|| error["type"].as_str());
-    classify_event(kind.unwrap_or_default(), message)
+/// The end of an answer for this reason.
+fn end(reason: &str) -> String {
+    let chunk = json!({"object": "chat.completion.chunk",
+                       "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]});
+    format!("data: {chunk}\n\ndata: [DONE]\n\n")
 }

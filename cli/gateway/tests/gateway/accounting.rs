@@ -1,28 +1,28 @@
 //! The books.
 
 use conclave_engine::ports::ModelLedger;
-use conclave_gateway::Prices;
+use conclave_gateway::{GatewayEvent, Prices};
 use conclave_scripted_provider::{Fault, Position};
 use conclave_shared::pricing;
 
-use crate::rig::{LLAMA, OPUS_NEW, model, rig, rig_with, session};
+use crate::rig::{FORMATS, LLAMA, OPUS_NEW, SOL, model, rig, rig_with, session};
 
 #[tokio::test]
 async fn the_books_are_those_of_the_provider_to_the_token() {
     let rig = rig().await;
     for text in ["one", "two", "three"] {
-        for name in [OPUS_NEW, LLAMA] {
+        for name in FORMATS {
             assert!(rig.ask(name, text).await.is_whole());
         }
     }
     let mut cost = 0.0;
-    for name in [OPUS_NEW, LLAMA] {
+    for name in FORMATS {
         let booked = rig.booked(name).unwrap();
         let mut tokens = booked.tokens;
         assert_eq!(
             tokens.reasoning > 0,
-            name == LLAMA,
-            "only Chat Completions tells reasoning apart"
+            name != OPUS_NEW,
+            "Anthropic does not tell reasoning apart"
         );
         tokens.output += std::mem::take(&mut tokens.reasoning);
         assert_eq!(tokens, rig.provided(name), "{name}");
@@ -39,15 +39,57 @@ async fn the_books_are_those_of_the_provider_to_the_token() {
 }
 
 #[tokio::test]
-async fn a_model_without_a_price_costs_nothing_and_a_given_price_counts() {
+async fn a_model_without_a_price_costs_nothing_and_that_is_told() {
     let rig = rig().await;
+    rig.ask(OPUS_NEW, "x").await;
+    assert_eq!(rig.gateway.events(), []);
+    let cost = rig.gateway.cost_usd();
     rig.ask(LLAMA, "x").await;
-    assert!(rig.gateway.cost_usd().abs() < 1e-12);
+    rig.ask(LLAMA, "y").await;
+    assert!((rig.gateway.cost_usd() - cost).abs() < 1e-12);
+    let unpriced = GatewayEvent::Unpriced {
+        model: model(LLAMA),
+        calls: 2,
+    };
+    assert_eq!(rig.gateway.events(), [unpriced]);
 
     let opus = pricing::facts(&model(OPUS_NEW));
     let rig = rig_with(|config| config.prices = Prices::new(move |_| opus)).await;
     rig.ask(LLAMA, "x").await;
     assert!(rig.gateway.cost_usd() > 0.0);
+    assert_eq!(rig.gateway.events(), [], "a given price is a price");
+}
+
+#[tokio::test]
+async fn a_prompt_beyond_the_limit_has_the_price_of_a_long_one() {
+    let rig = rig().await;
+    let tokens = 300_000;
+    assert!(rig.ask(SOL, &"word".repeat(tokens)).await.is_whole());
+    let booked = rig.booked(SOL).unwrap();
+    let facts = pricing::facts(&model(SOL)).unwrap();
+    let long = facts.long_context.unwrap();
+    assert!(booked.tokens.prompt() > long.above);
+    #[expect(clippy::cast_precision_loss, reason = "a few hundred thousand")]
+    let price = |count: u64, each: f64| count as f64 * each / 1e6;
+    let output = booked.tokens.output + booked.tokens.reasoning;
+    let expected = price(booked.tokens.input, long.input) + price(output, long.output);
+    assert!((booked.cost_usd - expected).abs() < 1e-9, "{booked:?}");
+    assert!((rig.gateway.cost_usd() - expected).abs() < 1e-9);
+}
+
+#[tokio::test]
+async fn an_answer_that_broke_off_uncounted_is_told() {
+    for name in FORMATS {
+        let rig = rig().await;
+        rig.provider.inject(Fault::cut().at(Position::MidContent).times(1));
+        assert!(rig.ask(name, "x").await.broken);
+        let uncounted = GatewayEvent::Uncounted {
+            model: model(name),
+            answers: 1,
+        };
+        // Anthropic tells the prompt's tokens first.
+        assert_eq!(rig.gateway.events().contains(&uncounted), name != OPUS_NEW, "{name}");
+    }
 }
 
 #[tokio::test]
@@ -63,7 +105,7 @@ async fn the_prompt_of_an_answer_that_broke_off_is_booked() {
 
 #[tokio::test]
 async fn a_spent_budget_is_final() {
-    let rig = rig_with(|config| config.max_cost_usd = Some(0.000_001)).await;
+    let rig = rig_with(|config| config.budget.run_usd = Some(0.000_001)).await;
     assert!(rig.ask(OPUS_NEW, "x").await.is_whole());
     let outcome = rig.ask(OPUS_NEW, "y").await;
     assert_eq!(
@@ -75,7 +117,7 @@ async fn a_spent_budget_is_final() {
 
 #[tokio::test]
 async fn without_money_there_is_not_even_one_call() {
-    let rig = rig_with(|config| config.max_cost_usd = Some(0.0)).await;
+    let rig = rig_with(|config| config.budget.run_usd = Some(0.0)).await;
     assert_eq!(rig.ask(OPUS_NEW, "x").await.message(), "conclave: run budget spent");
     assert!(rig.provider.requests().is_empty());
     assert!(rig.gateway.usage(&session("ses_a")).is_empty());

@@ -28,7 +28,8 @@ impl Outcome {
 
     /// A whole answer, ended cleanly with its terminal event.
     pub(crate) fn is_whole(&self) -> bool {
-        let terminal = self.body.contains("\"message_stop\"") || self.body.contains("data: [DONE]");
+        let ends = ["\"message_stop\"", "data: [DONE]", "\"response.completed\""];
+        let terminal = ends.iter().any(|end| self.body.contains(end));
         self.status == 200 && !self.broken && terminal
     }
 }
@@ -37,6 +38,7 @@ pub(crate) fn path(wire: Wire) -> &'static str {
     match wire {
         Wire::Anthropic => "messages",
         Wire::OpenAiChat => "chat/completions",
+        Wire::OpenAiResponses => "responses",
     }
 }
 
@@ -52,6 +54,13 @@ pub(crate) fn body(wire: Wire, model: &str, text: &str) -> Value {
             "messages": [{"role": "system", "content": "You review code."}, {"role": "user", "content": text}],
             "tools": [{"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}],
             "tool_choice": "auto", "stream": true, "stream_options": {"include_usage": true}}),
+        Wire::OpenAiResponses => json!({"model": model,
+            "input": [{"role": "developer", "content": "You review code."},
+                      {"role": "user", "content": [{"type": "input_text", "text": text}]}],
+            "max_output_tokens": 32000, "store": false, "include": ["reasoning.encrypted_content"],
+            "prompt_cache_key": "ses_a", "reasoning": {"effort": "medium", "summary": "auto"},
+            "tools": [{"type": "function", "name": "read", "parameters": {"type": "object"}, "strict": false}],
+            "tool_choice": "auto", "stream": true}),
     }
 }
 
@@ -81,7 +90,7 @@ pub(crate) fn call(base_url: &str, wire: Wire, key: &str, session: &str, body: i
             .header("x-api-key", key)
             .header("anthropic-version", "2023-06-01")
             .header("anthropic-beta", "structured-outputs-2025-11-13"),
-        Wire::OpenAiChat => request.header("authorization", format!("Bearer {key}")),
+        Wire::OpenAiChat | Wire::OpenAiResponses => request.header("authorization", format!("Bearer {key}")),
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::{
     client::{RUN_KEY, body, call, http, read},
     raw::{Raw, WHOLE, in_pieces},
-    rig::{CREDENTIAL, LLAMA, OPUS_NEW, config, model, rig, session, wire_of},
+    rig::{CREDENTIAL, LLAMA, OPUS_NEW, config, model, rig, rig_with, session, wire_of},
 };
 
 #[tokio::test]
@@ -39,7 +39,11 @@ async fn only_the_run_key_opens() {
 
 #[tokio::test]
 async fn the_credential_is_put_on_and_nothing_of_ours_gets_out() {
-    for (provider, wire) in [("anthropic", Wire::Anthropic), ("workers", Wire::OpenAiChat)] {
+    for (provider, wire) in [
+        ("anthropic", Wire::Anthropic),
+        ("workers", Wire::OpenAiChat),
+        ("openai", Wire::OpenAiResponses),
+    ] {
         let raw = Raw::start(|_| in_pieces(WHOLE, 50)).await;
         let mut config = config(&raw.url);
         for upstream in &mut config.providers {
@@ -58,7 +62,7 @@ async fn the_credential_is_put_on_and_nothing_of_ours_gets_out() {
                 assert_eq!(header("anthropic-version"), Some("2023-06-01"));
                 assert_eq!(header("anthropic-beta"), Some("structured-outputs-2025-11-13"));
             }
-            Wire::OpenAiChat => {
+            Wire::OpenAiChat | Wire::OpenAiResponses => {
                 let bearer = format!("Bearer {CREDENTIAL}");
                 assert_eq!(
                     (header("x-api-key"), header("authorization")),
@@ -76,7 +80,10 @@ async fn the_credential_is_put_on_and_nothing_of_ours_gets_out() {
         for ours in [RUN_KEY, "ses_a", "ses_parent", "x-session", "x-parent", "opencode"] {
             assert!(!all.contains(ours), "{ours} in {all}");
         }
-        assert_eq!(seen.body, body.as_bytes());
+        // Responses are sent under a cache key of the run, not of the session.
+        let sent = String::from_utf8(seen.body.to_vec()).unwrap();
+        assert_eq!(sent == body, wire != Wire::OpenAiResponses, "{sent}");
+        assert!(!sent.contains("ses_a"), "{sent}");
         assert_eq!(seen.path, format!("/{provider}/v1/{}", crate::client::path(wire)));
     }
 }
@@ -136,8 +143,11 @@ async fn the_fourth_equal_request_in_a_moment_is_final() {
 
 #[tokio::test]
 async fn the_newer_reasoning_models_of_openai_get_the_newer_limit() {
-    let rig = rig().await;
-    assert!(rig.ask("openai/gpt-5-mini", "x").await.is_whole());
+    let rig = rig_with(|config| config.providers[2].wire = Wire::OpenAiChat).await;
+    let body = body(Wire::OpenAiChat, "gpt-5-mini", "x");
+    let base = rig.gateway.base_url("openai");
+    let request = call(&base, Wire::OpenAiChat, RUN_KEY, "ses_a", body.to_string());
+    assert!(read(request.send().await.unwrap()).await.is_whole());
     let sent: serde_json::Value = serde_json::from_slice(&rig.provider.requests()[0].body).unwrap();
     assert_eq!(sent["max_completion_tokens"], json!(8000));
     assert_eq!(sent.get("max_tokens"), None);

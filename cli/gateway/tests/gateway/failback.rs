@@ -1,7 +1,7 @@
 //! Another model of the same provider takes over.
 
 use conclave_engine::ports::ModelLedger;
-use conclave_gateway::{GatewayEvent, Wire};
+use conclave_gateway::{FailbackReason, GatewayEvent, Wire};
 use conclave_resilience::classify::{FailureClass, ProviderFault};
 use conclave_scripted_provider::{Answer, Fault};
 use serde_json::{Value, json};
@@ -42,9 +42,10 @@ async fn a_model_that_stays_overloaded_is_replaced_in_silence() {
     assert_eq!((failed.calls, failed.tokens.total()), (3, 0));
     let event = GatewayEvent::FailedBack {
         session: session("ses_a"),
+        reviewer: "security".to_owned(),
         from: model(OPUS_NEW),
         to: model(OPUS_OLD),
-        reason: FailureClass::Retryable(ProviderFault::Overloaded),
+        reason: FailbackReason::Failed(FailureClass::Retryable(ProviderFault::Overloaded)),
     };
     assert_eq!(rig.gateway.events().last(), Some(&event));
 }

@@ -4,11 +4,11 @@ use conclave_gateway::{GatewayEvent, Rejection};
 use conclave_resilience::classify::ProviderFault;
 use conclave_scripted_provider::{Fault, Position};
 
-use crate::rig::{LLAMA, OPUS_NEW, model, rig, rig_with, session, upstream};
+use crate::rig::{FORMATS, OPUS_NEW, model, rig, rig_with, session, upstream};
 
 #[tokio::test]
 async fn faults_that_pass_are_not_noticed() {
-    for name in [OPUS_NEW, LLAMA] {
+    for name in FORMATS {
         for status in [408, 409, 429, 500, 502, 503, 504, 529] {
             let rig = rig().await;
             rig.provider.inject(Fault::status(status).retry_after(3600).times(2));
@@ -26,8 +26,14 @@ async fn faults_that_pass_are_not_noticed() {
 
 #[tokio::test]
 async fn final_bodies_hold_nothing_of_the_provider_and_no_digit() {
-    for name in [OPUS_NEW, LLAMA] {
-        let rig = rig_with(|config| config.limits.retry.retries = 0).await;
+    for name in FORMATS {
+        let rig = rig_with(|config| {
+            config.limits.retry.retries = 0;
+            // Hundreds of failures, and each of them is to be seen.
+            config.limits.breaker.failures = u32::MAX;
+            config.limits.breaker.window = usize::MAX;
+        })
+        .await;
         let statuses = (300..=599).chain([999]);
         for status in statuses {
             rig.provider.heal();
@@ -50,7 +56,7 @@ async fn final_bodies_hold_nothing_of_the_provider_and_no_digit() {
 
 #[tokio::test]
 async fn rejected_credentials_are_final_at_once() {
-    for name in [OPUS_NEW, LLAMA] {
+    for name in FORMATS {
         let rig = rig_with(|config| {
             for upstream in &mut config.providers {
                 upstream.credential = Some("expired".to_owned().into());
@@ -68,7 +74,7 @@ async fn rejected_credentials_are_final_at_once() {
 
 #[tokio::test]
 async fn a_prompt_that_is_too_long_is_said_in_the_words_that_the_runtime_knows() {
-    for name in [OPUS_NEW, LLAMA] {
+    for name in FORMATS {
         let rig = rig().await;
         rig.provider.inject(Fault::context_overflow());
         let outcome = rig.ask(name, "x").await;
@@ -116,7 +122,7 @@ async fn what_breaks_before_the_first_content_is_not_noticed() {
     let faults: [Make; 4] = [Fault::cut, Fault::clean_end, Fault::garbage, || {
         Fault::error_frame("overloaded_error", "Overloaded")
     }];
-    for name in [OPUS_NEW, LLAMA] {
+    for name in FORMATS {
         for position in [Position::BeforeFirstFrame, Position::AfterStart] {
             for (number, fault) in faults.iter().enumerate() {
                 let rig = rig().await;

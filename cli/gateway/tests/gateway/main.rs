@@ -7,13 +7,19 @@
 
 mod accounting;
 mod ai_gateway;
+mod budgets;
 mod calls;
+mod circuits;
 mod client;
 mod cuts;
 mod door;
 mod failback;
 mod failures;
+mod hostile;
+mod prefixes;
 mod raw;
+mod recording;
 mod rig;
 mod streaming;
+mod switches;
 mod waiting;

@@ -15,6 +15,11 @@ pub(crate) const CREDENTIAL: &str = "the-real-credential";
 pub(crate) const OPUS_NEW: &str = "anthropic/claude-opus-4-7";
 pub(crate) const OPUS_OLD: &str = "anthropic/claude-opus-4-6";
 pub(crate) const LLAMA: &str = "workers/@cf/meta/llama-4";
+pub(crate) const SOL: &str = "openai/gpt-6-sol";
+/// The last of the chain: a provider of its own, so that nothing stands in for the models before it.
+pub(crate) const OTHER: &str = "other/one";
+/// A model of each format.
+pub(crate) const FORMATS: [&str; 3] = [OPUS_NEW, LLAMA, SOL];
 pub(crate) const TEXT: &str = "The first sentence of a longer answer. The second sentence of it. The third one.";
 
 /// Longer than anything may take; a test that waits so long has failed.
@@ -26,10 +31,10 @@ pub(crate) struct Rig {
 }
 
 pub(crate) fn wire_of(provider: &str) -> Wire {
-    if provider == "anthropic" {
-        Wire::Anthropic
-    } else {
-        Wire::OpenAiChat
+    match provider {
+        "anthropic" => Wire::Anthropic,
+        "openai" => Wire::OpenAiResponses,
+        _ => Wire::OpenAiChat,
     }
 }
 
@@ -89,7 +94,11 @@ pub(crate) async fn rig_with(change: impl FnOnce(&mut GatewayConfig)) -> Rig {
     let mut config = config(&provider.url());
     change(&mut config);
     let gateway = Gateway::start(config).await.unwrap();
-    gateway.assign(&session("ses_a"), "security", &[OPUS_NEW, OPUS_OLD, LLAMA].map(model));
+    gateway.assign(
+        &session("ses_a"),
+        "security",
+        &[OPUS_NEW, OPUS_OLD, LLAMA, SOL, OTHER].map(model),
+    );
     Rig { provider, gateway }
 }
 

@@ -4,9 +4,17 @@ use conclave_engine::{
     ports::{Comment, ReviewSubject},
     prompt::Untrusted,
 };
+use secrecy::SecretString;
 use serde::Deserialize;
 
-use crate::{GitLabError, client::Client, marker::marker};
+use crate::{
+    GitLabError,
+    client::Client,
+    marker::{self, marker},
+};
+
+/// Millionths of a dollar in a dollar.
+pub(crate) const MICROS: f64 = 1_000_000.0;
 
 #[derive(Debug, Deserialize)]
 struct User {
@@ -70,6 +78,9 @@ pub(crate) struct Note {
 pub(crate) struct Ourselves {
     bot: u64,
     pub(crate) marker: String,
+    secret: SecretString,
+    project: u64,
+    iid: u64,
 }
 
 impl Ourselves {
@@ -83,6 +94,18 @@ impl Ourselves {
             .iter()
             .find(|note| self.wrote(note) && note.body.as_deref().is_some_and(|body| body.contains(&self.marker)))
     }
+
+    /// What our reviews have cost so far, in millionths of a dollar, as our note among these says.
+    pub(crate) fn spent(&self, notes: &[Note]) -> u64 {
+        let body = self.summary(notes).and_then(|note| note.body.as_deref());
+        body.and_then(|body| marker::read_spent(&self.secret, self.project, self.iid, body))
+            .unwrap_or_default()
+    }
+
+    /// The comment that says so for the next review.
+    pub(crate) fn spent_marker(&self, micros: u64) -> String {
+        marker::spent(&self.secret, self.project, self.iid, micros)
+    }
 }
 
 /// What is known of the merge request before the review.
@@ -90,6 +113,8 @@ impl Ourselves {
 pub struct MergeRequestInfo {
     /// For the engine; without commit messages, which git tells.
     pub subject: ReviewSubject,
+    /// What earlier reviews of it have cost, in US dollars, as our note on it says.
+    pub spent_before_usd: f64,
     pub(crate) ourselves: Ourselves,
 }
 
@@ -119,6 +144,9 @@ pub(crate) async fn load(client: &Client) -> Result<MergeRequestInfo, GitLabErro
     let ourselves = Ourselves {
         bot: bot.id,
         marker: marker(&settings.secret, merge_request.project_id, settings.iid),
+        secret: settings.secret.clone(),
+        project: merge_request.project_id,
+        iid: settings.iid,
     };
     let notes = notes(client).await?;
     let comments = notes
@@ -154,7 +182,13 @@ pub(crate) async fn load(client: &Client) -> Result<MergeRequestInfo, GitLabErro
         from_fork: merge_request.source_project_id.is_none()
             || merge_request.source_project_id != merge_request.target_project_id,
     };
-    Ok(MergeRequestInfo { subject, ourselves })
+    #[expect(clippy::cast_precision_loss, reason = "amounts stay far below 2^53")]
+    let spent_before_usd = ourselves.spent(&notes) as f64 / MICROS;
+    Ok(MergeRequestInfo {
+        subject,
+        spent_before_usd,
+        ourselves,
+    })
 }
 
 fn comment(note: &Note) -> Comment {

@@ -12,7 +12,7 @@ use crate::{
     GitLabError, GitLabSettings, approval,
     client::{Client, Patience},
     length::limit,
-    merge_request::{self, MergeRequestInfo, Ourselves},
+    merge_request::{self, MICROS, MergeRequestInfo, Ourselves},
     reviewers,
 };
 
@@ -99,13 +99,31 @@ impl GitLab {
     }
 }
 
+/// Dollars as millionths; nothing for what is no price.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a float is clamped, and never negative here"
+)]
+fn micros(usd: f64) -> u64 {
+    (usd.max(0.0) * MICROS).round() as u64
+}
+
 #[async_trait]
 impl Forge for GitLab {
     async fn publish(&self, review: &Review, text: &str) -> Result<PublishOutcome, ForgeError> {
         let forge = |error: GitLabError| ForgeError(error.to_string());
         let known = self.known.lock().await.clone();
         let known = known.ok_or_else(|| ForgeError("the merge request was never loaded".into()))?;
-        let text = format!("{}\n\n{}", limit(text.trim_end(), MOST_BYTES), known.ourselves.marker);
+        // Read anew: another job may have posted, and paid, since the merge request was loaded.
+        let notes = merge_request::notes(&self.client).await.map_err(forge)?;
+        let spent = known.ourselves.spent(&notes).saturating_add(micros(review.cost_usd));
+        let text = format!(
+            "{}\n\n{}\n{}",
+            limit(text.trim_end(), MOST_BYTES),
+            known.ourselves.marker,
+            known.ourselves.spent_marker(spent)
+        );
         let note = self.post_note(&known.ourselves, &text).await.map_err(forge)?;
         let (approved, mut warnings) = approval::apply(&self.client, review).await.map_err(forge)?;
         warnings.extend(reviewers::add(&self.client, review).await);

@@ -1,25 +1,35 @@
-//! The `reviewer_config` plugin: the configuration in force, from the Worker, within five seconds or not at all.
+//! The `reviewer_config` plugin: the configuration in force, from the Worker, within five seconds or not at all; and
+//! what changes of it while the review runs.
 //!
-//! A broken configuration service never breaks a review: whatever goes wrong becomes a warning, and the built-in
-//! defaults are used.
+//! A broken configuration service never breaks a review: whatever goes wrong becomes a warning, and the last good answer
+//! on disk is used, or the built-in defaults.
 
-use std::time::Duration;
+mod cache;
+mod fetch;
+mod follow;
+
+pub use follow::Following;
+
+use std::{
+    path::Path,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use conclave_engine::plugin::{PluginError, ReviewPlugin};
-use conclave_shared::{
-    config::{ConfigDocument, EffectiveConfig, SCHEMA_VERSION, validate},
-    routes,
-};
-use futures_util::StreamExt;
-use reqwest::Response;
-use secrecy::{ExposeSecret, SecretString};
+use conclave_shared::config::{ConfigDocument, EffectiveConfig};
+use secrecy::SecretString;
 use url::Url;
 
-/// Time for everything: connecting, TLS, and the whole body.
+use crate::{
+    cache::Cache,
+    fetch::{FetchError, Fetcher},
+    follow::Pace,
+};
+
+/// Time for everything at the start: connecting, TLS, and the whole body.
 const TOTAL: Duration = Duration::from_secs(5);
-/// The largest document that is read, in bytes.
-const MOST_BYTES: usize = 1024 * 1024;
 
 /// Where the Worker is.
 #[derive(Debug, Clone)]
@@ -32,109 +42,105 @@ pub struct ConfigSource {
     pub project: String,
 }
 
-/// Why there is no remote configuration.
-#[derive(Debug, thiserror::Error)]
-enum FetchError {
-    #[error("did not answer within {} s", TOTAL.as_secs())]
-    Late,
-    #[error("cannot be reached: {0}")]
-    Unreachable(String),
-    #[error("refused the token: set CONCLAVE_CONFIG_TOKEN to one of the Worker's READER_TOKENS")]
-    Refused,
-    #[error("answered {0}")]
-    Status(u16),
-    #[error("answered with more than {MOST_BYTES} bytes")]
-    TooLarge,
-    #[error("answered something that is no configuration: {0}")]
-    Garbage(String),
-    #[error(
-        "has a document of schema version {0}, and this conclave understands up to {SCHEMA_VERSION}: update conclave"
-    )]
-    Newer(u64),
-    #[error("has a document with faults: {0}")]
-    Invalid(String),
-}
-
 /// The plugin.
 #[derive(Debug)]
 pub struct ReviewerConfigPlugin {
     source: Option<ConfigSource>,
+    cache: Option<Cache>,
     limit: Duration,
+    pace: Pace,
+    fetcher: Option<Fetcher>,
     fetched: Option<EffectiveConfig>,
+    start: Arc<OnceLock<Start>>,
+}
+
+/// What following begins with.
+#[derive(Debug)]
+struct Start {
+    fetcher: Fetcher,
+    cache: Option<Cache>,
+    known: ConfigDocument,
+    pace: Pace,
+}
+
+/// Follows the configuration while a review runs.
+#[derive(Debug, Clone)]
+pub struct Follower(Arc<OnceLock<Start>>);
+
+impl Follower {
+    /// Asks again and again from now on; nothing without a source. To be called after the start, and also when that went
+    /// wrong: a service may come back.
+    pub fn follow(&self) -> Option<Following> {
+        let start = self.0.get()?;
+        Some(Following::start(
+            start.fetcher.clone(),
+            start.cache.clone(),
+            start.known.clone(),
+            start.pace,
+        ))
+    }
 }
 
 impl ReviewerConfigPlugin {
-    /// A plugin that asks this source, or none.
-    pub fn new(source: Option<ConfigSource>) -> Self {
+    /// A plugin that asks this source, or none; its last good answer is kept in this directory, if there is one.
+    pub fn new(source: Option<ConfigSource>, cache: Option<&Path>) -> Self {
+        let question = |source: &ConfigSource| format!("{} {}", source.url, source.project);
         Self {
+            cache: source
+                .as_ref()
+                .zip(cache)
+                .map(|(source, directory)| Cache::new(directory, question(source))),
             source,
             limit: TOTAL,
+            pace: Pace::default(),
+            fetcher: None,
             fetched: None,
+            start: Arc::default(),
         }
     }
 
-    async fn fetch(&self, source: &ConfigSource) -> Result<EffectiveConfig, FetchError> {
-        tokio::time::timeout(self.limit, fetch(source))
-            .await
-            .unwrap_or(Err(FetchError::Late))
+    /// What follows the configuration later on, when this plugin is one among others.
+    pub fn follower(&self) -> Follower {
+        Follower(Arc::clone(&self.start))
     }
-}
 
-async fn fetch(source: &ConfigSource) -> Result<EffectiveConfig, FetchError> {
-    let mut url = source.url.clone();
-    url.set_path(&format!("{}{}", url.path().trim_end_matches('/'), routes::CONFIG));
-    url.query_pairs_mut().append_pair("project", &source.project);
-    let client = reqwest::Client::builder()
-        .build()
-        .map_err(|error| FetchError::Unreachable(error.to_string()))?;
-    let response = client
-        .get(url)
-        .bearer_auth(source.token.expose_secret())
-        .send()
-        .await
-        .map_err(|error| FetchError::Unreachable(error.without_url().to_string()))?;
-    match response.status().as_u16() {
-        200 => parse(&read(response).await?),
-        401 | 403 => Err(FetchError::Refused),
-        status => Err(FetchError::Status(status)),
+    /// Asks the Worker, and takes the last good answer where it has none.
+    async fn load(&mut self) -> Result<(), PluginError> {
+        let Some(source) = self.source.clone() else {
+            return Ok(());
+        };
+        let host = source.url.host_str().unwrap_or("(no host)").to_owned();
+        let error = match self.fetch(source).await {
+            Ok(config) => {
+                tracing::info!(
+                    revision = config.config.revision,
+                    "the remote configuration is in force"
+                );
+                if let Some(cache) = &self.cache {
+                    cache.keep(&config);
+                }
+                self.fetched = Some(config);
+                return Ok(());
+            }
+            Err(error) => error,
+        };
+        let instead = match self.cache.as_ref().and_then(Cache::load) {
+            Some((config, age)) => {
+                self.fetched = Some(config);
+                format!("its last answer, {} old, is used", cache::describe(age))
+            }
+            None => "the built-in defaults are used".to_owned(),
+        };
+        Err(PluginError(format!(
+            "the configuration service at {host} {error}; {instead}"
+        )))
     }
-}
 
-async fn read(response: Response) -> Result<Vec<u8>, FetchError> {
-    let mut body = Vec::new();
-    let mut stream = response.bytes_stream();
-    while let Some(chunk) = stream.next().await {
-        let chunk = chunk.map_err(|error| FetchError::Unreachable(error.without_url().to_string()))?;
-        if body.len() + chunk.len() > MOST_BYTES {
-            return Err(FetchError::TooLarge);
-        }
-        body.extend_from_slice(&chunk);
+    async fn fetch(&mut self, source: ConfigSource) -> Result<EffectiveConfig, FetchError> {
+        let fetcher = self.fetcher.insert(Fetcher::new(source)?);
+        let answer = fetcher.fetch(self.limit).await?;
+        answer.ok_or(FetchError::Status(304))
     }
-    Ok(body)
-}
-
-fn parse(body: &[u8]) -> Result<EffectiveConfig, FetchError> {
-    let value: serde_json::Value =
-        serde_json::from_slice(body).map_err(|error| FetchError::Garbage(error.to_string()))?;
-    // Looked at first: a newer document may have changed the meaning of what would still parse.
-    if let Some(version) = value
-        .pointer("/config/schema_version")
-        .and_then(serde_json::Value::as_u64)
-        && version > u64::from(SCHEMA_VERSION)
-    {
-        return Err(FetchError::Newer(version));
-    }
-    let config: EffectiveConfig =
-        serde_json::from_value(value).map_err(|error| FetchError::Garbage(error.to_string()))?;
-    let faults = validate(&config.config);
-    if faults.is_empty() {
-        return Ok(config);
-    }
-    let faults: Vec<String> = faults
-        .iter()
-        .map(|fault| format!("{} {}", fault.pointer, fault.detail))
-        .collect();
-    Err(FetchError::Invalid(faults.join("; ")))
 }
 
 #[async_trait]
@@ -144,21 +150,18 @@ impl ReviewPlugin for ReviewerConfigPlugin {
     }
 
     async fn bootstrap(&mut self) -> Result<(), PluginError> {
-        let Some(source) = &self.source else { return Ok(()) };
-        match self.fetch(source).await {
-            Ok(config) => {
-                tracing::info!(
-                    revision = config.config.revision,
-                    "the remote configuration is in force"
-                );
-                self.fetched = Some(config);
-                Ok(())
-            }
-            Err(error) => Err(PluginError(format!(
-                "the configuration service at {} {error}; the built-in defaults are used",
-                source.url.host_str().unwrap_or("(no host)")
-            ))),
+        let result = self.load().await;
+        if let Some(fetcher) = &self.fetcher {
+            let known = self.fetched.as_ref().map(|fetched| fetched.config.clone());
+            // A second start would be another run's.
+            let _ = self.start.set(Start {
+                fetcher: fetcher.clone(),
+                cache: self.cache.clone(),
+                known: known.unwrap_or_default(),
+                pace: self.pace,
+            });
         }
+        result
     }
 
     async fn post_configure(&self, config: &mut ConfigDocument) -> Result<(), PluginError> {

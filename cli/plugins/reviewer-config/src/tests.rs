@@ -1,8 +1,16 @@
 //! The service in every state, over real HTTP.
 
-use axum::{Router, http::StatusCode, response::IntoResponse, routing::get};
+use std::sync::Arc;
 
-use super::*;
+use axum::{
+    Router,
+    http::{HeaderMap, StatusCode},
+    response::IntoResponse,
+    routing::get,
+};
+
+use super::{fetch::MOST_BYTES, *};
+use conclave_shared::routes;
 
 async fn serve<R: IntoResponse + Clone + Send + Sync + 'static>(answer: R) -> Url {
     let router = Router::new().route(routes::CONFIG, get(move || async move { answer.clone() }));
@@ -18,7 +26,7 @@ fn plugin(url: Url) -> ReviewerConfigPlugin {
         token: SecretString::from("t"),
         project: "group/project".into(),
     };
-    ReviewerConfigPlugin::new(Some(source))
+    ReviewerConfigPlugin::new(Some(source), None)
 }
 
 /// Runs the phases; returns the document in force and the warning.
@@ -90,13 +98,170 @@ async fn a_service_that_accepts_and_never_answers_costs_five_seconds_and_no_more
     plugin.limit = Duration::from_millis(50);
     let (document, warning) = run(plugin).await;
     assert_eq!(document, ConfigDocument::default());
-    assert!(warning.expect("a warning").contains("did not answer within 5 s"));
+    assert!(warning.expect("a warning").contains("did not answer within"));
+    assert_eq!(
+        FetchError::Late(TOTAL).to_string(),
+        "did not answer within 5 s",
+        "what a person reads"
+    );
 }
 
 #[tokio::test]
 async fn without_a_source_nothing_is_asked() {
     assert_eq!(
-        run(ReviewerConfigPlugin::new(None)).await,
+        run(ReviewerConfigPlugin::new(None, None)).await,
         (ConfigDocument::default(), None)
     );
+}
+
+/// A service whose answer can be changed, that knows its own tag, and counts.
+#[derive(Clone, Default)]
+struct Service(Arc<std::sync::Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    revision: u64,
+    down: bool,
+    whole: usize,
+    unchanged: usize,
+}
+
+impl Service {
+    async fn start(&self) -> Url {
+        let service = self.clone();
+        let answer = move |headers: HeaderMap| {
+            let service = service.clone();
+            async move {
+                let mut state = service.0.lock().expect("free");
+                if state.down {
+                    return StatusCode::BAD_GATEWAY.into_response();
+                }
+                let tag = format!("\"{}\"", state.revision);
+                if headers.get("if-none-match").is_some_and(|known| known == tag.as_str()) {
+                    state.unchanged += 1;
+                    return StatusCode::NOT_MODIFIED.into_response();
+                }
+                state.whole += 1;
+                let body = format!(r#"{{"config":{{"schema_version":1,"revision":{}}}}}"#, state.revision);
+                ([("etag", tag)], body).into_response()
+            }
+        };
+        let router = Router::new().route(routes::CONFIG, get(answer));
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        format!("http://{address}/").parse().expect("a URL")
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.0.lock().expect("free"));
+    }
+
+    async fn until(&self, what: &str, happened: impl Fn(&State) -> bool) {
+        let waiting = async {
+            while !happened(&self.0.lock().expect("free")) {
+                tokio::task::yield_now().await;
+            }
+        };
+        let limit = Duration::from_secs(20);
+        assert!(
+            tokio::time::timeout(limit, waiting).await.is_ok(),
+            "{what} never happened"
+        );
+    }
+}
+
+fn quick(mut plugin: ReviewerConfigPlugin) -> ReviewerConfigPlugin {
+    plugin.pace = Pace {
+        shortest: Duration::from_millis(5),
+        longest: Duration::from_millis(10),
+        ..Pace::default()
+    };
+    plugin
+}
+
+#[tokio::test]
+async fn a_change_is_seen_while_the_review_runs_and_what_stays_is_not_sent_again() {
+    let service = Service::default();
+    let mut plugin = quick(plugin(service.start().await));
+    plugin.bootstrap().await.expect("the service is well");
+    let following = plugin.follow().expect("a source");
+    let mut document = following.document();
+    service.until("three questions", |state| state.unchanged >= 3).await;
+    assert_eq!(service.0.lock().expect("free").whole, 1, "told once");
+    assert!(document.borrow().is_none(), "nothing has changed");
+
+    service.change(|state| state.revision = 8);
+    document.changed().await.expect("it goes on");
+    assert_eq!(document.borrow_and_update().as_ref().expect("one").revision, 8);
+
+    // The service breaks: the last document stays in force, and somebody hears of it.
+    service.change(|state| state.down = true);
+    let limit = Duration::from_secs(20);
+    let troubled = async {
+        while following.trouble().is_none() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(limit, troubled).await.expect("it is noticed");
+    assert_eq!(following.trouble().as_deref(), Some("answered 502"));
+    assert!(!document.has_changed().expect("it goes on"));
+    service.change(|state| {
+        state.down = false;
+        state.revision = 9;
+    });
+    document.changed().await.expect("it goes on");
+    assert_eq!(document.borrow().as_ref().expect("one").revision, 9);
+    assert_eq!(following.trouble(), None);
+}
+
+#[tokio::test]
+async fn a_service_that_was_down_at_the_start_is_followed_too() {
+    let service = Service::default();
+    service.change(|state| {
+        state.down = true;
+        state.revision = 3;
+    });
+    let mut plugin = quick(plugin(service.start().await));
+    plugin.bootstrap().await.expect_err("it is down");
+    let following = plugin.follow().expect("a source");
+    service.change(|state| state.down = false);
+    let mut document = following.document();
+    document.changed().await.expect("it goes on");
+    assert_eq!(document.borrow().as_ref().expect("one").revision, 3);
+    assert!(ReviewerConfigPlugin::new(None, None).follow().is_none());
+}
+
+#[tokio::test]
+async fn the_last_good_answer_stands_in_for_a_service_that_is_down() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let service = Service::default();
+    service.change(|state| state.revision = 5);
+    let url = service.start().await;
+    let kept = |project: &str| {
+        let source = ConfigSource {
+            url: url.clone(),
+            token: SecretString::from("t"),
+            project: project.into(),
+        };
+        ReviewerConfigPlugin::new(Some(source), Some(directory.path()))
+    };
+    assert_eq!(run(kept("group/project")).await.1, None);
+    service.change(|state| state.down = true);
+    let (document, warning) = run(kept("group/project")).await;
+    assert_eq!(document.revision, 5);
+    let warning = warning.expect("a warning");
+    assert!(
+        warning.ends_with("answered 502; its last answer, less than a minute old, is used"),
+        "{warning}"
+    );
+    let (document, warning) = run(kept("group/other")).await;
+    assert_eq!(document, ConfigDocument::default());
+    assert!(warning.expect("a warning").ends_with("the built-in defaults are used"));
+    // Fresh comes first, always.
+    service.change(|state| {
+        state.down = false;
+        state.revision = 6;
+    });
+    assert_eq!(run(kept("group/project")).await.0.revision, 6);
 }

@@ -38,6 +38,9 @@ pub(crate) fn event(event: &Event, now_ms: i64) -> Checked {
         EventBody::RunCompleted(completed) => run_completed(completed),
         EventBody::ReviewerCompleted(session) => reviewer_completed(session),
         EventBody::Finding(finding) => finding_event(finding),
+        // Model names are checked when they are read.
+        EventBody::CircuitChanged(_) => Ok(()),
+        EventBody::Failback(failback) => text("reviewer", &failback.reviewer, 64),
         EventBody::TelemetryDropped(dropped) => count("events", dropped.events, MAX_COUNT),
     }
 }
@@ -166,6 +169,19 @@ mod tests {
         }
         for at_ms in [0, -1, NOW + CLOCK_SKEW_MS + 1, i64::MAX] {
             assert!(event(&Event { at_ms, ..dropped() }, NOW).is_err(), "{at_ms}");
+        }
+    }
+
+    #[test]
+    fn circuits_and_failbacks_are_taken_with_a_name_of_a_reviewer() {
+        let of = |body: &str| serde_json::from_str::<EventBody>(body).expect("an event");
+        let circuit = of(r#"{"type":"circuit_changed","model":"a/b","state":"half_open"}"#);
+        assert_eq!(event(&sample(circuit), NOW), Ok(()));
+        for (reviewer, taken) in [("security", true), ("", false), (&"x".repeat(65), false)] {
+            let body = format!(
+                r#"{{"type":"failback","reviewer":"{reviewer}","from":"a/b","to":"a/c","reason":"circuit_open"}}"#
+            );
+            assert_eq!(event(&sample(of(&body)), NOW).is_ok(), taken, "{reviewer}");
         }
     }
 

@@ -69,6 +69,8 @@ impl Rows {
                     names.insert(("reviewer", finding.reviewer.as_str()));
                     rows.findings.push(row(event, finding));
                 }
+                // Kept as they came; nothing is counted from them.
+                EventBody::CircuitChanged(_) | EventBody::Failback(_) => {}
                 EventBody::TelemetryDropped(dropped) => rows.dropped.push(row(event, dropped)),
             }
         }

@@ -36,11 +36,13 @@ pub(crate) fn review(head_sha: &str, verdict: Verdict) -> Review {
         coordinator: report(&ReviewerName::coordinator()),
         degraded: None,
         manual_reviews: Vec::new(),
+        partial: None,
         coverage: Coverage::default(),
         warnings: Vec::new(),
         stages: Vec::new(),
         seconds: 1.0,
         cost_usd: 0.0,
+        cache_hit_rate: None,
     }
 }
 

@@ -41,6 +41,7 @@ fn hostile(stage: &Stage) -> Review {
         summary: HOSTILE.to_owned(),
         findings: vec![JudgedFinding { finding, ..entry }],
         degraded: Some(HOSTILE.to_owned()),
+        partial: Some(HOSTILE.to_owned()),
         warnings: vec![HOSTILE.to_owned()],
         tier_reasons: vec![HOSTILE.to_owned()],
         ..stage.review(Verdict::Inconclusive)

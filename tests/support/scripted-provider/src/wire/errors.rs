@@ -69,7 +69,7 @@ pub(crate) fn frame(format: Format, kind: &str, message: &str) -> String {
             format!("data: {data}\n\n")
         }
         Format::Responses => {
-            let data = json!({"type": "response.failed", "response": {"status": "failed",
+            let data = json!({"type": "response.failed", "sequence_number": 99, "response": {"status": "failed",
                               "error": {"code": kind, "message": message}}});
             format!("event: response.failed\ndata: {data}\n\n")
         }

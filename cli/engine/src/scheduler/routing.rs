@@ -1,0 +1,117 @@
+//! Which models a session may use, as the configuration says it now.
+//!
+//! A run begins with the routes of its plan. When the document changes while it goes on, sessions that are not yet
+//! started take the new routes, and running ones leave a provider that was switched off.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use conclave_shared::{
+    config::{ConfigDocument, ModelRoute, NoModel, Preset, RouteInput, route},
+    model::ModelId,
+};
+use tokio::sync::watch;
+
+/// What decides about a new route besides the document.
+#[derive(Debug, Clone)]
+pub struct RouteFacts {
+    /// Built-in preferences.
+    pub preset: Preset,
+    /// Providers for which there are credentials.
+    pub credentials: BTreeSet<String>,
+    /// Whether the merge request's tier is `trivial`.
+    pub trivial: bool,
+    /// The models that the runtime was told of when it started. Others cannot be used in this run.
+    pub models: BTreeSet<ModelId>,
+}
+
+/// The routes of a run while it goes on. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct LiveRoutes {
+    document: watch::Receiver<Option<Arc<ConfigDocument>>>,
+    facts: Arc<RouteFacts>,
+}
+
+impl LiveRoutes {
+    /// Routes that follow a document; `None` in the channel is the one that the plan was made with.
+    pub fn new(document: watch::Receiver<Option<Arc<ConfigDocument>>>, facts: RouteFacts) -> Self {
+        Self {
+            document,
+            facts: Arc::new(facts),
+        }
+    }
+
+    /// The routes of the plan, for good.
+    pub fn fixed() -> Self {
+        let facts = RouteFacts {
+            preset: Preset::default(),
+            credentials: BTreeSet::new(),
+            trivial: false,
+            models: BTreeSet::new(),
+        };
+        Self::new(watch::Sender::new(None).subscribe(), facts)
+    }
+
+    /// The route of a session now. Behind the models that the document names now come those of the plan which are still
+    /// allowed: a change must not leave a session with less than it could use.
+    pub fn current(&self, name: &str, planned: &ModelRoute) -> Result<ModelRoute, NoModel> {
+        let Some(document) = self.document.borrow().clone() else {
+            return Ok(planned.clone());
+        };
+        let input = RouteInput {
+            document: &document,
+            preset: self.facts.preset,
+            credentials: &self.facts.credentials,
+            trivial: self.facts.trivial,
+        };
+        let (mut models, skipped) = match route(name, input) {
+            Ok(route) => (route.models, route.skipped),
+            Err(none) => (Vec::new(), none.skipped),
+        };
+        models.retain(|model| self.facts.models.contains(model));
+        for model in &planned.models {
+            if !models.contains(model) && off(&document, model.provider()).is_none() {
+                models.push(model.clone());
+            }
+        }
+        if models.is_empty() {
+            return Err(NoModel {
+                reviewer: name.to_owned(),
+                skipped,
+            });
+        }
+        Ok(ModelRoute { models, skipped })
+    }
+
+    /// Comes back with the reason when the provider is switched off, and whoever rightly waits for somebody else has done
+    /// waiting: as long as it does, it asks no model.
+    pub(super) async fn switched_off(&self, provider: &str, waiting: Option<watch::Receiver<bool>>) -> String {
+        let mut document = self.document.clone();
+        let is_off = |document: &Option<Arc<ConfigDocument>>| {
+            document
+                .as_ref()
+                .is_some_and(|document| off(document, provider).is_some())
+        };
+        if document.wait_for(is_off).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        let reason = document.borrow().as_ref().and_then(|document| off(document, provider));
+        if let Some(mut waiting) = waiting {
+            // Nobody who could say so any more means that nobody waits.
+            let _ = waiting.wait_for(|waiting| !*waiting).await;
+        }
+        reason.unwrap_or_default()
+    }
+}
+
+/// That the provider is switched off, in words; nothing if it is not.
+fn off(document: &ConfigDocument, provider: &str) -> Option<String> {
+    let switch = document.providers.get(provider).filter(|switch| !switch.enabled)?;
+    Some(match &switch.reason {
+        Some(reason) => format!("{provider} was switched off: {reason}"),
+        None => format!("{provider} was switched off"),
+    })
+}
+
+#[cfg(test)]
+#[path = "routing_tests.rs"]
+mod tests;

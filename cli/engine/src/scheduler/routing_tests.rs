@@ -1,0 +1,109 @@
+use conclave_shared::config::ProviderSwitch;
+
+use super::*;
+
+fn model(name: &str) -> ModelId {
+    name.parse().expect("a model")
+}
+
+fn planned() -> ModelRoute {
+    ModelRoute {
+        models: [
+            "anthropic/claude-sonnet-5",
+            "anthropic/claude-sonnet-4-6",
+            "openai/gpt-5.3-codex",
+        ]
+        .map(model)
+        .to_vec(),
+        skipped: Vec::new(),
+    }
+}
+
+fn live() -> (watch::Sender<Option<Arc<ConfigDocument>>>, LiveRoutes) {
+    let sender = watch::Sender::new(None);
+    let routes = LiveRoutes::new(
+        sender.subscribe(),
+        RouteFacts {
+            preset: Preset::Current,
+            credentials: ["anthropic".to_owned(), "openai".to_owned()].into(),
+            trivial: false,
+            models: planned().models.into_iter().collect(),
+        },
+    );
+    (sender, routes)
+}
+
+fn document(off: &[&str]) -> Arc<ConfigDocument> {
+    let switch = ProviderSwitch {
+        enabled: false,
+        reason: Some("incident".to_owned()),
+    };
+    Arc::new(ConfigDocument {
+        providers: off.iter().map(|name| ((*name).to_owned(), switch.clone())).collect(),
+        ..ConfigDocument::default()
+    })
+}
+
+fn names(route: &ModelRoute) -> Vec<&str> {
+    route.models.iter().map(ModelId::as_str).collect()
+}
+
+#[test]
+fn until_the_document_changes_the_plan_holds() {
+    assert_eq!(LiveRoutes::fixed().current("security", &planned()), Ok(planned()));
+    let (_sender, routes) = live();
+    assert_eq!(routes.current("security", &planned()), Ok(planned()));
+}
+
+#[test]
+fn a_switched_off_provider_leaves_the_route_and_comes_back() {
+    let (sender, routes) = live();
+    sender.send_replace(Some(document(&["anthropic"])));
+    let route = routes.current("security", &planned()).expect("a route");
+    assert_eq!(names(&route), ["openai/gpt-5.3-codex"]);
+    sender.send_replace(Some(document(&["anthropic", "openai"])));
+    let none = routes.current("security", &planned()).expect_err("nothing is left");
+    assert!(
+        none.to_string().contains("anthropic is switched off: incident"),
+        "{none}"
+    );
+    sender.send_replace(Some(document(&[])));
+    let route = routes.current("security", &planned()).expect("a route");
+    assert_eq!(names(&route), names(&planned()));
+}
+
+#[test]
+fn a_model_that_the_runtime_was_not_told_of_is_not_used() {
+    let (sender, routes) = live();
+    let text =
+        r#"{"schema_version":1,"reviewers":{"security":{"models":["openai/gpt-6-sol","openai/gpt-5.3-codex"]}}}"#;
+    sender.send_replace(Some(Arc::new(serde_json::from_str(text).expect("valid"))));
+    let route = routes.current("security", &planned()).expect("a route");
+    assert_eq!(
+        names(&route),
+        [
+            "openai/gpt-5.3-codex",
+            "anthropic/claude-sonnet-5",
+            "anthropic/claude-sonnet-4-6"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn who_waits_for_somebody_else_is_not_disturbed() {
+    let (sender, routes) = live();
+    let waiting = watch::Sender::new(true);
+    let off = tokio::spawn({
+        let (routes, waiting) = (routes.clone(), waiting.subscribe());
+        async move { routes.switched_off("anthropic", Some(waiting)).await }
+    });
+    sender.send_replace(Some(document(&["anthropic"])));
+    assert_eq!(
+        routes.switched_off("anthropic", None).await,
+        "anthropic was switched off: incident"
+    );
+    tokio::task::yield_now().await;
+    assert!(!off.is_finished());
+    waiting.send_replace(false);
+    assert_eq!(off.await.expect("no panic"), "anthropic was switched off: incident");
+}

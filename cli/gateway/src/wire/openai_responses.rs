@@ -1,0 +1,240 @@
+//! `OpenAI` Responses: reading the stream.
+
+use std::{borrow::Cow, collections::BTreeMap, fmt::Write};
+
+use conclave_resilience::classify::{FailureClass, ProviderFault};
+use conclave_shared::pricing::TokenUsage;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Event, openai_errors::class_of};
+
+/// Reads one answer.
+#[derive(Debug, Default)]
+pub(crate) struct Reader {
+    usage: Option<TokenUsage>,
+    /// The items that were added and are not done, by their place in the output.
+    open: BTreeMap<u64, Open>,
+    calls: u32,
+    has_text: bool,
+    stopped: Option<Stopped>,
+    seals: Vec<String>,
+    unknown: u64,
+}
+
+#[derive(Debug)]
+struct Open {
+    id: String,
+    is_message: bool,
+}
+
+/// How the response ended, as far as it was told.
+#[derive(Debug, Clone, Copy)]
+enum Stopped {
+    Completed,
+    Incomplete,
+}
+
+#[derive(Deserialize)]
+struct Incoming<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    output_index: Option<u64>,
+    #[serde(borrow)]
+    item: Option<Item<'a>>,
+    response: Option<Response>,
+    error: Option<Value>,
+    code: Option<Value>,
+    #[serde(borrow)]
+    message: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Item<'a> {
+    #[serde(borrow, default)]
+    id: Option<Cow<'a, str>>,
+    #[serde(rename = "type", borrow, default)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    encrypted_content: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Response {
+    usage: Option<Usage>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Usage {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    input_tokens_details: Option<InputDetails>,
+    output_tokens_details: Option<OutputDetails>,
+}
+
+#[derive(Deserialize)]
+struct InputDetails {
+    cached_tokens: Option<u64>,
+    cache_write_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct OutputDetails {
+    reasoning_tokens: Option<u64>,
+}
+
+impl Reader {
+    pub(super) fn read(&mut self, data: &[u8]) -> Event {
+        // Some endpoints close the stream as Chat Completions does.
+        if data.trim_ascii() == b"[DONE]" {
+            return Event::Start;
+        }
+        let Ok(incoming) = serde_json::from_slice::<Incoming<'_>>(data) else {
+            return Event::Failed(FailureClass::Retryable(ProviderFault::Garbage));
+        };
+        let place = incoming.output_index.unwrap_or_default();
+        match incoming.kind.as_ref() {
+            "response.created" | "response.in_progress" | "response.queued" => Event::Start,
+            "response.output_item.added" => {
+                if let Some(item) = incoming.item {
+                    let open = Open {
+                        id: item.id.unwrap_or_default().into_owned(),
+                        is_message: item.kind == "message",
+                    };
+                    self.open.insert(place, open);
+                }
+                Event::Content
+            }
+            "response.output_item.done" => {
+                self.open.remove(&place);
+                if let Some(item) = incoming.item {
+                    self.calls += u32::from(item.kind == "function_call");
+                    self.seals.extend(item.encrypted_content.map(Cow::into_owned));
+                }
+                Event::Content
+            }
+            "response.output_text.delta" => {
+                self.has_text = true;
+                Event::Content
+            }
+            "response.completed" => self.stop(Stopped::Completed, incoming.response.as_ref()),
+            "response.incomplete" => self.stop(Stopped::Incomplete, incoming.response.as_ref()),
+            "response.failed" => {
+                self.count(incoming.response.as_ref());
+                let error = incoming.response.and_then(|response| response.error);
+                Event::Failed(class_of(&error.unwrap_or_default()))
+            }
+            "error" => {
+                let flat = || json!({"code": incoming.code, "message": incoming.message});
+                Event::Failed(class_of(&incoming.error.unwrap_or_else(flat)))
+            }
+            kind if is_content(kind) => Event::Content,
+            _ => {
+                self.unknown += 1;
+                Event::Start
+            }
+        }
+    }
+
+    /// The end of the response. Without the counts of tokens `OpenCode` would take it for a cut stream and ask again,
+    /// for ever.
+    fn stop(&mut self, stopped: Stopped, response: Option<&Response>) -> Event {
+        self.stopped = Some(stopped);
+        if self.count(response) {
+            Event::Terminal
+        } else {
+            Event::Unusual
+        }
+    }
+
+    /// Takes the counts over; whether they are there. The input contains what the cache served, and the output contains
+    /// the reasoning; our kinds do not overlap.
+    fn count(&mut self, response: Option<&Response>) -> bool {
+        let Some(usage) = response.and_then(|response| response.usage.as_ref()) else {
+            return false;
+        };
+        let details = usage.input_tokens_details.as_ref();
+        let cache_read = details.and_then(|details| details.cached_tokens).unwrap_or_default();
+        let cache_write = details
+            .and_then(|details| details.cache_write_tokens)
+            .unwrap_or_default();
+        let details = usage.output_tokens_details.as_ref();
+        let reasoning = details.and_then(|details| details.reasoning_tokens).unwrap_or_default();
+        self.usage = Some(TokenUsage {
+            input: usage
+                .input_tokens
+                .unwrap_or_default()
+                .saturating_sub(cache_read)
+                .saturating_sub(cache_write),
+            output: usage.output_tokens.unwrap_or_default().saturating_sub(reasoning),
+            reasoning,
+            cache_read,
+            cache_write,
+        });
+        usage.input_tokens.is_some() && usage.output_tokens.is_some()
+    }
+
+    pub(super) const fn usage(&self) -> Option<TokenUsage> {
+        self.usage
+    }
+
+    pub(super) const fn unknown_events(&self) -> u64 {
+        self.unknown
+    }
+
+    pub(super) fn take_seals(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.seals)
+    }
+
+    pub(super) fn healed_end(&self) -> Option<String> {
+        match self.stopped {
+            Some(Stopped::Incomplete) => Some(incomplete()),
+            Some(Stopped::Completed) => Some(completed()),
+            None => (self.calls > 0 && self.open.is_empty()).then(completed),
+        }
+    }
+
+    pub(super) fn shortened_end(&self) -> Option<String> {
+        if !self.has_text {
+            return None;
+        }
+        let mut end = String::new();
+        for (place, item) in &self.open {
+            // Half a call cannot be run, and half a thought cannot be sent back.
+            if !item.is_message {
+                return None;
+            }
+            let done = json!({"type": "response.output_item.done", "output_index": place, "item": {
+                "id": item.id, "type": "message", "status": "incomplete", "role": "assistant", "content": []}});
+            let _ = write!(end, "event: response.output_item.done\ndata: {done}\n\n");
+        }
+        end.push_str(&incomplete());
+        Some(end)
+    }
+}
+
+/// Whether a kind of event carries a part of the answer.
+fn is_content(kind: &str) -> bool {
+    const KINDS: [&str; 6] = [
+        "response.content_part.",
+        "response.output_text.",
+        "response.refusal.",
+        "response.function_call_arguments.",
+        "response.reasoning_summary_",
+        "response.reasoning_text.",
+    ];
+    KINDS.iter().any(|beginning| kind.starts_with(beginning))
+}
+
+/// The answer is ours, so it used nothing; the object has to be there.
+fn completed() -> String {
+    let data = json!({"type": "response.completed", "response": {"usage": {"input_tokens": 0, "output_tokens": 0}}});
+    format!("event: response.completed\ndata: {data}\n\n")
+}
+
+fn incomplete() -> String {
+    let data = json!({"type": "response.incomplete", "response": {
+        "incomplete_details": {"reason": "max_output_tokens"}, "usage": {"input_tokens": 0, "output_tokens": 0}}});
+    format!("event: response.incomplete\ndata: {data}\n\n")
+}

@@ -1,0 +1,244 @@
+//! Answers that are too much, or not what the protocol says: bounded, counted, told, survived.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::{body::Body, http::Response};
+use bytes::Bytes;
+use conclave_engine::ports::ModelLedger;
+use conclave_gateway::{Gateway, GatewayEvent, Rejection, Wire};
+use conclave_resilience::classify::ProviderFault;
+use futures_util::{StreamExt, stream};
+
+use crate::{
+    client::{Outcome, RUN_KEY, body, call, read},
+    raw::{Raw, WHOLE, in_pieces, streaming},
+    rig::{LONG, OPUS_NEW, config, model, session, until},
+};
+
+async fn gateway(url: &str) -> Gateway {
+    let gateway = Gateway::start(config(url)).await.unwrap();
+    gateway.assign(&session("ses_a"), "security", &[model(OPUS_NEW)]);
+    gateway
+}
+
+fn request(gateway: &Gateway, text: &str) -> reqwest::RequestBuilder {
+    let body = body(Wire::Anthropic, "claude-opus-4-7", text).to_string();
+    call(&gateway.base_url("anthropic"), Wire::Anthropic, RUN_KEY, "ses_a", body)
+}
+
+async fn ask(gateway: &Gateway, text: &str) -> Outcome {
+    read(request(gateway, text).send().await.unwrap()).await
+}
+
+/// The beginning of an answer, and its end.
+fn halves() -> (Bytes, Bytes) {
+    let at = WHOLE.find("data: {\"type\":\"content_block_delta\"").unwrap();
+    (
+        Bytes::from(&WHOLE.as_bytes()[..at]),
+        Bytes::from(&WHOLE.as_bytes()[at..]),
+    )
+}
+
+/// A delta of 64 KB.
+fn delta() -> Bytes {
+    let text = "x".repeat(64 * 1024);
+    Bytes::from(format!(
+        "data: {{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{{\"type\":\"text_delta\",\"text\":\"{text}\"}}}}\n\n"
+    ))
+}
+
+/// An answer of this many deltas; how many were taken is counted.
+fn long(deltas: usize, taken: &Arc<AtomicUsize>) -> Response<Body> {
+    let (start, end) = halves();
+    let (piece, taken) = (delta(), Arc::clone(taken));
+    let deltas = stream::iter(0..deltas).map(move |_| {
+        taken.fetch_add(piece.len(), Ordering::SeqCst);
+        piece.clone()
+    });
+    streaming(stream::iter([start]).chain(deltas).chain(stream::iter([end])))
+}
+
+const DELTAS: usize = 100 * 1024 / 64;
+
+#[tokio::test]
+async fn a_hundred_megabytes_pass_whole() {
+    let taken = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&taken);
+    let raw = Raw::start(move |_| long(DELTAS, &counted)).await;
+    let gateway = gateway(&raw.url).await;
+    let mut response = request(&gateway, "x").send().await.unwrap();
+    let mut length = 0;
+    while let Some(chunk) = response.chunk().await.unwrap() {
+        length += chunk.len();
+    }
+    assert_eq!(length, taken.load(Ordering::SeqCst) + WHOLE.len());
+    assert!(length > 100 * 1024 * 1024);
+    assert_eq!(
+        gateway.usage(&session("ses_a"))[0].tokens.output,
+        42,
+        "its end was read"
+    );
+}
+
+#[tokio::test]
+async fn what_the_runtime_does_not_read_is_not_fetched() {
+    let taken = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&taken);
+    let raw = Raw::start(move |_| long(DELTAS, &counted)).await;
+    let gateway = gateway(&raw.url).await;
+    let mut response = request(&gateway, "x").send().await.unwrap();
+    response.chunk().await.unwrap().unwrap();
+    // The runtime stops reading. Whatever is on the way fills the buffers of the sockets and of one chunk, and that is
+    // all: once nothing was taken for a while, nothing more will be.
+    let mut before = usize::MAX;
+    until("a standstill", || taken.load(Ordering::SeqCst) > 0).await;
+    while before != taken.load(Ordering::SeqCst) {
+        before = taken.load(Ordering::SeqCst);
+        tokio::time::sleep(Duration::from_millis(150)).await;
+    }
+    assert!(before < 40 * 1024 * 1024, "{before} bytes were fetched for nobody");
+    drop(response);
+    until("the end of the call", || gateway.idle_for(&session("ses_a")).is_none()).await;
+}
+
+#[tokio::test]
+async fn an_endless_line_is_cut_off_early() {
+    let taken = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&taken);
+    let raw = Raw::start(move |_| {
+        let (start, _) = halves();
+        let counted = Arc::clone(&counted);
+        let endless = stream::repeat(Bytes::from(vec![b'x'; 64 * 1024])).inspect(move |piece| {
+            counted.fetch_add(piece.len(), Ordering::SeqCst);
+        });
+        streaming(stream::iter([start, Bytes::from_static(b"data: ")]).chain(endless))
+    })
+    .await;
+    let gateway = gateway(&raw.url).await;
+    let outcome = tokio::time::timeout(LONG, ask(&gateway, "x")).await.expect("it is cut");
+    assert!(outcome.broken);
+    let taken = taken.load(Ordering::SeqCst);
+    assert!(taken < 40 * 1024 * 1024, "{taken} bytes of one line");
+    assert!(
+        gateway
+            .events()
+            .iter()
+            .any(|event| matches!(event, GatewayEvent::StreamCut { .. }))
+    );
+}
+
+/// What is no answer at all is repeated, counted, and in the end told in one final error.
+async fn is_garbage(respond: impl Fn() -> Response<Body> + Send + Sync + 'static) {
+    let raw = Raw::start(move |_| respond()).await;
+    let gateway = gateway(&raw.url).await;
+    let outcome = tokio::time::timeout(LONG, ask(&gateway, "x")).await.expect("it ends");
+    assert_eq!(
+        (outcome.status, outcome.message().as_str()),
+        (400, Rejection::NoHealthyModel.marker())
+    );
+    assert_eq!(raw.seen().len(), 3);
+    let told = gateway.events().into_iter().filter(|event| {
+        let fault = match event {
+            GatewayEvent::Retried { fault, .. } => *fault,
+            _ => return false,
+        };
+        matches!(
+            fault,
+            ProviderFault::Garbage | ProviderFault::CutStream | ProviderFault::Network
+        )
+    });
+    assert_eq!(told.count(), 2);
+}
+
+fn typed(kind: &'static str, body: &'static str) -> Response<Body> {
+    Response::builder()
+        .header("content-type", kind)
+        .body(Body::from(body))
+        .unwrap()
+}
+
+#[tokio::test]
+async fn other_content_types_are_no_answers() {
+    is_garbage(|| typed("text/html", "<html><body>502</body></html>")).await;
+    is_garbage(|| typed("application/json", r#"{"content":[{"type":"text","text":"hello"}]}"#)).await;
+    is_garbage(|| typed("application/octet-stream", WHOLE)).await;
+}
+
+#[tokio::test]
+async fn half_json_and_other_streams_are_no_answers() {
+    for text in [
+        "",
+        "data: {\"type\":\"content_blo\n\n",
+        "data: \u{fffd}\u{1}\n\n",
+        "data: [1,2\n\ndata: null\n\n",
+        "data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":-5}}}\n\n",
+        "event: message_start\n\n: nothing\n\n",
+    ] {
+        is_garbage(move || typed("text/event-stream", text)).await;
+    }
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_text_are_no_answer() {
+    is_garbage(|| {
+        let bytes: Vec<u8> = (0..=255u8)
+            .cycle()
+            .take(3_000)
+            .chain(*b"\n\ndata: \xff\xfe\n\n")
+            .collect();
+        streaming(stream::iter([Bytes::from(bytes)]))
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn huge_headers_of_a_provider_are_survived() {
+    is_garbage(|| {
+        let mut response = in_pieces(WHOLE, 64);
+        for number in 0..40 {
+            let name: axum::http::HeaderName = format!("x-huge-{number}").parse().unwrap();
+            response.headers_mut().insert(name, "h".repeat(30_000).parse().unwrap());
+        }
+        response
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn huge_headers_of_a_client_are_refused_and_the_next_call_goes_on() {
+    let raw = Raw::start(|_| in_pieces(WHOLE, 64)).await;
+    let gateway = gateway(&raw.url).await;
+    let sent = request(&gateway, "x")
+        .header("x-huge", "h".repeat(900_000))
+        .send()
+        .await;
+    assert!(sent.is_err() || sent.is_ok_and(|response| response.status() == 431));
+    assert!(raw.seen().is_empty());
+    assert!(ask(&gateway, "x").await.is_whole());
+}
+
+#[tokio::test]
+async fn unknown_events_pass_and_are_counted() {
+    let (start, end) = halves();
+    let raw = Raw::start(move |_| {
+        let unknown = "event: new\ndata: {\"type\":\"something_of_next_year\",\"x\":[1,{\"y\":null}]}\n\n";
+        let pieces = [start.clone(), Bytes::from(unknown.repeat(3)), end.clone()];
+        streaming(stream::iter(pieces))
+    })
+    .await;
+    let gateway = gateway(&raw.url).await;
+    let outcome = ask(&gateway, "x").await;
+    assert!(outcome.is_whole());
+    assert_eq!(outcome.body.matches("something_of_next_year").count(), 3);
+    let told = GatewayEvent::UnknownEvents {
+        model: model(OPUS_NEW),
+        events: 3,
+    };
+    assert_eq!(gateway.events(), [told]);
+}

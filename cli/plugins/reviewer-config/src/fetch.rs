@@ -1,0 +1,132 @@
+//! Asking the service.
+
+use std::time::Duration;
+
+use conclave_shared::{
+    config::{EffectiveConfig, SCHEMA_VERSION, validate},
+    routes,
+};
+use futures_util::StreamExt;
+use reqwest::{
+    Client, Response,
+    header::{ETAG, HeaderValue, IF_NONE_MATCH},
+};
+use secrecy::ExposeSecret;
+
+use crate::ConfigSource;
+
+/// The largest document that is read, in bytes.
+pub(crate) const MOST_BYTES: usize = 1024 * 1024;
+
+/// Why there is no remote configuration.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FetchError {
+    #[error("did not answer within {} s", .0.as_secs())]
+    Late(Duration),
+    #[error("cannot be reached: {0}")]
+    Unreachable(String),
+    #[error("refused the token: set CONCLAVE_CONFIG_TOKEN to one of the Worker's READER_TOKENS")]
+    Refused,
+    #[error("answered {0}")]
+    Status(u16),
+    #[error("answered with more than {MOST_BYTES} bytes")]
+    TooLarge,
+    #[error("answered something that is no configuration: {0}")]
+    Garbage(String),
+    #[error(
+        "has a document of schema version {0}, and this conclave understands up to {SCHEMA_VERSION}: update conclave"
+    )]
+    Newer(u64),
+    #[error("has a document with faults: {0}")]
+    Invalid(String),
+}
+
+/// Asks the service for one project, again and again.
+#[derive(Debug, Clone)]
+pub(crate) struct Fetcher {
+    client: Client,
+    source: ConfigSource,
+    /// The tag of the last good answer.
+    tag: Option<HeaderValue>,
+}
+
+impl Fetcher {
+    pub(crate) fn new(source: ConfigSource) -> Result<Self, FetchError> {
+        let client = Client::builder().build();
+        Ok(Self {
+            client: client.map_err(|error| FetchError::Unreachable(error.to_string()))?,
+            source,
+            tag: None,
+        })
+    }
+
+    /// The answer, or nothing if it is the same as last time. `limit` is for all of it: connecting, TLS and the body.
+    pub(crate) async fn fetch(&mut self, limit: Duration) -> Result<Option<EffectiveConfig>, FetchError> {
+        tokio::time::timeout(limit, self.ask())
+            .await
+            .unwrap_or(Err(FetchError::Late(limit)))
+    }
+
+    async fn ask(&mut self) -> Result<Option<EffectiveConfig>, FetchError> {
+        let mut url = self.source.url.clone();
+        url.set_path(&format!("{}{}", url.path().trim_end_matches('/'), routes::CONFIG));
+        url.query_pairs_mut().append_pair("project", &self.source.project);
+        let mut request = self.client.get(url).bearer_auth(self.source.token.expose_secret());
+        if let Some(tag) = &self.tag {
+            request = request.header(IF_NONE_MATCH, tag.clone());
+        }
+        let response = request
+            .send()
+            .await
+            .map_err(|error| FetchError::Unreachable(error.without_url().to_string()))?;
+        match response.status().as_u16() {
+            304 if self.tag.is_some() => Ok(None),
+            200 => {
+                let tag = response.headers().get(ETAG).cloned();
+                let config = parse(&read(response).await?)?;
+                // Only a good answer is worth not being told again.
+                self.tag = tag;
+                Ok(Some(config))
+            }
+            401 | 403 => Err(FetchError::Refused),
+            status => Err(FetchError::Status(status)),
+        }
+    }
+}
+
+async fn read(response: Response) -> Result<Vec<u8>, FetchError> {
+    let mut body = Vec::new();
+    let mut stream = response.bytes_stream();
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk.map_err(|error| FetchError::Unreachable(error.without_url().to_string()))?;
+        if body.len() + chunk.len() > MOST_BYTES {
+            return Err(FetchError::TooLarge);
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+fn parse(body: &[u8]) -> Result<EffectiveConfig, FetchError> {
+    let value: serde_json::Value =
+        serde_json::from_slice(body).map_err(|error| FetchError::Garbage(error.to_string()))?;
+    // Looked at first: a newer document may have changed the meaning of what would still parse.
+    if let Some(version) = value
+        .pointer("/config/schema_version")
+        .and_then(serde_json::Value::as_u64)
+        && version > u64::from(SCHEMA_VERSION)
+    {
+        return Err(FetchError::Newer(version));
+    }
+    let config: EffectiveConfig =
+        serde_json::from_value(value).map_err(|error| FetchError::Garbage(error.to_string()))?;
+    let faults = validate(&config.config);
+    if faults.is_empty() {
+        return Ok(config);
+    }
+    let faults: Vec<String> = faults
+        .iter()
+        .map(|fault| format!("{} {}", fault.pointer, fault.detail))
+        .collect();
+    Err(FetchError::Invalid(faults.join("; ")))
+}

@@ -1,0 +1,237 @@
+//! One circuit.
+
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
+
+use super::window::{Cause, Window};
+
+/// When a circuit opens, and for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BreakerSettings {
+    /// This many failures in a row open it.
+    pub failures: u32,
+    /// How many of the last calls are looked at.
+    pub window: usize,
+    /// This share of them, in percent, opens it too.
+    pub failure_percent: u32,
+    /// How long it stays open before a probe is let through.
+    pub open: Duration,
+}
+
+impl Default for BreakerSettings {
+    fn default() -> Self {
+        Self {
+            failures: 5,
+            window: 20,
+            failure_percent: 50,
+            open: Duration::from_mins(2),
+        }
+    }
+}
+
+/// What a circuit does with calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Circuit {
+    /// It lets them through.
+    Closed,
+    /// It refuses them.
+    Open,
+    /// It lets one through, to see.
+    HalfOpen,
+}
+
+impl Circuit {
+    /// A word for logs and reports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Open => "open",
+            Self::HalfOpen => "half-open",
+        }
+    }
+}
+
+impl fmt::Display for Circuit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}
+
+/// How a call ended, as far as it matters here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The model answered.
+    Success,
+    /// The provider failed.
+    Fault,
+    /// It says nothing about the provider: the caller gave up, or the request was at fault.
+    Neutral,
+}
+
+/// The right to one call. Results of calls that began before the circuit last changed do not count: what a model did
+/// minutes ago neither opens a circuit that has just closed nor closes one that has just opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ticket {
+    generation: u64,
+    probe: bool,
+}
+
+impl Ticket {
+    /// Whether this call decides about the circuit.
+    pub const fn is_probe(self) -> bool {
+        self.probe
+    }
+}
+
+/// The answer to somebody who wants to call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// Go ahead.
+    Admitted(Ticket),
+    /// Not now. The time is that of the next probe; none while somebody else is probing.
+    Refused(Option<Instant>),
+}
+
+/// The circuit changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// It opened, until then.
+    Opened {
+        /// Why.
+        cause: Cause,
+        /// For how long.
+        time: Duration,
+    },
+    /// It lets a probe through.
+    Probing,
+    /// It closed.
+    Closed,
+}
+
+impl Change {
+    /// What the circuit does with calls now.
+    pub const fn circuit(self) -> Circuit {
+        match self {
+            Self::Opened { .. } => Circuit::Open,
+            Self::Probing => Circuit::HalfOpen,
+            Self::Closed => Circuit::Closed,
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Opened { cause, time } => write!(formatter, "is left alone for {} s: {cause}", time.as_secs()),
+            Self::Probing => formatter.write_str("is tried with one call"),
+            Self::Closed => formatter.write_str("is in use again"),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Closed,
+    Open { until: Instant },
+    HalfOpen { probing: bool },
+}
+
+/// The circuit of one model.
+#[derive(Debug)]
+pub struct Breaker {
+    settings: BreakerSettings,
+    state: State,
+    window: Window,
+    generation: u64,
+}
+
+impl Breaker {
+    /// A closed circuit.
+    pub fn new(settings: BreakerSettings) -> Self {
+        Self {
+            settings,
+            state: State::Closed,
+            window: Window::default(),
+            generation: 0,
+        }
+    }
+
+    /// What it does with calls.
+    pub const fn circuit(&self) -> Circuit {
+        match self.state {
+            State::Closed => Circuit::Closed,
+            State::Open { .. } => Circuit::Open,
+            State::HalfOpen { .. } => Circuit::HalfOpen,
+        }
+    }
+
+    /// Whether a call would be refused now. Who asks this has no ticket yet.
+    pub fn refuses(&self, now: Instant) -> bool {
+        self.next_chance(now).is_none_or(|at| at > now)
+    }
+
+    /// When it may be worth asking again: at once, at a time, or (`None`) when whoever is probing knows more.
+    pub fn next_chance(&self, now: Instant) -> Option<Instant> {
+        match self.state {
+            State::Closed | State::HalfOpen { probing: false } => Some(now),
+            State::Open { until } => Some(until.max(now)),
+            State::HalfOpen { probing: true } => None,
+        }
+    }
+
+    /// Somebody wants to call. Whoever comes first after the open time is the probe.
+    pub fn admit(&mut self, now: Instant) -> (Admission, Option<Change>) {
+        let ticket = |generation, probe| Admission::Admitted(Ticket { generation, probe });
+        match self.state {
+            State::Closed => (ticket(self.generation, false), None),
+            State::Open { until } if now < until => (Admission::Refused(Some(until)), None),
+            State::HalfOpen { probing: true } => (Admission::Refused(None), None),
+            State::Open { .. } | State::HalfOpen { probing: false } => {
+                self.enter(State::HalfOpen { probing: true });
+                (ticket(self.generation, true), Some(Change::Probing))
+            }
+        }
+    }
+
+    /// A call ended.
+    pub fn report(&mut self, ticket: Ticket, outcome: Outcome, now: Instant) -> Option<Change> {
+        if ticket.generation != self.generation {
+            return None;
+        }
+        match (self.state, outcome) {
+            (State::Closed, Outcome::Success | Outcome::Fault) => {
+                let cause = self.window.record(outcome == Outcome::Fault, &self.settings)?;
+                Some(self.open(cause, now))
+            }
+            (State::HalfOpen { .. }, Outcome::Success) => {
+                self.enter(State::Closed);
+                Some(Change::Closed)
+            }
+            (State::HalfOpen { .. }, Outcome::Fault) => Some(self.open(Cause::Probe, now)),
+            // A probe that was given up has said nothing: the next one may try.
+            (State::HalfOpen { .. }, Outcome::Neutral) => {
+                self.enter(State::HalfOpen { probing: false });
+                None
+            }
+            (State::Closed, Outcome::Neutral) | (State::Open { .. }, _) => None,
+        }
+    }
+
+    fn open(&mut self, cause: Cause, now: Instant) -> Change {
+        let time = self.settings.open;
+        self.enter(State::Open { until: now + time });
+        Change::Opened { cause, time }
+    }
+
+    fn enter(&mut self, state: State) {
+        self.state = state;
+        self.window = Window::default();
+        self.generation += 1;
+    }
+}
+
+#[cfg(test)]
+#[path = "state_tests.rs"]
+mod tests;

@@ -1,0 +1,59 @@
+//! `--record` and `--replay-models`.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use camino::Utf8PathBuf;
+use conclave_engine::{plugin::ProviderSpec, prompt::Nonce};
+use conclave_gateway::{RecordSettings, Recording, TapeSettings};
+
+use crate::{args::CommonArguments, exit::Failure, providers};
+
+/// The recording's file in its directory.
+const FILE: &str = "model-calls.jsonl";
+/// The note that holds the boundary of the prompts' sections.
+const BOUNDARY: &str = "boundary";
+
+/// Whether the run is recorded, or is one that was.
+#[derive(Debug, Clone)]
+pub(super) enum Tape {
+    Off,
+    Record(Utf8PathBuf),
+    Replay(Arc<Recording>),
+}
+
+impl Tape {
+    pub(super) fn open(arguments: &CommonArguments) -> Result<Self, Failure> {
+        if let Some(file) = &arguments.replay_models {
+            return Ok(Self::Replay(Arc::new(Recording::open(file.as_std_path())?)));
+        }
+        Ok(arguments.record.clone().map_or(Self::Off, Self::Record))
+    }
+
+    /// The providers of the recorded run, which need no credentials.
+    pub(super) fn providers(&self) -> Result<Option<Vec<ProviderSpec>>, Failure> {
+        match self {
+            Self::Replay(recording) => providers::recorded(recording).map(Some),
+            Self::Off | Self::Record(_) => Ok(None),
+        }
+    }
+
+    /// The boundary that the recorded run had.
+    pub(super) fn boundary(&self) -> Option<Nonce> {
+        match self {
+            Self::Replay(recording) => recording.note(BOUNDARY).and_then(Nonce::recorded),
+            Self::Off | Self::Record(_) => None,
+        }
+    }
+
+    /// The gateway's settings for it.
+    pub(super) fn settings(&self, boundary: &Nonce) -> TapeSettings {
+        match self {
+            Self::Off => TapeSettings::Off,
+            Self::Record(directory) => TapeSettings::Record(RecordSettings {
+                file: directory.join(FILE).into(),
+                notes: BTreeMap::from([(BOUNDARY.to_owned(), boundary.as_str().to_owned())]),
+            }),
+            Self::Replay(recording) => TapeSettings::Replay(Arc::clone(recording)),
+        }
+    }
+}
