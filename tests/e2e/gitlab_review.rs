@@ -3,7 +3,7 @@
 use conclave_fake_gitlab::{AccessLevel, FakeGitlab, MergeRequestRef, NewMergeRequest, Scope};
 use serde_json::Value;
 
-use crate::support::{Conclave, Repository, provider};
+use crate::support::{Conclave, Repository, Workers, provider};
 
 struct Pipeline {
     gitlab: FakeGitlab,
@@ -167,4 +167,48 @@ async fn outside_of_a_pipeline_the_command_says_what_to_do_instead() {
         "{}",
         outcome.stderr
     );
+}
+
+#[tokio::test]
+async fn the_note_remembers_what_the_reviews_of_a_merge_request_have_cost() {
+    let (provider, repository, mut workers) = (provider().await, Repository::flawed(), Workers::start().await);
+    let pipeline = pipeline(&repository).await;
+    // Any call at all is more than this: the first review spends it, the second one has nothing left.
+    workers
+        .command(r#"kv put config/document {"schema_version":1,"limits":{"budget":{"merge_request_usd":0.000001}}}"#)
+        .await;
+    let job = || {
+        pipeline
+            .job(&repository, &[])
+            .anthropic(&provider)
+            .env("CONCLAVE_CONFIG_URL", &workers.config_url)
+            .env("CONCLAVE_CONFIG_TOKEN", Workers::READER_TOKEN)
+    };
+    let note = || {
+        let state = pipeline.gitlab.snapshot(pipeline.merge_request);
+        let mut notes = state.notes.into_iter().filter(|note| note.author == "conclave-bot");
+        notes.next().expect("a note").body
+    };
+    let spent = |body: &str| -> u64 {
+        let after = body.split("<!-- conclave:spent:").nth(1).expect("the memory");
+        after.split(':').next().unwrap().parse().unwrap()
+    };
+    let first = job().run().await.expect_code(0).review();
+    let after_first = spent(&note());
+    assert!(after_first > 0, "{first:#}");
+    let asked = provider.requests().len();
+    assert!(asked > 0);
+
+    let second = job().run().await.expect_code(0).review();
+    assert_eq!(provider.requests().len(), asked, "no model is asked any more");
+    assert_eq!(second["verdict"], "inconclusive");
+    let partial = second["partial"].as_str().expect("it says so");
+    assert!(partial.contains("for the merge request is spent"), "{partial}");
+    assert_eq!(
+        spent(&note()),
+        after_first,
+        "it cost nothing, and nothing was forgotten"
+    );
+    assert!(note().contains("**Partial:**"), "{}", note());
+    assert_eq!(pipeline.gitlab.violations(), []);
 }

@@ -16,6 +16,7 @@ mod local_review;
 mod model_calls;
 mod remote_config;
 mod replay;
+mod resilience;
 mod signals;
 mod support;
 mod wire;

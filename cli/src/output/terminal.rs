@@ -36,6 +36,14 @@ pub(crate) fn review(review: &Review, excerpts: &Excerpts, directory: &Utf8Path)
             wrap(&clean(gap), width, "  ").trim_start()
         );
     }
+    if let Some(reason) = &review.partial {
+        let _ = writeln!(
+            text,
+            "\n{} {}",
+            "Partial:".yellow().bold(),
+            wrap(&clean(reason), width, "  ").trim_start()
+        );
+    }
     if let Some(reason) = &review.degraded {
         let _ = writeln!(
             text,
