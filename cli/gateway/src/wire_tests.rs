@@ -127,6 +127,33 @@ fn what_is_no_event_of_the_format_is_garbage() {
 }
 
 #[test]
+fn plain_deltas_are_content_and_broken_ones_are_not() {
+    let of = |delta: &str| {
+        let data = format!(r#"{{"type":"content_block_delta","index":12,"delta":{delta}"#);
+        read(&mut Wire::Anthropic.reader(), &data)
+    };
+    for whole in [
+        r#"{"type":"text_delta","text":""}}"#,
+        r#"{"type":"text_delta","text":"a \"quoted\" word\\"}}"#,
+        r#"{"type":"thinking_delta","thinking":"}}"}}"#,
+        r#"{"type":"input_json_delta","partial_json":"{\"a\":"}}"#,
+        r#"{"text":"in another order","type":"text_delta"}}"#,
+        r#"{"type":"text_delta","text":"padded"}   }"#,
+    ] {
+        assert_eq!(of(whole), Event::Content, "{whole}");
+    }
+    for half in [
+        r#"{"type":"text_delta","text":"}}"#,
+        r#"{"type":"text_delta","text":"a\"}}"#,
+        r#"{"type":"text_delta","text":"a"}"#,
+        r#"{"type":"text_delta","text":"a"}}}"#,
+        r#"{"type":"text_delta","text":"a\"#,
+    ] {
+        assert_eq!(of(half), retryable(ProviderFault::Garbage), "{half}");
+    }
+}
+
+#[test]
 fn error_frames_have_their_class() {
     let overloaded = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
     assert_eq!(
