@@ -70,10 +70,9 @@ pub(super) fn build(
     let telemetry = TelemetryPlugin::start(plugin_settings::telemetry(environment, run_id, &project)?.filter(|_| told));
     let reviewer_config = ReviewerConfigPlugin::new(plugin_settings::config_source(environment, &project)?);
     #[cfg(feature = "otlp")]
-    let tracing = conclave_plugin_tracing::TracingPlugin::start(
-        plugin_settings::tracing(environment, run_id)?.filter(|_| told),
-    )
-    .map_err(|error| Failure::Settings(format!("{}: {error}", env_vars::OTLP_ENDPOINT)))?;
+    let tracing =
+        conclave_plugin_tracing::TracingPlugin::start(plugin_settings::tracing(environment, run_id)?.filter(|_| told))
+            .map_err(|error| Failure::Settings(format!("{}: {error}", env_vars::OTLP_ENDPOINT)))?;
     #[cfg(feature = "otlp")]
     let trace = tracing.tracer().map(|tracer| tracer as _);
     #[cfg(not(feature = "otlp"))]
