@@ -16,8 +16,8 @@ use crate::{
 /// Runs the command that was asked for.
 pub(crate) async fn run(arguments: Arguments, environment: &Environment, redactor: &Redactor) -> Result<Exit, Failure> {
     match arguments.command {
-        Command::Local(arguments) => Box::pin(local::run(arguments, environment, redactor)).await,
-        Command::Review(arguments) => Box::pin(review::run(arguments, environment, redactor)).await,
+        Command::Local(arguments) => local::run(arguments, environment, redactor).await,
+        Command::Review(arguments) => review::run(arguments, environment, redactor).await,
         Command::Plan(arguments) => Box::pin(plan::run(arguments, environment, redactor)).await,
         Command::Replay(arguments) => replay::run(&arguments, redactor),
     }

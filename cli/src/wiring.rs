@@ -29,6 +29,7 @@ use conclave_engine::{
     diff::FilteredDiff,
     pipeline::{ReviewJob, ReviewPorts, review as run_review},
     ports::{Forge, Progress, ProgressEvent, ReviewSubject},
+    prompt::PromptLibrary,
     report::Review,
     scheduler::Desk,
 };
@@ -285,6 +286,13 @@ fn nothing_left(diff: &FilteredDiff, redactor: &Redactor) {
     output::note(&text, redactor);
 }
 
+/// The system prompts, which the runtime's configuration names.
+fn write_prompts(directory: &RunDirectory, library: &PromptLibrary) -> Result<(), Failure> {
+    directory.write("prompts/REVIEWER_SHARED.md", library.shared()?.as_bytes())?;
+    directory.write("prompts/coordinator.md", library.get("coordinator")?.as_bytes())?;
+    Ok(())
+}
+
 /// What only the part with the agent runtime needs.
 struct Sessions<'a> {
     run: &'a Run<'a>,
@@ -336,8 +344,7 @@ impl Sessions<'_> {
             for warning in &inputs.warnings {
                 run.progress.report(ProgressEvent::Warning(warning));
             }
-            directory.write("prompts/REVIEWER_SHARED.md", library.shared()?.as_bytes())?;
-            directory.write("prompts/coordinator.md", library.get("coordinator")?.as_bytes())?;
+            write_prompts(directory, &library)?;
             watch.lap("workspace");
             let runtime = Runtime::start(RuntimeInput {
                 binary: self.binary,

@@ -21,7 +21,8 @@ pub(crate) async fn run(
 ) -> Result<Exit, Failure> {
     let scratch = Scratch::create()?;
     let assignment = assignment(arguments.range.as_deref(), arguments.repo.as_deref(), &scratch).await?;
-    let result = wiring::review(assignment, &arguments.common, scratch, environment, redactor).await;
+    let review = wiring::review(assignment, &arguments.common, scratch, environment, redactor);
+    let result = Box::pin(review).await;
     or_nothing(result, redactor)
 }
 

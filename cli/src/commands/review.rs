@@ -41,5 +41,6 @@ pub(crate) async fn run(
         };
         return wiring::plan(assignment, &request, &scratch, environment, redactor).await;
     }
-    wiring::review(assignment, &arguments.common, scratch, environment, redactor).await
+    let review = wiring::review(assignment, &arguments.common, scratch, environment, redactor);
+    Box::pin(review).await
 }

@@ -8,7 +8,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{Conclave, Outcome, Pipeline, Repository, Workers, Wrapper};
 
@@ -41,12 +41,10 @@ impl Scene {
     /// Breaks what the row says, and runs the review.
     pub(super) async fn play(&self, name: &str) -> Outcome {
         if let Some(fault) = provider_fault(name) {
-            let limited = name.starts_with("provider_hangs");
             self.provider.inject(fault);
-            return if limited {
-                self.with_short_patience().await
-            } else {
-                self.job().run().await
+            return match limits(name) {
+                Some(limits) => self.limited(self.job(), &limits).await,
+                None => self.job().run().await,
             };
         }
         match name.split_once('_').map_or(name, |(first, _)| first) {
@@ -65,7 +63,8 @@ impl Scene {
         match name {
             "nothing" => {}
             "provider_is_unreachable" => {
-                return self.job().env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9").run().await;
+                let job = self.job().env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
+                return self.limited(job, &no_second_chance()).await;
             }
             "denied_tool" => self.provider.set(
                 REVIEWER,
@@ -113,13 +112,12 @@ impl Scene {
         self.job().run().await
     }
 
-    /// With the limits for silence at seconds, through the real configuration service.
-    async fn with_short_patience(&self) -> Outcome {
+    /// With these limits, through the real configuration service.
+    async fn limited(&self, job: Conclave, limits: &Value) -> Outcome {
         let mut workers = Workers::start().await;
-        let limits = json!({"first_sign_seconds": 3, "stall_seconds": 3});
         let document = json!({"schema_version": 1, "limits": limits});
         workers.command(&format!("kv put config/document {document}")).await;
-        let job = self.job().env("CONCLAVE_CONFIG_URL", &workers.config_url);
+        let job = job.env("CONCLAVE_CONFIG_URL", &workers.config_url);
         job.env("CONCLAVE_CONFIG_TOKEN", Workers::READER_TOKEN).run().await
     }
 
@@ -229,6 +227,32 @@ impl Scene {
             tokio::time::timeout(ASKED, asking).await.expect("the model is asked");
         }
     }
+}
+
+/// A circuit that stays open for longer than a call is held: nobody waits for the two minutes after which a model is
+/// tried again.
+fn no_second_chance() -> Value {
+    json!({"breaker": {"open_seconds": 300}})
+}
+
+/// The limits that a row needs, so that it does not take minutes.
+fn limits(name: &str) -> Option<Value> {
+    let fails_for_ever = [
+        "provider_429",
+        "provider_429_retry_after_5",
+        "provider_429_retry_after_3600",
+        "provider_500",
+        "provider_503",
+        "provider_529",
+        "provider_cuts_the_connection",
+        "provider_ends_without_the_end",
+        "provider_sends_garbage",
+        "provider_error_inside_the_stream",
+    ];
+    if name.starts_with("provider_hangs") {
+        return Some(json!({"first_sign_seconds": 3, "stall_seconds": 3, "breaker": {"open_seconds": 300}}));
+    }
+    fails_for_ever.contains(&name).then(no_second_chance)
 }
 
 /// The fault of a provider that a row is about; nothing for the other rows.

@@ -171,5 +171,5 @@ fn without_any_key_the_preferred_models_are_priced() {
 #[test]
 fn more_tiers_more_turns() {
     let turns = |tier| estimate_of(&plan(tier, &["openai/gpt-5.4"]), &["x"]).sessions[0].turns;
-    assert_eq!(RiskTier::ALL.map(turns), [5, 7, 9]);
+    assert_eq!(RiskTier::ALL.map(turns), [4, 6, 8]);
 }

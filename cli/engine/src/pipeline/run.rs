@@ -14,6 +14,7 @@ use crate::{
     lock_files::LOCK_FILES,
     ports::{AgentRuntime, ModelLedger, Progress, ProgressEvent, ReviewSubject, StopCause, StopSignal, TelemetrySink},
     report::{Coverage, CutFile, Review, StageTime},
+    rules::ManualReview,
     scheduler::{
         Desk, JudgedBy, LiveRoutes, PanelInput, PanelResult, ReviewerReport, SessionContext, SourceTree, coordinate,
         run_panel,
@@ -135,20 +136,12 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     };
     coverage.gaps = gaps(&panel, &coverage, partly_read, stopped);
     coverage.gaps.extend(job.plan.rules.gaps);
-    let result = if stopped.is_some() {
-        // Nobody has judged what is known so far: it is shown, and it decides nothing.
-        VerdictReason {
-            verdict: Verdict::Inconclusive,
-            reason: coverage.gaps.join("; "),
-        }
-    } else {
-        verdict(RubricInput {
-            findings: &judgement.findings,
-            gaps: &coverage.gaps,
-            manual_reviews: &job.plan.rules.manual_reviews,
-            settings: RubricSettings::default(),
-        })
-    };
+    let result = conclude(
+        &judgement.findings,
+        &coverage.gaps,
+        &job.plan.rules.manual_reviews,
+        stopped.is_some(),
+    );
     let partial = partial(&panel.reports, &coordinator, &ports.ledger.budget());
     let mut review = Review {
         schema_version: crate::report::SCHEMA_VERSION,
@@ -183,6 +176,28 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     review.cache_hit_rate = review.tokens().prompt_cache_rate();
     review.seconds = started.elapsed().as_secs_f64();
     review
+}
+
+/// The verdict, unless the run was stopped: then nobody has judged what is known so far. It is shown, and it decides
+/// nothing.
+fn conclude(
+    findings: &[JudgedFinding],
+    gaps: &[String],
+    manual_reviews: &[ManualReview],
+    stopped: bool,
+) -> VerdictReason {
+    if stopped {
+        return VerdictReason {
+            verdict: Verdict::Inconclusive,
+            reason: gaps.join("; "),
+        };
+    }
+    verdict(RubricInput {
+        findings,
+        gaps,
+        manual_reviews,
+        settings: RubricSettings::default(),
+    })
 }
 
 fn slowest(reports: &[ReviewerReport]) -> f64 {

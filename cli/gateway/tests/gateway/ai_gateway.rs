@@ -66,7 +66,7 @@ async fn only_the_gateways_own_headers_reach_it_whatever_the_runtime_sends() {
         paths,
         [
             "/v1/acc/gw/anthropic/v1/messages",
-            "/v1/acc/gw/openai/chat/completions",
+            "/v1/acc/gw/openai/responses",
             "/v1/acc/gw/workers-ai/v1/chat/completions"
         ]
     );

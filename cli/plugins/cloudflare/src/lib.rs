@@ -27,7 +27,7 @@ const ADDRESS: &str = "https://gateway.ai.cloudflare.com/v1";
 /// `openai` the gateway has no `/v1` of its own.
 const PROVIDERS: [(&str, ProviderWire, &str); 3] = [
     ("anthropic", ProviderWire::Anthropic, "anthropic/v1"),
-    ("openai", ProviderWire::OpenAiChat, "openai"),
+    ("openai", ProviderWire::OpenAiResponses, "openai"),
     ("cloudflare-workers-ai", ProviderWire::OpenAiChat, "workers-ai/v1"),
 ];
 

@@ -185,7 +185,7 @@ async fn a_change_is_seen_while_the_review_runs_and_what_stays_is_not_sent_again
     let service = Service::default();
     let mut plugin = quick(plugin(service.start().await));
     plugin.bootstrap().await.expect("the service is well");
-    let following = plugin.follow().expect("a source");
+    let following = plugin.follower().follow().expect("a source");
     let mut document = following.document();
     service.until("three questions", |state| state.unchanged >= 3).await;
     assert_eq!(service.0.lock().expect("free").whole, 1, "told once");
@@ -224,12 +224,12 @@ async fn a_service_that_was_down_at_the_start_is_followed_too() {
     });
     let mut plugin = quick(plugin(service.start().await));
     plugin.bootstrap().await.expect_err("it is down");
-    let following = plugin.follow().expect("a source");
+    let following = plugin.follower().follow().expect("a source");
     service.change(|state| state.down = false);
     let mut document = following.document();
     document.changed().await.expect("it goes on");
     assert_eq!(document.borrow().as_ref().expect("one").revision, 3);
-    assert!(ReviewerConfigPlugin::new(None, None).follow().is_none());
+    assert!(ReviewerConfigPlugin::new(None, None).follower().follow().is_none());
 }
 
 #[tokio::test]

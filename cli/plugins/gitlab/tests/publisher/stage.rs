@@ -22,6 +22,8 @@ pub(crate) const BOT: &str = "review-bot";
 /// The marker of merge request 1 in the stage's project. Written out, because a marker that is computed in another way
 /// than yesterday leaves yesterday's review unfound.
 pub(crate) const MARKER: &str = "<!-- conclave:summary:13522ab9f50daa1d25adbc9149fd1cc0 -->";
+/// The memory of what the reviews of that merge request have cost: nothing.
+pub(crate) const SPENT: &str = "<!-- conclave:spent:0:ba2e2c1162462f82e74c43d1e4fac4ce -->";
 
 /// The longest wait that GitLab can make the plugin take here.
 pub(crate) const LONGEST_ASKED: Duration = Duration::from_millis(60);
@@ -205,7 +207,10 @@ pub(crate) async fn publish(plugin: &GitLab, review: &Review) -> Result<PublishO
 
 /// The note that holds a review.
 pub(crate) fn posted(review: &Review) -> NoteSnapshot {
-    note(BOT, &format!("{}\n\n{MARKER}", render_markdown(review).trim_end()))
+    note(
+        BOT,
+        &format!("{}\n\n{MARKER}\n{SPENT}", render_markdown(review).trim_end()),
+    )
 }
 
 /// The same after it was edited.

@@ -10,7 +10,7 @@ use conclave_shared::{
 
 use crate::{
     sample::finding,
-    stage::{MARKER, Stage, note, publish},
+    stage::{MARKER, SPENT, Stage, note, publish},
 };
 
 /// The texts that a hostile author wants to see posted.
@@ -78,7 +78,7 @@ async fn nothing_that_is_posted_acts() {
     for edited in [false, true] {
         publish(&stage.loaded().await, &review).await.unwrap();
         let body = include_str!("golden/hostile.md").replace("{head}", &review.head_sha[..8]);
-        let mut expected = note("review-bot", &format!("{body}\n{MARKER}"));
+        let mut expected = note("review-bot", &format!("{body}\n{MARKER}\n{SPENT}"));
         expected.edited = edited;
         assert_eq!(
             stage.snapshot(),
@@ -119,7 +119,7 @@ async fn a_note_that_is_too_long_is_cut_and_found_again() {
     assert!((59_000..60_500).contains(&note.body.len()), "{}", note.body.len());
     let end = "```\n\n> The review is longer than a note can be; the whole of it is in the job's artifacts.\n\n";
     assert!(
-        note.body.ends_with(&format!("{end}{MARKER}")),
+        note.body.ends_with(&format!("{end}{MARKER}\n{SPENT}")),
         "{}",
         &note.body[note.body.len() - 200..]
     );

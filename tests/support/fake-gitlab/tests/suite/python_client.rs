@@ -11,7 +11,9 @@ async fn python_gitlab_reviews_a_merge_request() {
     let stage = Stage::premium().await;
     let token = stage.gitlab.create_token(stage.bot_user, &[Scope::Api]);
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python_gitlab.py");
-    let output = Command::new("python3")
+    // `scripts/setup` makes an environment of its own for it.
+    let python = std::env::var_os("CONCLAVE_TEST_PYTHON").unwrap_or_else(|| "python3".into());
+    let output = Command::new(python)
         .arg(script)
         .args([
             stage.gitlab.url(),
