@@ -7,7 +7,7 @@ use conclave_engine::{
     plugin::ProviderWire::{Anthropic, OpenAiChat, OpenAiResponses},
     ports::ModelLedger,
 };
-use conclave_gateway::{Gateway, GatewayConfig, HttpSettings, Limits, RetryPolicy, Upstream, Wire};
+use conclave_gateway::{BreakerSettings, Gateway, GatewayConfig, HttpSettings, Limits, RetryPolicy, Upstream, Wire};
 use conclave_scripted_provider::{Answer, Fault, Position, Scripted, ScriptedProvider};
 use conclave_shared::model::ModelId;
 use serde_json::json;
@@ -190,6 +190,12 @@ async fn gateway(provider: &ScriptedProvider) -> Gateway {
     let moment = Duration::from_millis(5);
     Gateway::start(GatewayConfig {
         limits: Limits {
+            // Every row is about a call of its own: no circuit that another row has opened may hold one back.
+            breaker: BreakerSettings {
+                failures: u32::MAX,
+                failure_percent: 101,
+                ..BreakerSettings::default()
+            },
             retry: RetryPolicy {
                 retries: 2,
                 base: moment,

@@ -18,7 +18,7 @@ use crate::prompt::{PromptLibrary, UnknownPrompt};
 
 /// Tokens that the runtime adds to a prompt: its tools, and its words about the surroundings. This and the next four are
 /// what OpenCode 1.18.33 sends, counted; a test holds the first one against what it sends today.
-const RUNTIME: u64 = 1_150;
+const RUNTIME: u64 = 1_015;
 /// The coordinator's two own tools.
 const COORDINATOR_TOOLS: u64 = 440;
 /// What the tool that reads files adds to each file, and to each line of it.
