@@ -141,11 +141,11 @@ describe('what is taken', () => {
     const newer = event({ ...dropped(1), added: { later: true } });
     newer.schema = 9;
     newer.added = [];
-    const unknown = event({ type: 'circuit_changed', provider: 'x' });
+    const unknown = event({ type: 'from_the_future', provider: 'x' });
     const answer = await send([newer, unknown], 207);
     assert.equal(answer.accepted, 1);
     assert.deepEqual(answer.rejected.map(({ index }) => index), [1]);
-    assert.match(answer.rejected[0].detail, /circuit_changed/);
+    assert.match(answer.rejected[0].detail, /from_the_future/);
   });
 
   test('of a mixed batch the good ones are taken and the bad ones are named', async () => {
