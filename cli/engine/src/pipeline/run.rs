@@ -170,6 +170,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         seconds: 0.0,
         cost_usd: 0.0,
         cache_hit_rate: None,
+        threads: Vec::new(),
     };
     // Not `sum`, which is -0.0 for nothing.
     review.cost_usd = review.usage().iter().fold(0.0, |sum, usage| sum + usage.cost_usd);
