@@ -386,7 +386,6 @@ impl Sessions<'_> {
 
         let providers = runtime_config.providers.iter().map(|owned| owned.value.name.clone());
         let live = Live::start(&follower, &plan, preset.0, providers.collect(), &runtime.gateway);
-        let source = RepositoryTree::new(&job, &diff.files, inputs.context);
         let files = Arc::new(diff.files);
         let review_job = ReviewJob {
             run_id: run.id.to_string(),
@@ -408,7 +407,7 @@ impl Sessions<'_> {
             progress: Arc::clone(&run.progress),
             telemetry: run.observers.sink(),
             routes: live.routes.clone(),
-            source: Arc::new(source),
+            source: Arc::new(RepositoryTree::new(&job, &files, inputs.context)),
             desk,
             stop: run.signals.stop(),
         };
