@@ -12,7 +12,7 @@ pub use budget::BudgetStanding;
 pub use forge::{Comment, ExistingFinding, Forge, ForgeError, PublishOutcome, ReviewSubject, ThreadState};
 pub use progress::{Progress, ProgressEvent};
 pub use runtime::{
-    AgentRuntime, FileRead, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt,
+    AgentRuntime, FileRead, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionFault, SessionId, SessionPrompt,
 };
 pub use stop::{StopCause, StopSignal, stop_channel};
 pub use tools::{CoordinatorTools, ToolError};
