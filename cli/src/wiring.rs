@@ -1,6 +1,7 @@
 //! One review, wired: plugins, gateway, agent runtime, engine, output.
 
 mod assignment;
+mod break_glass;
 pub(crate) mod changes;
 mod checkout;
 mod ending;
@@ -26,7 +27,7 @@ use std::{fmt::Write, sync::Arc, time::Duration};
 
 use camino::Utf8Path;
 use conclave_engine::{
-    diff::FilteredDiff,
+    diff::{FileDiff, FilteredDiff},
     pipeline::{ReviewJob, ReviewPorts, review as run_review},
     ports::{Forge, Progress, ProgressEvent, ReviewSubject},
     report::Review,
@@ -42,7 +43,8 @@ use secrecy::SecretString;
 use uuid::Uuid;
 
 pub(crate) use self::{
-    assignment::{Assignment, Origin},
+    assignment::{Assignment, Origin, Posting},
+    break_glass::break_glass,
     checkout::Checkout,
     plan::{ModelChoice, PlanDocument, PlanRequest, PlannedModel, PlannedReviewer, plan},
     prepare::ChosenBy,
@@ -77,6 +79,8 @@ pub(crate) struct Job {
     pub(crate) repository: Repository,
     /// Where the review is posted; nowhere means that it is only printed.
     pub(crate) forge: Option<Arc<dyn Forge>>,
+    /// What the job says about posting.
+    pub(crate) posting: Posting,
     /// The installation's secret, if there is one.
     pub(crate) secret: Option<SecretString>,
     /// What earlier reviews of the merge request have cost, as far as they are known.
@@ -182,7 +186,9 @@ impl Run<'_> {
         let child = child?;
         answered?;
         watch.lap("diff, configuration, plan");
-        let gate = Gate::in_force(arguments.gate, prepared.repo.in_force.config.review.gate);
+        let repo = &prepared.repo.in_force.config.review;
+        let publishing = prepared.job.posting.settings(repo, &prepared.config.limits.budget);
+        let gate = Gate::in_force(arguments.gate, repo.gate, publishing.mode);
         let directory = RunDirectory::create(arguments.output.as_deref(), &self.id.to_string(), environment)?;
         self.display
             .record_in(directory.path())
@@ -206,12 +212,15 @@ impl Run<'_> {
         };
         let ran = Box::pin(sessions.run(child, prepared, &mut watch)).await;
         self.display.close();
-        let Some((job, mut review, runtime)) = ran? else {
+        let Some((job, files, mut review, runtime)) = ran? else {
             return Ok(nothing_reviewed(signals.exit().unwrap_or(Exit::Terminated), redactor));
         };
         let early = signals.exit();
         let ending = Ending {
             job: &job,
+            files: &files,
+            publishing,
+            sink: sink.as_ref(),
             format: arguments.format,
             directory: &directory,
             redactor,
@@ -289,6 +298,9 @@ fn nothing_left(diff: &FilteredDiff, redactor: &Redactor) {
     output::note(&text, redactor);
 }
 
+/// What is left of a run when its sessions have ended: the diff's files, and the runtime, which the caller stops.
+type Ran = (Job, Arc<Vec<FileDiff>>, Review, Runtime);
+
 /// What only the part with the agent runtime needs.
 struct Sessions<'a> {
     run: &'a Run<'a>,
@@ -303,7 +315,7 @@ impl Sessions<'_> {
         child: Child,
         prepared: Prepared,
         watch: &mut Stopwatch,
-    ) -> Result<Option<(Job, Review, Runtime)>, Failure> {
+    ) -> Result<Option<Ran>, Failure> {
         let Self {
             run,
             directory,
@@ -371,11 +383,11 @@ impl Sessions<'_> {
 
         let providers = runtime_config.providers.iter().map(|owned| owned.value.name.clone());
         let live = Live::start(&follower, &plan, preset.0, providers.collect(), &runtime.gateway);
-        let source = RepositoryTree::new(&job, &diff.files, inputs.context);
+        let files = Arc::new(diff.files);
         let review_job = ReviewJob {
             run_id: run.id.to_string(),
             subject: job.subject.clone(),
-            files: Arc::new(diff.files),
+            files: Arc::clone(&files),
             patches: inputs.patches,
             cut: inputs.cut,
             filtered: diff.filtered,
@@ -392,7 +404,7 @@ impl Sessions<'_> {
             progress: Arc::clone(&run.progress),
             telemetry: run.observers.sink(),
             routes: live.routes.clone(),
-            source: Arc::new(source),
+            source: Arc::new(RepositoryTree::new(&job, &files, inputs.context)),
             desk,
             stop: run.signals.stop(),
         };
@@ -400,6 +412,6 @@ impl Sessions<'_> {
         watch.lap("sessions");
         review.warnings.extend(output::gateway_lines(&runtime.gateway.events()));
         review.warnings.extend(live.warning());
-        Ok(Some((job, review, runtime)))
+        Ok(Some((job, files, review, runtime)))
     }
 }

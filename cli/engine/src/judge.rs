@@ -28,6 +28,12 @@ pub struct JudgedFinding {
     pub reason_code: Option<String>,
     /// The same in a sentence.
     pub reason: Option<String>,
+    /// The open thread of an earlier review that shows it: it is not posted again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
+    /// Where the forge shows it beside its lines, once it does; the summary then only names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub posted: Option<String>,
 }
 
 impl JudgedFinding {
@@ -40,6 +46,8 @@ impl JudgedFinding {
             production_risk: false,
             reason_code: None,
             reason: None,
+            thread: None,
+            posted: None,
         }
     }
 

@@ -9,7 +9,10 @@ mod tools;
 mod trace;
 
 pub use budget::BudgetStanding;
-pub use forge::{Comment, ExistingFinding, Forge, ForgeError, PublishOutcome, ReviewSubject, ThreadState};
+pub use forge::{
+    AppliedStance, Comment, ExistingFinding, Forge, ForgeError, Publication, PublishOutcome, PublishSettings,
+    ReviewMode, ReviewSubject, Stance, ThreadState,
+};
 pub use progress::{Progress, ProgressEvent};
 pub use runtime::{
     AgentRuntime, FileRead, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionFault, SessionId, SessionPrompt,

@@ -170,12 +170,18 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         seconds: 0.0,
         cost_usd: 0.0,
         cache_hit_rate: None,
+        threads: Vec::new(),
     };
+    add_up(&mut review);
+    review.seconds = started.elapsed().as_secs_f64();
+    review
+}
+
+/// What all sessions have used together.
+fn add_up(review: &mut Review) {
     // Not `sum`, which is -0.0 for nothing.
     review.cost_usd = review.usage().iter().fold(0.0, |sum, usage| sum + usage.cost_usd);
     review.cache_hit_rate = review.tokens().prompt_cache_rate();
-    review.seconds = started.elapsed().as_secs_f64();
-    review
 }
 
 /// The verdict, unless the run was stopped: then nobody has judged what is known so far. It is shown, and it decides

@@ -5,6 +5,7 @@ use conclave_shared::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::ThreadAction;
 use crate::{diff::FilteredFile, judge::JudgedFinding, rules::ManualReview, scheduler::ReviewerReport};
 
 /// The version of the shape of `review.json`.
@@ -60,6 +61,9 @@ pub struct Review {
     pub warnings: Vec<String>,
     /// Where the time went.
     pub stages: Vec<StageTime>,
+    /// What becomes of the threads that earlier reviews have opened.
+    #[serde(default)]
+    pub threads: Vec<ThreadAction>,
     /// Seconds from the start of the sessions to the verdict.
     pub seconds: f64,
     /// The price of all model calls, in US dollars.
