@@ -27,7 +27,7 @@ use std::{fmt::Write, sync::Arc, time::Duration};
 use camino::Utf8Path;
 use conclave_engine::{
     diff::FilteredDiff,
-    pipeline::{ReviewJob, ReviewPorts, review as run_review},
+    pipeline::{Prior, ReviewJob, ReviewPorts, review as run_review},
     ports::{Forge, Progress, ProgressEvent, ReviewSubject},
     prompt::PromptLibrary,
     report::Review,
@@ -383,6 +383,7 @@ impl Sessions<'_> {
             cut: inputs.cut,
             filtered: diff.filtered,
             by_rules,
+            prior: Prior::default(),
             plan,
             coordinator_message: inputs.coordinator,
             limits: config.limits,

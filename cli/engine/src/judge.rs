@@ -13,6 +13,8 @@ pub use rubric::{RubricInput, RubricSettings, VerdictReason, verdict};
 use conclave_shared::{finding::Finding, reviewer::ReviewerName, telemetry::FindingFate};
 use serde::{Deserialize, Serialize};
 
+use crate::rereview::Anchor;
+
 /// A finding after judging.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JudgedFinding {
@@ -28,6 +30,18 @@ pub struct JudgedFinding {
     pub reason_code: Option<String>,
     /// The same in a sentence.
     pub reason: Option<String>,
+    /// The open thread of an earlier review that shows it: it is not posted again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
+    /// Where the forge shows it beside its lines, once it does; the summary then only names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub posted: Option<String>,
+    /// The code that it stands on, for the next review.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<Anchor>,
+    /// The commit of the earlier review that it stands from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
 }
 
 impl JudgedFinding {
@@ -40,6 +54,10 @@ impl JudgedFinding {
             production_risk: false,
             reason_code: None,
             reason: None,
+            thread: None,
+            posted: None,
+            anchor: None,
+            since: None,
         }
     }
 

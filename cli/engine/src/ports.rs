@@ -9,7 +9,9 @@ mod tools;
 mod trace;
 
 pub use budget::BudgetStanding;
-pub use forge::{Comment, ExistingFinding, Forge, ForgeError, PublishOutcome, ReviewSubject, ThreadState};
+pub use forge::{
+    Before, Comment, ExistingFinding, Forge, ForgeError, PublishOutcome, Reply, ReviewSubject, ThreadState, Voice,
+};
 pub use progress::{Progress, ProgressEvent};
 pub use runtime::{
     AgentRuntime, FileRead, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt,

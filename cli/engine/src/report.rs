@@ -1,9 +1,13 @@
 //! The finished review as data and as text.
 
+mod finding_record;
 mod markdown;
 mod neutral;
 mod review;
+mod thread;
 
+pub use finding_record::{FindingRecord, RECORD_SCHEMA};
 pub use markdown::{duration, headline, render_markdown};
 pub use neutral::neutral;
 pub use review::{Coverage, CutFile, Review, SCHEMA_VERSION, StageTime};
+pub use thread::{ThreadAction, ThreadChange};
