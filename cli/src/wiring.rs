@@ -1,6 +1,7 @@
 //! One review, wired: plugins, gateway, agent runtime, engine, output.
 
 mod assignment;
+mod break_glass;
 pub(crate) mod changes;
 mod checkout;
 mod ending;
@@ -15,6 +16,7 @@ mod plugin_settings;
 mod plugins;
 mod prepare;
 mod registry;
+mod rereview;
 mod runtime;
 mod signals;
 mod source;
@@ -26,11 +28,12 @@ use std::{fmt::Write, sync::Arc, time::Duration};
 
 use camino::Utf8Path;
 use conclave_engine::{
-    diff::FilteredDiff,
-    pipeline::{Prior, ReviewJob, ReviewPorts, review as run_review},
+    diff::{FileDiff, FilteredDiff},
+    pipeline::{ReviewJob, ReviewPorts, review as run_review},
     ports::{Forge, Progress, ProgressEvent, ReviewSubject},
     prompt::PromptLibrary,
     report::Review,
+    rereview::Ledger,
     scheduler::Desk,
 };
 use conclave_git::{Repository, check_out_workspace};
@@ -44,7 +47,8 @@ use secrecy::SecretString;
 use uuid::Uuid;
 
 pub(crate) use self::{
-    assignment::{Assignment, Origin},
+    assignment::{Assignment, Origin, Posting},
+    break_glass::break_glass,
     checkout::Checkout,
     plan::{ModelChoice, PlanDocument, PlanRequest, PlannedModel, PlannedReviewer, plan},
     prepare::ChosenBy,
@@ -79,10 +83,16 @@ pub(crate) struct Job {
     pub(crate) repository: Repository,
     /// Where the review is posted; nowhere means that it is only printed.
     pub(crate) forge: Option<Arc<dyn Forge>>,
+    /// What the job says about posting.
+    pub(crate) posting: Posting,
     /// The installation's secret, if there is one.
     pub(crate) secret: Option<SecretString>,
     /// What earlier reviews of the merge request have cost, as far as they are known.
     pub(crate) spent_before_usd: f64,
+    /// What our last review of the merge request remembers.
+    pub(crate) ledger: Ledger,
+    /// Whether a light-hearted question may be answered.
+    pub(crate) aside_open: bool,
     /// What the person should know.
     pub(crate) notes: Vec<String>,
 }
@@ -189,7 +199,9 @@ impl Run<'_> {
             return Err(Failure::Settings(format!("nobody can review: {none}")));
         }
 
-        let gate = Gate::in_force(arguments.gate, prepared.repo.in_force.config.review.gate);
+        let repo = &prepared.repo.in_force.config.review;
+        let publishing = prepared.job.posting.settings(repo, &prepared.config.limits.budget);
+        let gate = Gate::in_force(arguments.gate, repo.gate, publishing.mode);
         let directory = RunDirectory::create(arguments.output.as_deref(), &self.id.to_string(), environment)?;
         self.display
             .record_in(directory.path())
@@ -215,12 +227,15 @@ impl Run<'_> {
         };
         let ran = sessions.run(prepared, &mut watch).await;
         self.display.close();
-        let Some((job, mut review, runtime)) = ran? else {
+        let Some((job, files, mut review, runtime)) = ran? else {
             return Ok(nothing_reviewed(signals.exit().unwrap_or(Exit::Terminated), redactor));
         };
         let early = signals.exit();
         let ending = Ending {
             job: &job,
+            files: &files,
+            publishing,
+            sink: sink.as_ref(),
             format: arguments.format,
             directory: &directory,
             redactor,
@@ -293,6 +308,9 @@ fn write_prompts(directory: &RunDirectory, library: &PromptLibrary) -> Result<()
     Ok(())
 }
 
+/// What is left of a run when its sessions have ended: the diff's files, and the runtime, which the caller stops.
+type Ran = (Job, Arc<Vec<FileDiff>>, Review, Runtime);
+
 /// What only the part with the agent runtime needs.
 struct Sessions<'a> {
     run: &'a Run<'a>,
@@ -304,7 +322,7 @@ struct Sessions<'a> {
 
 impl Sessions<'_> {
     /// Everything that needs the agent runtime, which the caller stops. Nothing if the run has to end before it has begun.
-    async fn run(&self, prepared: Prepared, watch: &mut Stopwatch) -> Result<Option<(Job, Review, Runtime)>, Failure> {
+    async fn run(&self, prepared: Prepared, watch: &mut Stopwatch) -> Result<Option<Ran>, Failure> {
         let Self {
             run,
             directory,
@@ -312,8 +330,8 @@ impl Sessions<'_> {
             ..
         } = *self;
         let Prepared {
-            job,
-            diff,
+            mut job,
+            mut diff,
             spool,
             by_rules,
             mut plan,
@@ -329,6 +347,7 @@ impl Sessions<'_> {
         run.progress
             .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
         let workspace = scratch.join("workspace");
+        let prior = rereview::prepare(&mut job, &mut diff, &plan, &spool).await?;
         let sources = Sources {
             job: &job,
             diff: &diff,
@@ -337,7 +356,7 @@ impl Sessions<'_> {
             library: &library,
             boundary: run.tape.boundary(),
         };
-        let desk = Arc::new(Desk::default());
+        let desk = Arc::new(Desk::new(job.subject.existing_findings.clone()));
         let starting = async {
             check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
             let inputs = inputs::write(sources, &mut plan, &spool, directory, &workspace).await?;
@@ -374,7 +393,9 @@ impl Sessions<'_> {
 
         let providers = runtime_config.providers.iter().map(|owned| owned.value.name.clone());
         let live = Live::start(&follower, &plan, preset.0, providers.collect(), &runtime.gateway);
-        let source = RepositoryTree::new(&job, &diff.files, inputs.context);
+        // Something can be said about every changed file, also about one that is not reviewed again.
+        let all: Vec<FileDiff> = diff.files.iter().chain(&prior.unchanged).cloned().collect();
+        let source = RepositoryTree::new(&job, &all, inputs.context);
         let review_job = ReviewJob {
             run_id: run.id.to_string(),
             subject: job.subject.clone(),
@@ -383,7 +404,7 @@ impl Sessions<'_> {
             cut: inputs.cut,
             filtered: diff.filtered,
             by_rules,
-            prior: Prior::default(),
+            prior,
             plan,
             coordinator_message: inputs.coordinator,
             limits: config.limits,
@@ -404,6 +425,6 @@ impl Sessions<'_> {
         watch.lap("sessions");
         review.warnings.extend(output::gateway_lines(&runtime.gateway.events()));
         review.warnings.extend(live.warning());
-        Ok(Some((job, review, runtime)))
+        Ok(Some((job, Arc::new(all), review, runtime)))
     }
 }

@@ -10,7 +10,8 @@ mod trace;
 
 pub use budget::BudgetStanding;
 pub use forge::{
-    Before, Comment, ExistingFinding, Forge, ForgeError, PublishOutcome, Reply, ReviewSubject, ThreadState, Voice,
+    AppliedStance, Before, Comment, ExistingFinding, Forge, ForgeError, Publication, PublishOutcome, PublishSettings,
+    Reply, ReviewMode, ReviewSubject, Stance, ThreadState, Voice,
 };
 pub use progress::{Progress, ProgressEvent};
 pub use runtime::{

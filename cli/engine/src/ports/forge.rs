@@ -1,10 +1,14 @@
 //! The forge: where the merge request comes from and where the review goes.
 
-use async_trait::async_trait;
+use std::collections::HashMap;
 
+use async_trait::async_trait;
+use conclave_shared::verdict::Verdict;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    diff::FileDiff,
     prompt::Untrusted,
     report::{FindingRecord, Review},
     rereview::AnchorState,
@@ -169,6 +173,91 @@ impl ThreadState {
 #[error("{0}")]
 pub struct ForgeError(pub String);
 
+/// What the verdict may do on the forge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewMode {
+    /// The review only comments: it neither approves nor blocks.
+    Comment,
+    /// It approves, and never blocks.
+    #[default]
+    Approve,
+    /// It approves, and requests changes, which blocks the merge.
+    Gate,
+}
+
+/// What the bot wants the merge request to show of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stance {
+    /// It approves.
+    Approved,
+    /// It requests changes.
+    RequestedChanges,
+    /// Neither.
+    None,
+}
+
+impl Stance {
+    /// What a review asks for in this mode. An earlier stance is taken back by every other one.
+    pub fn of(review: &Review, mode: ReviewMode) -> Self {
+        match mode {
+            ReviewMode::Approve | ReviewMode::Gate if review.may_approve() => Self::Approved,
+            ReviewMode::Gate if review.verdict == Verdict::SignificantConcerns => Self::RequestedChanges,
+            _ => Self::None,
+        }
+    }
+
+    /// The word in logs and events.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Approved => "approved",
+            Self::RequestedChanges => "requested_changes",
+            Self::None => "none",
+        }
+    }
+}
+
+/// How a review is posted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PublishSettings {
+    /// What the verdict may do.
+    pub mode: ReviewMode,
+    /// The most findings that stand beside their lines, those of earlier reviews included; the others are in the summary.
+    pub most_inline: usize,
+    /// Whether what the review has cost has to be remembered, because there is a limit for all reviews of it together.
+    pub remember_cost: bool,
+}
+
+impl PublishSettings {
+    /// The most findings beside their lines, if nobody says another number.
+    pub const MOST_INLINE: usize = 20;
+}
+
+impl Default for PublishSettings {
+    fn default() -> Self {
+        Self {
+            mode: ReviewMode::default(),
+            most_inline: Self::MOST_INLINE,
+            remember_cost: true,
+        }
+    }
+}
+
+/// A review that is to be posted, and what has to be known for that.
+#[derive(Debug, Clone, Copy)]
+pub struct Publication<'a> {
+    /// The review. No text in it holds a secret any more.
+    pub review: &'a Review,
+    /// The changed files: where on the diff something can be said.
+    pub files: &'a [FileDiff],
+    /// The files that findings are about as they stand at head, by path; what is missing gets no suggestion to commit.
+    pub sources: &'a HashMap<String, String>,
+    /// How it is posted.
+    pub settings: PublishSettings,
+    /// Whether there are only seconds left: then everything is in the summary, and nothing beside its lines.
+    pub hurried: bool,
+}
+
 /// What became of a posted review.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PublishOutcome {
@@ -176,13 +265,33 @@ pub struct PublishOutcome {
     pub url: Option<String>,
     /// Whether the forge counts our approval, read back after posting.
     pub approved: bool,
+    /// What the verdict asked for, and what the forge shows.
+    pub stance: Option<AppliedStance>,
+    /// Findings that now stand beside their lines and did not before.
+    pub posted_inline: usize,
     /// What did not work as asked, in words.
     pub warnings: Vec<String>,
+}
+
+/// What the verdict asked for, and what the forge shows of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AppliedStance {
+    /// What was asked for.
+    pub wanted: Stance,
+    /// What is shown, read back; nothing where the forge does not tell.
+    pub shown: Option<Stance>,
+}
+
+impl AppliedStance {
+    /// Whether the forge shows something else than was asked for.
+    pub fn is_mismatch(self) -> bool {
+        self.shown.is_some_and(|shown| shown != self.wanted)
+    }
 }
 
 /// A place where reviews are posted.
 #[async_trait]
 pub trait Forge: Send + Sync {
-    /// Posts the review and sets the approval that its verdict asks for.
-    async fn publish(&self, review: &Review, text: &str) -> Result<PublishOutcome, ForgeError>;
+    /// Posts the review and takes the stance that its verdict asks for. A second time it changes nothing.
+    async fn publish(&self, publication: Publication<'_>) -> Result<PublishOutcome, ForgeError>;
 }

@@ -17,6 +17,7 @@ use super::{
     problem::{Problems, Weight},
     schema::LANGUAGE,
 };
+use crate::ports::ReviewMode;
 
 /// What could be read of a file, and what could not.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -34,12 +35,23 @@ impl ParsedRepoConfig {
     }
 }
 
+/// The highest `review.max_inline`.
+const MOST_INLINE: u16 = 1000;
+
 /// Every key that there is, below its table.
 const KEYS: [(&str, &[&str]); 5] = [
     ("", &["review", "paths", "path_instructions", "codex"]),
     (
         "review",
-        &["language", "strictness", "disabled_reviewers", "gate", "preset"],
+        &[
+            "language",
+            "strictness",
+            "disabled_reviewers",
+            "gate",
+            "mode",
+            "max_inline",
+            "preset",
+        ],
     ),
     ("paths", &["ignore"]),
     ("path_instructions", &["paths", "instructions"]),
@@ -104,12 +116,19 @@ impl Reader<'_> {
         let strictness = [Strictness::Relaxed, Strictness::Standard, Strictness::Strict]
             .map(|choice| (choice, ["relaxed", "standard", "strict"][choice as usize]));
         let gates = [(RepoGate::Off, "off"), (RepoGate::Block, "block")];
+        let modes = [
+            (ReviewMode::Comment, "comment"),
+            (ReviewMode::Approve, "approve"),
+            (ReviewMode::Gate, "gate"),
+        ];
         let presets = Preset::ALL.map(|preset| (preset, preset.as_str()));
         ReviewSettings {
             language,
             strictness: self.choice(table, "strictness", &strictness).unwrap_or_default(),
             disabled_reviewers: self.reviewers(table),
             gate: self.choice(table, "gate", &gates),
+            mode: self.choice(table, "mode", &modes),
+            max_inline: self.number(table, "max_inline", MOST_INLINE),
             preset: self.choice(table, "preset", &presets),
         }
     }
@@ -272,6 +291,25 @@ impl Reader<'_> {
             }
         }
         Some(good)
+    }
+
+    /// A whole number from 0 to `most` of the table `review`.
+    fn number(&mut self, table: &DeTable<'_>, key: &str, most: u16) -> Option<u16> {
+        let value = table.get(key)?;
+        let number = value
+            .get_ref()
+            .as_integer()
+            .and_then(|number| number.as_str().replace('_', "").parse().ok())
+            .filter(|number| *number <= most);
+        if number.is_none() {
+            let found = match value.get_ref() {
+                DeValue::Integer(number) => number.to_string(),
+                other => kind(other).to_owned(),
+            };
+            let message = format!("`review.{key}` must be a whole number from 0 to {most}; it is {found}");
+            self.problems.error(&value.span(), message);
+        }
+        number
     }
 
     fn choice<T: Copy>(&mut self, table: &DeTable<'_>, key: &str, choices: &[(T, &str)]) -> Option<T> {

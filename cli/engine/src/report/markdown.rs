@@ -119,6 +119,14 @@ fn finding(entry: &JudgedFinding) -> String {
         Severity::Warning => "🟡 **Warning**",
         Severity::Suggestion => "🔵 **Suggestion**",
     };
+    if let Some(address) = &entry.posted {
+        // Its own note says the rest.
+        return format!(
+            "### {mark} · {}\n\n{}\n",
+            link(&place(entry), address),
+            neutral(&finding.claim)
+        );
+    }
     let mut text = format!("### {mark} · {}\n\n{}", place(entry), neutral(&finding.claim));
     let _ = write!(text, "\n\n{}", fenced(&finding.evidence, language(&finding.file)));
     if !finding.scenario.trim().is_empty() {
@@ -165,7 +173,7 @@ fn place(entry: &JudgedFinding) -> String {
 }
 
 /// A code span that its content cannot close.
-fn code_span(text: &str) -> String {
+pub(super) fn code_span(text: &str) -> String {
     let text: String = text.chars().filter(|character| !character.is_control()).collect();
     let longest = text
         .split(|character| character != '`')
@@ -181,7 +189,7 @@ fn code_span(text: &str) -> String {
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
-fn language(path: &str) -> &'static str {
+pub(super) fn language(path: &str) -> &'static str {
     match path.rsplit('.').next().unwrap_or_default() {
         "rs" => "rust",
         "py" => "python",

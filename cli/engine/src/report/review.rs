@@ -74,7 +74,7 @@ pub struct Review {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aside: Option<String>,
     /// What the next review has to know; it goes into the summary, hidden and signed.
-    #[serde(skip)]
+    #[serde(default)]
     pub ledger: Ledger,
     /// Seconds from the start of the sessions to the verdict.
     pub seconds: f64,
