@@ -176,7 +176,7 @@ impl Summary {
 /// A hash of what a review concludes: the same for two runs that differ in times, costs and wording only, so that the
 /// second one writes nothing.
 fn conclusion(review: &Review) -> String {
-    let findings: Vec<Value> = review
+    let mut findings: Vec<Value> = review
         .standing()
         .map(|entry| {
             let finding = &entry.finding;
@@ -191,6 +191,8 @@ fn conclusion(review: &Review) -> String {
             ])
         })
         .collect();
+    // In which order they are told is no conclusion.
+    findings.sort_by_cached_key(Value::to_string);
     let rules: Vec<&str> = review
         .manual_reviews
         .iter()
