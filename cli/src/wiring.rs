@@ -395,7 +395,6 @@ impl Sessions<'_> {
         let live = Live::start(&follower, &plan, preset.0, providers.collect(), &runtime.gateway);
         // Something can be said about every changed file, also about one that is not reviewed again.
         let all: Vec<FileDiff> = diff.files.iter().chain(&prior.unchanged).cloned().collect();
-        let source = RepositoryTree::new(&job, &all, inputs.context);
         let review_job = ReviewJob {
             run_id: run.id.to_string(),
             subject: job.subject.clone(),
@@ -417,7 +416,7 @@ impl Sessions<'_> {
             progress: Arc::clone(&run.progress),
             telemetry: run.observers.sink(),
             routes: live.routes.clone(),
-            source: Arc::new(source),
+            source: Arc::new(RepositoryTree::new(&job, &all, inputs.context)),
             desk,
             stop: run.signals.stop(),
         };

@@ -22,6 +22,7 @@ mod noise;
 mod plan;
 mod remote_config;
 mod replay;
+mod rereview;
 mod resilience;
 mod shared_prompt;
 mod signals;

@@ -224,9 +224,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         cost_usd: 0.0,
         cache_hit_rate: None,
     };
-    // Not `sum`, which is -0.0 for nothing.
-    review.cost_usd = review.usage().iter().fold(0.0, |sum, usage| sum + usage.cost_usd);
-    review.cache_hit_rate = review.tokens().prompt_cache_rate();
+    add_up(&mut review);
     review.seconds = started.elapsed().as_secs_f64();
     let done = Done {
         settled: settled.remembered,
@@ -235,6 +233,13 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     };
     review.ledger = remember(&review, done);
     review
+}
+
+/// What all sessions have used together.
+fn add_up(review: &mut Review) {
+    // Not `sum`, which is -0.0 for nothing.
+    review.cost_usd = review.usage().iter().fold(0.0, |sum, usage| sum + usage.cost_usd);
+    review.cache_hit_rate = review.tokens().prompt_cache_rate();
 }
 
 /// Notes the code that each finding stands on, for the next review of the merge request.

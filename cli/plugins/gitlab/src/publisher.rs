@@ -100,7 +100,7 @@ impl GitLab {
         let mut review_with_places = inline.mark(review, web_url.as_deref());
         review_with_places.ledger.posted(inline.notes.keys());
         let wanted = Stance::of(review, publication.settings.mode);
-        let before = self.before(known, &now, &conversation);
+        let before = known.before(&now, &conversation);
         let spent = spent(ourselves, &conversation, review);
         let memory = |requested_changes| Memory {
             spent_micros: spent,
@@ -110,7 +110,7 @@ impl GitLab {
         // What will be so if all goes well; where it does not, the note is corrected below.
         let requested = wanted == Stance::RequestedChanges && now.is_open();
         let summary = Summary::of(ourselves, &review_with_places, memory(requested));
-        let is_news = !self.says(ourselves, &conversation, &summary);
+        let is_news = !known.says(&conversation, &summary);
         let note = summary.post(client, ourselves, &mut conversation).await?;
         let before = Before { is_news, ..before };
         let Applied {
@@ -137,28 +137,34 @@ impl GitLab {
             warnings,
         })
     }
+}
 
-    fn before<'a>(&self, known: &'a Known, now: &'a MergeRequestNow, conversation: &Conversation) -> Before<'a> {
+impl Known {
+    /// What has to be known before the stance is taken.
+    fn before<'a>(&'a self, now: &'a MergeRequestNow, conversation: &Conversation) -> Before<'a> {
         let notes = conversation.notes();
-        let summary = known.ourselves.summary(&notes);
-        let remembered = summary.and_then(|note| known.ourselves.state(note));
+        let summary = self.ourselves.summary(&notes);
+        let remembered = summary.and_then(|note| self.ourselves.state(note));
         Before {
             now,
-            version: &known.version,
+            version: &self.version,
             requested: match remembered {
                 Some(state) => state.requested_changes,
                 // Somebody may have deleted the note that remembers it.
                 None => summary.is_none() && now.status() == "requested_changes",
             },
             is_news: true,
-            bot: known.ourselves.bot(),
+            bot: self.ourselves.bot(),
         }
     }
 
     /// Whether the last summary concluded the same.
-    fn says(&self, ourselves: &Ourselves, conversation: &Conversation, summary: &Summary) -> bool {
+    fn says(&self, conversation: &Conversation, summary: &Summary) -> bool {
         let notes = conversation.notes();
-        let known = ourselves.summary(&notes).and_then(|note| ourselves.state(note));
+        let known = self
+            .ourselves
+            .summary(&notes)
+            .and_then(|note| self.ourselves.state(note));
         known.is_some_and(|known| known.conclusion == summary.state.conclusion)
     }
 }

@@ -19,11 +19,11 @@ async fn run(stage: &Stage, mode: ReviewMode, verdict: Verdict) -> PublishOutcom
 }
 
 fn stands(stage: &Stage) -> (Vec<String>, Vec<String>, String) {
-    let state = stage.gitlab.snapshot(stage.merge_request);
+    let found = stage.gitlab.snapshot(stage.merge_request);
     (
-        state.approved_by,
-        state.requested_changes_by,
-        state.detailed_merge_status,
+        found.approved_by,
+        found.requested_changes_by,
+        found.detailed_merge_status,
     )
 }
 
@@ -47,9 +47,9 @@ async fn each_mode_does_what_it_says_and_no_more() {
     ] {
         let stage = premium().await;
         let outcome = run(&stage, mode, verdict).await;
-        let state = stands(&stage);
+        let found = stands(&stage);
         let bot = |is| if is { names(&[BOT]) } else { Vec::new() };
-        assert_eq!((state.0, state.1), (bot(approved), bot(blocked)), "{mode:?} {verdict}");
+        assert_eq!((found.0, found.1), (bot(approved), bot(blocked)), "{mode:?} {verdict}");
         assert_eq!(
             (outcome.approved, outcome.warnings),
             (approved, Vec::new()),
@@ -219,7 +219,7 @@ async fn a_request_that_cannot_be_seen_is_no_mismatch() {
     assert_eq!(outcome.stance.unwrap().shown, None);
     assert!(outcome.warnings[0].contains("cannot be seen"), "{outcome:?}");
     assert_eq!(stands(&stage).1, [BOT]);
-    // A reviewer's own state shows it all the same.
+    // A reviewer's own found shows it all the same.
     let stage = premium().await;
     stage.gitlab.add_reviewer(stage.merge_request, stage.bot);
     stage.gitlab.set_title(stage.merge_request, "Draft: Merge feature");

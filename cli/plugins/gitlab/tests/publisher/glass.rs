@@ -119,12 +119,12 @@ async fn the_review_is_skipped_and_the_merge_request_approved() {
     let glass = plugin.break_glass(BreakGlassPolicy::Developers).await.unwrap().unwrap();
     let outcome = plugin.skip_review(&glass, ReviewMode::Gate).await.unwrap();
     assert_eq!((outcome.approved, outcome.warnings), (true, Vec::new()));
-    let state = stage.gitlab.snapshot(stage.merge_request);
+    let found = stage.gitlab.snapshot(stage.merge_request);
     assert_eq!(
-        (state.approved_by, state.requested_changes_by),
+        (found.approved_by, found.requested_changes_by),
         (vec![BOT.to_owned()], Vec::new())
     );
-    let own: Vec<_> = state.notes.iter().filter(|note| note.author == BOT).collect();
+    let own: Vec<_> = found.notes.iter().filter(|note| note.author == BOT).collect();
     assert_eq!(own.len(), 1);
     assert!(own[0].body.contains("Not reviewed: break glass"), "{}", own[0].body);
     assert!(own[0].body.contains("`bob`"), "{}", own[0].body);
@@ -139,9 +139,9 @@ async fn the_review_is_skipped_and_the_merge_request_approved() {
         .gitlab
         .comment(stage.merge_request, stage.human, "break glass off");
     stage.run_with(&review, in_mode(ReviewMode::Gate)).await;
-    let state = stage.gitlab.snapshot(stage.merge_request);
+    let found = stage.gitlab.snapshot(stage.merge_request);
     assert_eq!(
-        (state.approved_by, state.requested_changes_by),
+        (found.approved_by, found.requested_changes_by),
         (Vec::new(), vec![BOT.to_owned()])
     );
 }
