@@ -20,6 +20,7 @@ mod local_review;
 mod model_calls;
 mod noise;
 mod plan;
+mod publishing;
 mod remote_config;
 mod replay;
 mod rereview;
