@@ -16,6 +16,7 @@ mod plugin_settings;
 mod plugins;
 mod prepare;
 mod registry;
+mod rereview;
 mod runtime;
 mod signals;
 mod source;
@@ -31,6 +32,7 @@ use conclave_engine::{
     pipeline::{ReviewJob, ReviewPorts, review as run_review},
     ports::{Forge, Progress, ProgressEvent, ReviewSubject},
     report::Review,
+    rereview::Ledger,
     scheduler::Desk,
 };
 use conclave_git::{Repository, check_out_workspace};
@@ -85,6 +87,10 @@ pub(crate) struct Job {
     pub(crate) secret: Option<SecretString>,
     /// What earlier reviews of the merge request have cost, as far as they are known.
     pub(crate) spent_before_usd: f64,
+    /// What our last review of the merge request remembers.
+    pub(crate) ledger: Ledger,
+    /// Whether a light-hearted question may be answered.
+    pub(crate) aside_open: bool,
     /// What the person should know.
     pub(crate) notes: Vec<String>,
 }
@@ -323,8 +329,8 @@ impl Sessions<'_> {
             ..
         } = *self;
         let Prepared {
-            job,
-            diff,
+            mut job,
+            mut diff,
             spool,
             by_rules,
             mut plan,
@@ -340,6 +346,7 @@ impl Sessions<'_> {
         run.progress
             .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
         let workspace = scratch.join("workspace");
+        let prior = rereview::prepare(&mut job, &mut diff, &plan, &spool).await?;
         let sources = Sources {
             job: &job,
             diff: &diff,
@@ -348,7 +355,7 @@ impl Sessions<'_> {
             library: &library,
             boundary: run.tape.boundary(),
         };
-        let desk = Arc::new(Desk::default());
+        let desk = Arc::new(Desk::new(job.subject.existing_findings.clone()));
         let starting = async {
             check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
             let inputs = inputs::write(sources, &mut plan, &spool, directory, &workspace).await?;
@@ -383,15 +390,17 @@ impl Sessions<'_> {
 
         let providers = runtime_config.providers.iter().map(|owned| owned.value.name.clone());
         let live = Live::start(&follower, &plan, preset.0, providers.collect(), &runtime.gateway);
-        let files = Arc::new(diff.files);
+        // Something can be said about every changed file, also about one that is not reviewed again.
+        let all: Vec<FileDiff> = diff.files.iter().chain(&prior.unchanged).cloned().collect();
         let review_job = ReviewJob {
             run_id: run.id.to_string(),
             subject: job.subject.clone(),
-            files: Arc::clone(&files),
+            files: Arc::new(diff.files),
             patches: inputs.patches,
             cut: inputs.cut,
             filtered: diff.filtered,
             by_rules,
+            prior,
             plan,
             coordinator_message: inputs.coordinator,
             limits: config.limits,
@@ -404,7 +413,7 @@ impl Sessions<'_> {
             progress: Arc::clone(&run.progress),
             telemetry: run.observers.sink(),
             routes: live.routes.clone(),
-            source: Arc::new(RepositoryTree::new(&job, &files, inputs.context)),
+            source: Arc::new(RepositoryTree::new(&job, &all, inputs.context)),
             desk,
             stop: run.signals.stop(),
         };
@@ -412,6 +421,6 @@ impl Sessions<'_> {
         watch.lap("sessions");
         review.warnings.extend(output::gateway_lines(&runtime.gateway.events()));
         review.warnings.extend(live.warning());
-        Ok(Some((job, files, review, runtime)))
+        Ok(Some((job, Arc::new(all), review, runtime)))
     }
 }

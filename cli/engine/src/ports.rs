@@ -10,8 +10,8 @@ mod trace;
 
 pub use budget::BudgetStanding;
 pub use forge::{
-    AppliedStance, Comment, ExistingFinding, Forge, ForgeError, Publication, PublishOutcome, PublishSettings,
-    ReviewMode, ReviewSubject, Stance, ThreadState,
+    AppliedStance, Before, Comment, ExistingFinding, Forge, ForgeError, Publication, PublishOutcome, PublishSettings,
+    Reply, ReviewMode, ReviewSubject, Stance, ThreadState, Voice,
 };
 pub use progress::{Progress, ProgressEvent};
 pub use runtime::{
