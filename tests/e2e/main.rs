@@ -23,6 +23,7 @@ mod plan;
 mod publishing;
 mod remote_config;
 mod replay;
+mod rereview;
 mod resilience;
 mod shared_prompt;
 mod signals;

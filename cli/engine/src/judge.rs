@@ -13,6 +13,8 @@ pub use rubric::{RubricInput, RubricSettings, VerdictReason, verdict};
 use conclave_shared::{finding::Finding, reviewer::ReviewerName, telemetry::FindingFate};
 use serde::{Deserialize, Serialize};
 
+use crate::rereview::Anchor;
+
 /// A finding after judging.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JudgedFinding {
@@ -34,6 +36,12 @@ pub struct JudgedFinding {
     /// Where the forge shows it beside its lines, once it does; the summary then only names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub posted: Option<String>,
+    /// The code that it stands on, for the next review.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<Anchor>,
+    /// The commit of the earlier review that it stands from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
 }
 
 impl JudgedFinding {
@@ -48,6 +56,8 @@ impl JudgedFinding {
             reason: None,
             thread: None,
             posted: None,
+            anchor: None,
+            since: None,
         }
     }
 

@@ -10,12 +10,12 @@ mod trace;
 
 pub use budget::BudgetStanding;
 pub use forge::{
-    AppliedStance, Comment, ExistingFinding, Forge, ForgeError, Publication, PublishOutcome, PublishSettings,
-    ReviewMode, ReviewSubject, Stance, ThreadState,
+    AppliedStance, Before, Comment, ExistingFinding, Forge, ForgeError, Publication, PublishOutcome, PublishSettings,
+    Reply, ReviewMode, ReviewSubject, Stance, ThreadState, Voice,
 };
 pub use progress::{Progress, ProgressEvent};
 pub use runtime::{
-    AgentRuntime, FileRead, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt,
+    AgentRuntime, FileRead, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionFault, SessionId, SessionPrompt,
 };
 pub use stop::{StopCause, StopSignal, stop_channel};
 pub use tools::{CoordinatorTools, ToolError};

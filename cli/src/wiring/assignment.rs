@@ -6,6 +6,7 @@ use camino::Utf8PathBuf;
 use conclave_engine::{
     ports::{PublishSettings, ReviewMode},
     repo_config::ReviewSettings,
+    rereview::Ledger,
 };
 use conclave_plugin_gitlab::{GitLab, GitLabPlugin, MergeRequestArrival};
 use conclave_plugin_local::{LocalArrival, LocalPlugin, Range};
@@ -129,6 +130,8 @@ impl Arrival {
                     posting: post.unwrap_or_default(),
                     secret,
                     spent_before_usd: info.spent_before_usd,
+                    ledger: info.ledger,
+                    aside_open: info.aside_open,
                     notes,
                 })
             }
@@ -141,6 +144,8 @@ impl Arrival {
                     posting: Posting::default(),
                     secret,
                     spent_before_usd: 0.0,
+                    ledger: Ledger::default(),
+                    aside_open: false,
                     notes: review.notes,
                 })
             }

@@ -30,6 +30,8 @@ pub enum FilterReason {
     UnusablePath,
     /// Git shows it as binary, but at base or at head it is text.
     HiddenText,
+    /// An earlier review looked at it, and it is unchanged since.
+    ReviewedBefore,
 }
 
 impl FilterReason {
@@ -46,6 +48,7 @@ impl FilterReason {
             Self::UnreadablePatch => "its patch cannot be read",
             Self::UnusablePath => "its path cannot be used",
             Self::HiddenText => "shown as binary, but it is or was text",
+            Self::ReviewedBefore => "unchanged since it was reviewed",
         }
     }
 
@@ -59,7 +62,8 @@ impl FilterReason {
             | Self::Vendored
             | Self::Binary
             | Self::Generated
-            | Self::ExcludedByProject => false,
+            | Self::ExcludedByProject
+            | Self::ReviewedBefore => false,
         }
     }
 }

@@ -3,7 +3,7 @@
 use conclave_shared::{finding::Fingerprint, reviewer::ReviewerName, severity::Severity};
 use serde::{Deserialize, Serialize};
 
-use crate::judge::JudgedFinding;
+use crate::{judge::JudgedFinding, rereview::Anchor};
 
 /// The version of the shape of a [`FindingRecord`].
 pub const RECORD_SCHEMA: u32 = 1;
@@ -38,6 +38,12 @@ pub struct FindingRecord {
     pub head_sha: String,
     /// The problem in one sentence.
     pub claim: String,
+    /// The code that it stands on, by which the next review sees whether it has changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<Anchor>,
+    /// Whether it endangers production, by the judge's word.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub production_risk: bool,
 }
 
 impl FindingRecord {
@@ -55,6 +61,8 @@ impl FindingRecord {
             section: entry.section.clone(),
             head_sha: head_sha.to_owned(),
             claim: finding.claim.chars().take(LONGEST_CLAIM).collect(),
+            anchor: entry.anchor.clone(),
+            production_risk: entry.production_risk,
         }
     }
 }

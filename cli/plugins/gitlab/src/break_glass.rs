@@ -98,7 +98,7 @@ struct Member {
 }
 
 /// Whether the account is a person who may decide.
-async fn may_decide(client: &Client, user: &User) -> Result<bool, GitLabError> {
+pub(crate) async fn may_decide(client: &Client, user: &User) -> Result<bool, GitLabError> {
     if is_token_account(user.username.as_deref().unwrap_or_default()) {
         return Ok(false);
     }
@@ -122,7 +122,7 @@ async fn may_decide(client: &Client, user: &User) -> Result<bool, GitLabError> {
 }
 
 /// The accounts of access tokens: `project_7_bot_0f…`, `group_7_bot_0f…`.
-fn is_token_account(name: &str) -> bool {
+pub(crate) fn is_token_account(name: &str) -> bool {
     ["project_", "group_"].iter().any(|start| {
         name.strip_prefix(start).is_some_and(|rest| {
             let digits = rest.trim_start_matches(|character: char| character.is_ascii_digit());
@@ -183,6 +183,8 @@ impl GitLab {
             .and_then(|note| ourselves.state(note))
             .is_some_and(|state| state.requested_changes);
         let spent = ourselves.spent(&notes);
+        // What stood still stands when somebody takes the word back.
+        let ledger = summary.and_then(|note| ourselves.ledger(note));
         drop(notes);
         let url = info.subject.web_url.clone();
         let text = skipped(glass, url.as_deref());
@@ -194,7 +196,8 @@ impl GitLab {
         };
         let approves = mode != ReviewMode::Comment;
         let stays = requested && !approves;
-        let summary = Summary::new(ourselves, &text, conclusion.clone(), memory(stays));
+        let summary =
+            Summary::new(ourselves, &text, conclusion.clone(), memory(stays)).remembering(ourselves, ledger.clone());
         let note = summary.post(client, ourselves, &mut info.conversation).await?;
         let mut outcome = PublishOutcome {
             url: url.zip(note).map(|(url, note)| format!("{url}#note_{note}")),
@@ -224,7 +227,7 @@ impl GitLab {
         }
         if requested && !outcome.approved {
             // The note has to go on remembering what only an approval takes back.
-            let summary = Summary::new(ourselves, &text, conclusion, memory(true));
+            let summary = Summary::new(ourselves, &text, conclusion, memory(true)).remembering(ourselves, ledger);
             summary.post(client, ourselves, &mut info.conversation).await?;
         }
         outcome.stance = Some(AppliedStance {

@@ -3,7 +3,7 @@
 use conclave_engine::report::FindingRecord;
 use serde::Deserialize;
 
-use crate::{GitLabError, client::Client, merge_request::Ourselves};
+use crate::{GitLabError, break_glass::is_token_account, client::Client, merge_request::Ourselves};
 
 /// An account.
 #[derive(Debug, Clone, Deserialize)]
@@ -14,6 +14,13 @@ pub(crate) struct User {
     /// Only some answers tell it; those with notes do not.
     #[serde(default)]
     pub(crate) bot: Option<bool>,
+}
+
+impl User {
+    /// Whether the name is that of an access token's account.
+    pub(crate) fn is_program(&self) -> bool {
+        is_token_account(self.username.as_deref().unwrap_or_default())
+    }
 }
 
 /// A note.
@@ -92,9 +99,12 @@ impl Discussion {
 
     /// Who resolved it, as far as GitLab tells.
     pub(crate) fn resolved_by(&self) -> Option<u64> {
-        self.notes()
-            .iter()
-            .find_map(|note| note.resolved_by.as_ref().map(|user| user.id))
+        self.resolved_by_user().map(|user| user.id)
+    }
+
+    /// The same with the name.
+    pub(crate) fn resolved_by_user(&self) -> Option<&User> {
+        self.notes().iter().find_map(|note| note.resolved_by.as_ref())
     }
 }
 
@@ -147,6 +157,18 @@ impl Conversation {
             }
         }
         Ok(())
+    }
+
+    /// The discussion with this id.
+    pub(crate) fn find(&self, id: &str) -> Option<&Discussion> {
+        self.discussions.iter().find(|discussion| discussion.id == id)
+    }
+
+    /// Puts a discussion in the place of what was known of it.
+    pub(crate) fn replace(&mut self, discussion: Discussion) {
+        if let Some(known) = self.discussions.iter_mut().find(|known| known.id == discussion.id) {
+            *known = discussion;
+        }
     }
 
     /// All notes, oldest first.

@@ -19,6 +19,7 @@ mod publisher;
 mod reviewers;
 mod stance;
 mod summary;
+mod threads;
 
 pub use address::{Located, MergeRequestAddress};
 pub use break_glass::{BreakGlass, BreakGlassPolicy};

@@ -4,7 +4,7 @@
 //! one merge request, and it counts only in a note of our own account.
 
 use base64::{Engine, prelude::BASE64_STANDARD_NO_PAD};
-use conclave_engine::report::FindingRecord;
+use conclave_engine::{report::FindingRecord, rereview::Ledger};
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -71,6 +71,22 @@ pub(crate) fn state_marker(secret: &SecretString, project: u64, iid: u64, state:
 /// Reads such a marker.
 pub(crate) fn read_state(secret: &SecretString, project: u64, iid: u64, body: &str) -> Option<SummaryState> {
     read(secret, "state", project, iid, body)
+}
+
+/// The summary's memory of what was reviewed, and of what stands.
+pub(crate) fn ledger_marker(secret: &SecretString, project: u64, iid: u64, ledger: &Ledger) -> String {
+    write(secret, "ledger", project, iid, ledger)
+}
+
+/// Reads such a marker.
+pub(crate) fn read_ledger(secret: &SecretString, project: u64, iid: u64, body: &str) -> Option<Ledger> {
+    read(secret, "ledger", project, iid, body)
+}
+
+/// The marker of an answer to a light-hearted question.
+pub(crate) fn aside(secret: &SecretString, project: u64, iid: u64) -> String {
+    let code = code(secret, &format!("conclave aside\0{project}\0{iid}"));
+    format!("<!-- conclave:aside:{code} -->")
 }
 
 /// A short hash of a text.

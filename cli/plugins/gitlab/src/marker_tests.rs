@@ -45,6 +45,8 @@ fn record(claim: &str) -> FindingRecord {
         section: ReviewerName::new("security").expect("a name"),
         head_sha: "a".repeat(40),
         claim: claim.to_owned(),
+        anchor: None,
+        production_risk: false,
     }
 }
 

@@ -1,10 +1,13 @@
 //! The merge request as GitLab tells it, and as the engine sees it.
 
+use std::collections::HashSet;
+
 use chrono::{DateTime, FixedOffset};
 use conclave_engine::{
     ports::{Comment, ReviewSubject},
     prompt::Untrusted,
     report::FindingRecord,
+    rereview::Ledger,
 };
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -15,6 +18,7 @@ use crate::{
     discussions::{Conversation, Note, User},
     marker::{self, SummaryState, marker},
     position::DiffRefs,
+    threads,
 };
 
 /// Millionths of a dollar in a dollar.
@@ -176,6 +180,20 @@ impl Ourselves {
         marker::state_marker(&self.secret, self.project, self.iid, state)
     }
 
+    /// What the summary remembers of what was reviewed, and of what stands.
+    pub(crate) fn ledger(&self, note: &Note) -> Option<Ledger> {
+        marker::read_ledger(&self.secret, self.project, self.iid, note.text())
+    }
+
+    pub(crate) fn ledger_marker(&self, ledger: &Ledger) -> String {
+        marker::ledger_marker(&self.secret, self.project, self.iid, ledger)
+    }
+
+    /// The comment by which an answer to a light-hearted question is known.
+    pub(crate) fn aside_marker(&self) -> String {
+        marker::aside(&self.secret, self.project, self.iid)
+    }
+
     /// What our reviews have cost so far, in millionths of a dollar, as our note among these says.
     pub(crate) fn spent(&self, notes: &[&Note]) -> u64 {
         let body = self.summary(notes).map(Note::text);
@@ -196,6 +214,10 @@ pub struct MergeRequestInfo {
     pub subject: ReviewSubject,
     /// What earlier reviews of it have cost, in US dollars, as our note on it says.
     pub spent_before_usd: f64,
+    /// What our last summary remembers of what was reviewed, and of what stands.
+    pub ledger: Ledger,
+    /// Whether a light-hearted question may still be answered: nobody has got such an answer yet.
+    pub aside_open: bool,
     pub(crate) ourselves: Ourselves,
     /// The version that is reviewed.
     pub(crate) version: Version,
@@ -230,13 +252,23 @@ pub(crate) async fn load(client: &Client) -> Result<MergeRequestInfo, GitLabErro
     };
     let conversation = Conversation::read(client).await?;
     let notes = conversation.notes();
+    let in_own_threads: HashSet<u64> = conversation
+        .own_threads(&ourselves)
+        .iter()
+        .flat_map(|thread| thread.discussion.notes().iter().map(|note| note.id))
+        .collect();
     let comments = notes
         .iter()
-        // Everybody can read the review, so what only members can read stays out of it.
-        .filter(|note| !ourselves.wrote(note) && note.is_public_comment())
+        // Everybody can read the review, so what only members can read stays out of it. What is said in our threads is told
+        // with our findings.
+        .filter(|note| !ourselves.wrote(note) && note.is_public_comment() && !in_own_threads.contains(&note.id))
         .map(|note| comment(note))
         .collect();
-    let previous_review = ourselves.summary(&notes).and_then(|note| note.body.clone());
+    let summary = ourselves.summary(&notes);
+    let previous_review = summary.map(|note| threads::without_markers(note.text()));
+    let ledger = summary.and_then(|note| ourselves.ledger(note)).unwrap_or_default();
+    let existing_findings = threads::read(client, &ourselves, &conversation).await;
+    let aside_open = !threads::has_aside(&ourselves, &conversation);
     let project = project_path(merge_request.references.as_ref()).unwrap_or(&settings.project);
     let subject = ReviewSubject {
         forge: "gitlab",
@@ -251,7 +283,7 @@ pub(crate) async fn load(client: &Client) -> Result<MergeRequestInfo, GitLabErro
         target_branch: merge_request.target_branch.unwrap_or_default().into(),
         commit_subjects: Vec::new(),
         comments,
-        existing_findings: Vec::new(),
+        existing_findings,
         previous_review: previous_review.map(Untrusted::from),
         draft: merge_request.draft.unwrap_or(false),
         // An unknown source is treated as a foreign one.
@@ -263,6 +295,8 @@ pub(crate) async fn load(client: &Client) -> Result<MergeRequestInfo, GitLabErro
     Ok(MergeRequestInfo {
         subject,
         spent_before_usd,
+        ledger,
+        aside_open,
         ourselves,
         version,
         author: merge_request.author.map(|author| author.id),

@@ -5,7 +5,7 @@
 //! nothing is approved before the summary is there. A run that dies in between leaves what the next one finds and goes on
 //! from.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use async_trait::async_trait;
 use conclave_engine::{
@@ -23,6 +23,7 @@ use crate::{
     reviewers,
     stance::{self, Applied, Before},
     summary::{Memory, Summary},
+    threads,
 };
 
 /// A merge request on a GitLab server.
@@ -40,6 +41,8 @@ struct Known {
     ourselves: Ourselves,
     version: Version,
     web_url: Option<String>,
+    /// The newest note of each of our threads that the review knows of.
+    newest: HashMap<String, u64>,
 }
 
 impl GitLab {
@@ -66,6 +69,7 @@ impl GitLab {
         *self.known.lock().await = Some(Arc::new(Known {
             ourselves: info.ourselves.clone(),
             version: info.version.clone(),
+            newest: threads::newest(&info.ourselves, &info.conversation),
             web_url: info.subject.web_url.clone(),
         }));
         Ok(info)
@@ -81,6 +85,7 @@ impl GitLab {
             ourselves,
             version,
             web_url,
+            newest,
         } = known;
         let (client, review) = (&self.client, publication.review);
         let mut conversation = Conversation::read(client).await?;
@@ -89,8 +94,11 @@ impl GitLab {
         if now.is_open() && !publication.hurried {
             inline = inline::post(client, ourselves, &version.refs, &publication, &mut conversation).await?;
             inline::withdraw_twins(client, ourselves, &mut conversation, &mut inline).await?;
+            let warnings = threads::apply(client, ourselves, review, newest, &now, &mut conversation).await;
+            inline.warnings.extend(warnings);
         }
-        let review_with_places = inline.mark(review, web_url.as_deref());
+        let mut review_with_places = inline.mark(review, web_url.as_deref());
+        review_with_places.ledger.posted(inline.notes.keys());
         let wanted = Stance::of(review, publication.settings.mode);
         let before = known.before(&now, &conversation);
         let spent = spent(ourselves, &conversation, review);

@@ -1,6 +1,9 @@
 //! The summary: one note, found again and edited, never posted twice, and left alone where it says the same already.
 
-use conclave_engine::report::{Review, render_markdown};
+use conclave_engine::{
+    report::{Review, render_markdown},
+    rereview::Ledger,
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -20,6 +23,8 @@ const MOST_BYTES: usize = 60_000;
 pub(crate) struct Summary {
     body: String,
     pub(crate) state: SummaryState,
+    /// What the next review has to know, if anything.
+    ledger: Option<Ledger>,
     /// Whether it has to be written even if it says the same.
     must_be_written: bool,
 }
@@ -39,6 +44,7 @@ impl Summary {
     /// The summary of a review.
     pub(crate) fn of(ourselves: &Ourselves, review: &Review, memory: Memory) -> Self {
         Self::new(ourselves, &render_markdown(review), conclusion(review), memory)
+            .remembering(ourselves, Some(review.ledger.clone()))
     }
 
     /// Any text in the summary's place.
@@ -58,8 +64,18 @@ impl Summary {
         Self {
             body,
             state,
+            ledger: None,
             must_be_written: memory.spent_counts,
         }
+    }
+
+    /// With what the next review has to know.
+    pub(crate) fn remembering(mut self, ourselves: &Ourselves, ledger: Option<Ledger>) -> Self {
+        if let Some(ledger) = &ledger {
+            self.body = format!("{}\n{}", self.body, ourselves.ledger_marker(ledger));
+        }
+        self.ledger = ledger;
+        self
     }
 
     /// Posts it, or edits the note that is there, unless that says the same. Returns the note's id.
@@ -150,7 +166,8 @@ impl Summary {
             return false;
         };
         let shown = note.text().split(&ourselves.marker).next().unwrap_or_default();
-        known.conclusion == self.state.conclusion
+        self.ledger == ourselves.ledger(note)
+            && known.conclusion == self.state.conclusion
             && known.requested_changes == self.state.requested_changes
             && known.text == hash(shown.trim())
     }
@@ -159,7 +176,7 @@ impl Summary {
 /// A hash of what a review concludes: the same for two runs that differ in times, costs and wording only, so that the
 /// second one writes nothing.
 fn conclusion(review: &Review) -> String {
-    let findings: Vec<Value> = review
+    let mut findings: Vec<Value> = review
         .standing()
         .map(|entry| {
             let finding = &entry.finding;
@@ -174,6 +191,8 @@ fn conclusion(review: &Review) -> String {
             ])
         })
         .collect();
+    // In which order they are told is no conclusion.
+    findings.sort_by_cached_key(Value::to_string);
     let rules: Vec<&str> = review
         .manual_reviews
         .iter()

@@ -44,6 +44,8 @@ pub(crate) fn review(head_sha: &str, verdict: Verdict) -> Review {
         seconds: 1.0,
         cost_usd: 0.0,
         cache_hit_rate: None,
+        aside: None,
+        ledger: conclave_engine::rereview::Ledger::default(),
     }
 }
 

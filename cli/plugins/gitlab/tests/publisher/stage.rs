@@ -319,7 +319,10 @@ pub(crate) fn in_mode(mode: ReviewMode) -> PublishSettings {
 
 /// A note without what it remembers of the run, which has tests of its own.
 pub(crate) fn without_memory(body: &str) -> String {
-    let lines = body.lines().filter(|line| !line.starts_with("<!-- conclave:state:"));
+    let hidden = ["<!-- conclave:state:", "<!-- conclave:ledger:"];
+    let lines = body
+        .lines()
+        .filter(|line| !hidden.iter().any(|start| line.starts_with(start)));
     lines.collect::<Vec<_>>().join("\n")
 }
 
