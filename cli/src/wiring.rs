@@ -316,12 +316,7 @@ struct Sessions<'a> {
 
 impl Sessions<'_> {
     /// Everything that needs the agent runtime, which the caller stops. Nothing if the run has to end before it has begun.
-    async fn run(
-        &self,
-        child: Child,
-        prepared: Prepared,
-        watch: &mut Stopwatch,
-    ) -> Result<Option<Ran>, Failure> {
+    async fn run(&self, child: Child, prepared: Prepared, watch: &mut Stopwatch) -> Result<Option<Ran>, Failure> {
         let Self {
             run,
             directory,

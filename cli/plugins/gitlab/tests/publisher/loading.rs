@@ -142,12 +142,17 @@ async fn the_discussion() {
         .find(|note| note.body.contains("conclave:summary"));
     let expected = ReviewSubject {
         comments,
-        previous_review: reviewed.map(|note| note.body.into()),
+        previous_review: reviewed.map(|note| shown(&note.body).into()),
         ..subject(&stage)
     };
     let found = load(&stage).await;
     assert_eq!(found.comments, expected.comments);
     assert_eq!(found, expected);
+}
+
+/// A note as people see it, without our markers.
+fn shown(body: &str) -> &str {
+    body.split("<!-- conclave:").next().unwrap().trim()
 }
 
 fn comment(author: &str, body: &str) -> Comment {
@@ -168,7 +173,7 @@ async fn the_previous_review_is_ours() {
     stage.gitlab.comment(stage.merge_request, stage.human, &body);
     let expected = ReviewSubject {
         comments: vec![comment("bob", &body)],
-        previous_review: Some(body.into()),
+        previous_review: Some(shown(&body).into()),
         ..subject(&stage)
     };
     assert_eq!(load(&stage).await, expected);
