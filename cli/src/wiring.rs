@@ -223,6 +223,7 @@ impl Run<'_> {
             job: &job,
             format: arguments.format,
             directory: &directory,
+            reports: arguments.reports.as_deref(),
             redactor,
         };
         let posted = ending.conclude(&mut review, runtime, early.is_some(), &mut watch).await;
@@ -305,12 +306,7 @@ struct Sessions<'a> {
 impl Sessions<'_> {
     /// Everything that needs the agent runtime, which the caller stops. Nothing if the run has to end before it has begun.
     async fn run(&self, prepared: Prepared, watch: &mut Stopwatch) -> Result<Option<(Job, Review, Runtime)>, Failure> {
-        let Self {
-            run,
-            directory,
-            scratch,
-            ..
-        } = *self;
+        let (run, directory, scratch) = (self.run, self.directory, self.scratch);
         let Prepared {
             job,
             diff,
@@ -386,6 +382,7 @@ impl Sessions<'_> {
             plan,
             coordinator_message: inputs.coordinator,
             limits: config.limits,
+            rubric: repo.in_force.config.verdict,
             warnings,
             stages: watch.laps(),
         };

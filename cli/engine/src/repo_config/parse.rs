@@ -12,6 +12,8 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
+use crate::judge::RubricSettings;
+
 use super::{
     CodexSettings, PathInstruction, PathSettings, RepoConfig, RepoConfigProblem, RepoGate, ReviewSettings, Strictness,
     problem::{Problems, Weight},
@@ -35,8 +37,8 @@ impl ParsedRepoConfig {
 }
 
 /// Every key that there is, below its table.
-const KEYS: [(&str, &[&str]); 5] = [
-    ("", &["review", "paths", "path_instructions", "codex"]),
+const KEYS: [(&str, &[&str]); 6] = [
+    ("", &["review", "paths", "path_instructions", "codex", "verdict"]),
     (
         "review",
         &["language", "strictness", "disabled_reviewers", "gate", "preset"],
@@ -44,7 +46,11 @@ const KEYS: [(&str, &[&str]); 5] = [
     ("paths", &["ignore"]),
     ("path_instructions", &["paths", "instructions"]),
     ("codex", &["rules"]),
+    ("verdict", &["warnings", "warnings_alike"]),
 ];
+
+/// More warnings than this are no border.
+const MOST_WARNINGS: i64 = 1000;
 
 /// Reads the file.
 pub fn parse(bytes: &[u8]) -> ParsedRepoConfig {
@@ -74,6 +80,7 @@ pub fn parse(bytes: &[u8]) -> ParsedRepoConfig {
         paths: reader.paths(root),
         path_instructions: reader.path_instructions(root),
         codex: reader.codex(root),
+        verdict: reader.verdict(root),
     };
     ParsedRepoConfig {
         config,
@@ -198,6 +205,34 @@ impl Reader<'_> {
             fault.is_none().then_some(text)
         });
         CodexSettings { rules }
+    }
+
+    fn verdict(&mut self, root: &DeTable<'_>) -> RubricSettings {
+        let default = RubricSettings::default();
+        let Some(table) = self.table(root, "verdict") else {
+            return default;
+        };
+        RubricSettings {
+            warnings: self.number(table, "verdict", "warnings").unwrap_or(default.warnings),
+            warnings_alike: self
+                .number(table, "verdict", "warnings_alike")
+                .unwrap_or(default.warnings_alike),
+        }
+    }
+
+    /// A number of warnings. None at all is no pattern, so it begins at 1.
+    fn number(&mut self, table: &DeTable<'_>, name: &str, key: &str) -> Option<usize> {
+        let value = table.get(key)?;
+        let number = value.get_ref().as_integer();
+        let number = number.and_then(|number| i64::from_str_radix(number.as_str(), number.radix()).ok());
+        let number = number
+            .filter(|number| (1..=MOST_WARNINGS).contains(number))
+            .and_then(|number| usize::try_from(number).ok());
+        if number.is_none() {
+            let message = format!("`{}` must be a whole number from 1 to {MOST_WARNINGS}", full(name, key));
+            self.problems.error(&value.span(), message);
+        }
+        number
     }
 
     /// A table below the root, with a word about each key that it should not have.
