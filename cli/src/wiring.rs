@@ -229,6 +229,7 @@ impl Run<'_> {
             sink: sink.as_ref(),
             format: arguments.format,
             directory: &directory,
+            reports: arguments.reports.as_deref(),
             redactor,
         };
         let posted = ending.conclude(&mut review, runtime, early.is_some(), &mut watch).await;
@@ -316,18 +317,8 @@ struct Sessions<'a> {
 
 impl Sessions<'_> {
     /// Everything that needs the agent runtime, which the caller stops. Nothing if the run has to end before it has begun.
-    async fn run(
-        &self,
-        child: Child,
-        prepared: Prepared,
-        watch: &mut Stopwatch,
-    ) -> Result<Option<Ran>, Failure> {
-        let Self {
-            run,
-            directory,
-            scratch,
-            ..
-        } = *self;
+    async fn run(&self, child: Child, prepared: Prepared, watch: &mut Stopwatch) -> Result<Option<Ran>, Failure> {
+        let (run, directory, scratch) = (self.run, self.directory, self.scratch);
         let Prepared {
             mut job,
             mut diff,
@@ -404,6 +395,7 @@ impl Sessions<'_> {
             plan,
             coordinator_message: inputs.coordinator,
             limits: config.limits,
+            rubric: repo.in_force.config.verdict,
             warnings,
             stages: watch.laps(),
         };
