@@ -36,6 +36,7 @@ use conclave_engine::{
 use conclave_git::{Repository, check_out_workspace};
 use conclave_opencode::find_opencode;
 use conclave_shared::{
+    config::PriceList,
     redact::Redactor,
     telemetry::{EventBody, RunStarted},
     verdict::Verdict,
@@ -338,6 +339,7 @@ impl Sessions<'_> {
             boundary: run.tape.boundary(),
         };
         let desk = Arc::new(Desk::default());
+        let prices = PriceList::new(&config.prices);
         let starting = async {
             check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
             let inputs = inputs::write(sources, &mut plan, &spool, directory, &workspace).await?;
@@ -356,6 +358,7 @@ impl Sessions<'_> {
                 redactor: run.redactor,
                 budget: live::budget(&job, run.arguments, &config.limits.budget),
                 limits: live::gateway_limits(&config.limits),
+                prices: prices.clone(),
                 observer: live::observer(Arc::clone(&run.progress), run.observers.sink()),
                 tape: run.tape.settings(&inputs.boundary),
                 config: &runtime_config,
@@ -403,6 +406,11 @@ impl Sessions<'_> {
         watch.lap("sessions");
         review.warnings.extend(output::gateway_lines(&runtime.gateway.events()));
         review.warnings.extend(live.warning());
+        let usage = review.usage();
+        review
+            .coverage
+            .notes
+            .extend(prices.describe(usage.iter().map(|usage| &usage.model)));
         Ok(Some((job, review, runtime)))
     }
 }
