@@ -16,32 +16,7 @@ const MOST_FAULTS: usize = 50;
 /// Reads a document, or says everything that is wrong with it.
 pub fn read(value: &Value) -> Result<ConfigDocument, Vec<ConfigFault>> {
     let mut rest = Repaired::new(value);
-    let mut faults: Vec<ConfigFault> = Vec::new();
-    let document = loop {
-        let error = match serde_path_to_error::deserialize::<_, ConfigDocument>(&rest.value) {
-            Ok(document) => break Some(document),
-            Err(error) => error,
-        };
-        let place = tokens(error.path());
-        let fault = ConfigFault {
-            pointer: pointer(&rest.original(&place)),
-            detail: format!("cannot be read: {}", error.inner()),
-        };
-        // A field that is missing because it was taken out was told already.
-        let told = |known: &ConfigFault| {
-            let field = known
-                .pointer
-                .strip_prefix(&fault.pointer)
-                .and_then(|rest| rest.strip_prefix('/'));
-            field.is_some_and(|field| fault.detail.ends_with(&format!("missing field `{field}`")))
-        };
-        if !faults.iter().any(told) {
-            faults.push(fault);
-        }
-        if faults.len() == MOST_FAULTS || !rest.take_out(&place) {
-            break None;
-        }
-    };
+    let (document, mut faults) = rest.read();
     let Some(document) = document else {
         return Err(faults);
     };
@@ -55,12 +30,14 @@ pub fn read(value: &Value) -> Result<ConfigDocument, Vec<ConfigFault>> {
 /// The fields that this version does not know, as JSON pointers. They are no fault: a later version may. They have no
 /// effect either, which whoever wrote them should hear.
 pub fn unknown_fields(value: &Value) -> Vec<String> {
+    let mut rest = Repaired::new(value);
+    let _ = rest.read();
     let mut unknown = Vec::new();
-    // A document with faults is somebody else's business.
-    let _ = serde_ignored::deserialize::<_, _, ConfigDocument>(value, |path| {
+    // What cannot be read at all is told as a fault.
+    let _ = serde_ignored::deserialize::<_, _, ConfigDocument>(&rest.value, |path| {
         let mut tokens = Vec::new();
         ignored_tokens(&path, &mut tokens);
-        unknown.push(pointer(&tokens));
+        unknown.push(pointer(&rest.original(&tokens)));
     });
     unknown
 }
@@ -77,6 +54,34 @@ impl Repaired {
         Self {
             value: value.clone(),
             gone: BTreeMap::new(),
+        }
+    }
+
+    /// Reads the copy, and takes out of it what cannot be read. There is no document if that mends nothing.
+    fn read(&mut self) -> (Option<ConfigDocument>, Vec<ConfigFault>) {
+        let mut faults: Vec<ConfigFault> = Vec::new();
+        loop {
+            let error = match serde_path_to_error::deserialize::<_, ConfigDocument>(&self.value) {
+                Ok(document) => return (Some(document), faults),
+                Err(error) => error,
+            };
+            let place = tokens(error.path());
+            let fault = ConfigFault {
+                pointer: pointer(&self.original(&place)),
+                detail: format!("cannot be read: {}", error.inner()),
+            };
+            // A field that is missing because it was taken out was told already.
+            let told = |known: &ConfigFault| {
+                let field = known.pointer.strip_prefix(&fault.pointer);
+                let field = field.and_then(|rest| rest.strip_prefix('/'));
+                field.is_some_and(|field| fault.detail.ends_with(&format!("missing field `{field}`")))
+            };
+            if !faults.iter().any(told) {
+                faults.push(fault);
+            }
+            if faults.len() == MOST_FAULTS || !self.take_out(&place) {
+                return (None, faults);
+            }
         }
     }
 
