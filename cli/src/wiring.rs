@@ -37,6 +37,7 @@ use conclave_engine::{
 };
 use conclave_git::{Repository, check_out_workspace};
 use conclave_shared::{
+    config::PriceList,
     redact::Redactor,
     telemetry::{EventBody, RunStarted},
     verdict::Verdict,
@@ -229,6 +230,7 @@ impl Run<'_> {
             sink: sink.as_ref(),
             format: arguments.format,
             directory: &directory,
+            reports: arguments.reports.as_deref(),
             redactor,
         };
         let posted = ending.conclude(&mut review, runtime, early.is_some(), &mut watch).await;
@@ -317,12 +319,7 @@ struct Sessions<'a> {
 impl Sessions<'_> {
     /// Everything that needs the agent runtime, which the caller stops. Nothing if the run has to end before it has begun.
     async fn run(&self, child: Child, prepared: Prepared, watch: &mut Stopwatch) -> Result<Option<Ran>, Failure> {
-        let Self {
-            run,
-            directory,
-            scratch,
-            ..
-        } = *self;
+        let (run, directory, scratch) = (self.run, self.directory, self.scratch);
         let Prepared {
             mut job,
             mut diff,
@@ -351,6 +348,7 @@ impl Sessions<'_> {
             boundary: run.tape.boundary(),
         };
         let desk = Arc::new(Desk::new(job.subject.existing_findings.clone()));
+        let prices = PriceList::new(&config.prices);
         let starting = async {
             check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
             let inputs = inputs::write(sources, &mut plan, &spool, directory, &workspace).await?;
@@ -366,6 +364,7 @@ impl Sessions<'_> {
                 redactor: run.redactor,
                 budget: live::budget(&job, run.arguments, &config.limits.budget),
                 limits: live::gateway_limits(&config.limits),
+                prices: prices.clone(),
                 observer: live::observer(Arc::clone(&run.progress), run.observers.sink()),
                 tape: run.tape.settings(&inputs.boundary),
                 config: &runtime_config,
@@ -399,6 +398,7 @@ impl Sessions<'_> {
             plan,
             coordinator_message: inputs.coordinator,
             limits: config.limits,
+            rubric: repo.in_force.config.verdict,
             warnings,
             stages: watch.laps(),
         };
@@ -416,6 +416,11 @@ impl Sessions<'_> {
         watch.lap("sessions");
         review.warnings.extend(output::gateway_lines(&runtime.gateway.events()));
         review.warnings.extend(live.warning());
+        let usage = review.usage();
+        review
+            .coverage
+            .notes
+            .extend(prices.describe(usage.iter().map(|usage| &usage.model)));
         Ok(Some((job, Arc::new(all), review, runtime)))
     }
 }

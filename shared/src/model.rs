@@ -79,6 +79,21 @@ impl<'de> Deserialize<'de> for ModelId {
     }
 }
 
+impl schemars::JsonSchema for ModelId {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ModelId".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A model as `provider/model`.",
+            "type": "string",
+            "pattern": "^[!-.0-~]+/[!-~]+$",
+            "maxLength": 200,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -393,6 +393,7 @@ fn finding(number: usize, path: &str, line: &str, severity: Severity, text: &str
         confidence: 0.9,
         fix: None,
         evidence_status: EvidenceStatus::Verified,
+        doubts: Vec::new(),
         fingerprint: fingerprint(path, "injection", line),
     });
     entry.anchor = Anchor::of(&Lines::new(text), at, None);

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::{Plan, coverage::Reading, partial::partial};
 use crate::{
     diff::{ChangeKind, FileDiff, FilterReason, FilteredFile},
+    findings::record_agreement,
     judge::{JudgedFinding, RubricInput, RubricSettings, VerdictReason, apply, judge_without_model, verdict},
     lock_files::LOCK_FILES,
     ports::{AgentRuntime, ModelLedger, Progress, ProgressEvent, ReviewSubject, StopCause, StopSignal, TelemetrySink},
@@ -68,6 +69,8 @@ pub struct ReviewJob {
     pub coordinator_message: String,
     /// Limits in force.
     pub limits: Limits,
+    /// When warnings form a risk pattern.
+    pub rubric: RubricSettings,
     /// Warnings that came up before the run, for the review.
     pub warnings: Vec<String>,
     /// Times of the stages before the run.
@@ -120,14 +123,13 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     let earlier = job.subject.existing_findings;
     let idle = job.files.is_empty();
     let (panel, (coordinator, judged_by)) = if idle && !needs_judge(&earlier) {
-        (only_rules(job.by_rules), nobody_asked())
+        (with_rules(PanelResult::default(), job.by_rules), nobody_asked())
     } else {
         tokio::join!(
             async {
                 // Without a file there is nothing for reviewers to read; the coordinator still has earlier findings to judge.
                 let members = if idle { Vec::new() } else { job.plan.members };
-                let mut panel = run_panel(&context, members, &input, sessions).await;
-                add_by_rules(&mut panel, job.by_rules);
+                let panel = with_rules(run_panel(&context, members, &input, sessions).await, job.by_rules);
                 ports.desk.hand_over(&panel.reports, panel.findings.clone());
                 panel
             },
@@ -135,13 +137,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         )
     };
     ports.telemetry.record(coordinator.event());
-    ports.progress.report(ProgressEvent::SessionDone {
-        reviewer: coordinator.name.as_str(),
-        outcome: coordinator.outcome.as_str(),
-        findings: None,
-        seconds: coordinator.seconds,
-        reason: coordinator.reason.as_deref(),
-    });
+    tell_end(ports.progress.as_ref(), &coordinator);
     stages.push(StageTime::new("panel", slowest(&panel.reports)));
     let judging = started.elapsed().as_secs_f64() - slowest(&panel.reports);
     stages.push(StageTime::new("judging after the panel", judging.max(0.0)));
@@ -191,6 +187,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         &judgement.findings,
         &coverage.gaps,
         &job.plan.rules.manual_reviews,
+        job.rubric,
         stopped.is_some(),
     );
     let mut review = Review {
@@ -271,6 +268,7 @@ fn conclude(
     findings: &[JudgedFinding],
     gaps: &[String],
     manual_reviews: &[ManualReview],
+    settings: RubricSettings,
     stopped: bool,
 ) -> VerdictReason {
     if stopped {
@@ -283,8 +281,18 @@ fn conclude(
         findings,
         gaps,
         manual_reviews,
-        settings: RubricSettings::default(),
+        settings,
     })
+}
+
+fn tell_end(progress: &dyn Progress, coordinator: &ReviewerReport) {
+    progress.report(ProgressEvent::SessionDone {
+        reviewer: coordinator.name.as_str(),
+        outcome: coordinator.outcome.as_str(),
+        findings: None,
+        seconds: coordinator.seconds,
+        reason: coordinator.reason.as_deref(),
+    });
 }
 
 fn slowest(reports: &[ReviewerReport]) -> f64 {
@@ -349,10 +357,10 @@ fn gaps(panel: &PanelResult, coverage: &Coverage, partly_read: Vec<String>, stop
     gaps
 }
 
-/// Nothing is left for a model to read: what rules found is all there is.
-fn only_rules(findings: Option<Vec<Finding>>) -> PanelResult {
-    let mut panel = PanelResult::default();
+/// What the panel and the rules found, with who agrees with whom.
+fn with_rules(mut panel: PanelResult, findings: Option<Vec<Finding>>) -> PanelResult {
     add_by_rules(&mut panel, findings);
+    record_agreement(&mut panel.findings);
     panel
 }
 
