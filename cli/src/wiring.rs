@@ -34,7 +34,6 @@ use conclave_engine::{
     prompt::PromptLibrary,
     report::Review,
     rereview::Ledger,
-    scheduler::Desk,
 };
 use conclave_git::{Repository, check_out_workspace};
 use conclave_opencode::find_opencode;
@@ -323,12 +322,7 @@ struct Sessions<'a> {
 impl Sessions<'_> {
     /// Everything that needs the agent runtime, which the caller stops. Nothing if the run has to end before it has begun.
     async fn run(&self, prepared: Prepared, watch: &mut Stopwatch) -> Result<Option<Ran>, Failure> {
-        let Self {
-            run,
-            directory,
-            scratch,
-            ..
-        } = *self;
+        let (run, directory, scratch) = (self.run, self.directory, self.scratch);
         let Prepared {
             mut job,
             mut diff,
@@ -356,13 +350,12 @@ impl Sessions<'_> {
             library: &library,
             boundary: run.tape.boundary(),
         };
-        let desk = Arc::new(Desk::new(job.subject.existing_findings.clone()));
+        let desk = rereview::desk(&job);
         let starting = async {
             check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
             let inputs = inputs::write(sources, &mut plan, &spool, directory, &workspace).await?;
-            for warning in &inputs.warnings {
-                run.progress.report(ProgressEvent::Warning(warning));
-            }
+            let tell = |warning: &String| run.progress.report(ProgressEvent::Warning(warning));
+            inputs.warnings.iter().for_each(tell);
             write_prompts(directory, &library)?;
             watch.lap("workspace");
             let runtime = Runtime::start(RuntimeInput {
@@ -393,8 +386,7 @@ impl Sessions<'_> {
 
         let providers = runtime_config.providers.iter().map(|owned| owned.value.name.clone());
         let live = Live::start(&follower, &plan, preset.0, providers.collect(), &runtime.gateway);
-        // Something can be said about every changed file, also about one that is not reviewed again.
-        let all: Vec<FileDiff> = diff.files.iter().chain(&prior.unchanged).cloned().collect();
+        let all = Arc::new(rereview::all_files(&diff, &prior));
         let review_job = ReviewJob {
             run_id: run.id.to_string(),
             subject: job.subject.clone(),
@@ -422,8 +414,8 @@ impl Sessions<'_> {
         };
         let mut review = run_review(review_job, ports).await;
         watch.lap("sessions");
-        review.warnings.extend(output::gateway_lines(&runtime.gateway.events()));
-        review.warnings.extend(live.warning());
-        Ok(Some((job, Arc::new(all), review, runtime)))
+        let gateway = output::gateway_lines(&runtime.gateway.events());
+        review.warnings.extend(gateway.into_iter().chain(live.warning()));
+        Ok(Some((job, all, review, runtime)))
     }
 }

@@ -1,9 +1,12 @@
 //! What earlier reviews of the merge request have to do with this one: read from git and from what the forge told.
 
+use std::sync::Arc;
+
 use conclave_engine::{
     diff::{FileDiff, FilterReason, FilteredDiff, FilteredFile},
     pipeline::{Plan, Prior},
     rereview::{PatchId, Texts, assess, narrow, wanted},
+    scheduler::Desk,
 };
 use conclave_git::Repository;
 use conclave_shared::reviewer::ReviewerName;
@@ -53,6 +56,16 @@ async fn narrow_down(
         reviewed: narrowed.reviewed,
         aside_open: job.aside_open,
     })
+}
+
+/// All changed files: something can be said about each, also about one that is not reviewed again.
+pub(super) fn all_files(diff: &FilteredDiff, prior: &Prior) -> Vec<FileDiff> {
+    diff.files.iter().chain(&prior.unchanged).cloned().collect()
+}
+
+/// Where the coordinator's tool calls arrive: it knows the earlier findings.
+pub(super) fn desk(job: &Job) -> Arc<Desk> {
+    Arc::new(Desk::new(job.subject.existing_findings.clone()))
 }
 
 fn identities(files: &[FileDiff], spool: &Spool) -> Result<Vec<PatchId>, Failure> {

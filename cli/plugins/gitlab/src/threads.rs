@@ -161,7 +161,7 @@ pub(crate) async fn apply(
                 continue;
             }
             match change(client, ourselves, review, action, discussion.clone()).await {
-                Ok(Some(changed)) => conversation.replace(changed),
+                Ok(Some(discussion)) => conversation.replace(discussion),
                 Ok(None) => {}
                 Err(error) => warnings.push(format!("a thread of an earlier review could not be changed: {error}")),
             }
@@ -190,7 +190,13 @@ async fn change(
         ThreadChange::Answer { text, resolve } => (Some(text), *resolve),
     };
     let was_resolved = discussion.is_resolved();
+    let resolve = json!({ "resolved": resolved });
     let mut written = false;
+    if was_resolved && !resolved {
+        // First, and then the word: a run that dies in between must not leave a problem settled that is worse than it was.
+        client.put("open a thread again", &path, &resolve).await?;
+        written = true;
+    }
     if let Some(text) = answer.filter(|_| !is_answered(ourselves, &discussion)) {
         let mut body = neutral(text.trim());
         if was_resolved && !resolved {
@@ -206,11 +212,8 @@ async fn change(
         reply(client, ourselves, &path, &body).await?;
         written = true;
     }
-    // An answer reopens nothing by itself, and resolves nothing.
-    if was_resolved != resolved && (answer.is_none() || written || resolved) {
-        client
-            .put("resolve a thread", &path, &json!({ "resolved": resolved }))
-            .await?;
+    if resolved && !was_resolved {
+        client.put("resolve a thread", &path, &resolve).await?;
         written = true;
     }
     if written {
