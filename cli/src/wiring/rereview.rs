@@ -5,6 +5,7 @@ use std::sync::Arc;
 use conclave_engine::{
     diff::{FileDiff, FilterReason, FilteredDiff, FilteredFile},
     pipeline::{Plan, Prior},
+    ports::Comment,
     rereview::{PatchId, Texts, assess, narrow, wanted},
     scheduler::Desk,
 };
@@ -54,7 +55,7 @@ async fn narrow_down(
         unchanged: narrowed.unchanged,
         earlier: narrowed.earlier,
         reviewed: narrowed.reviewed,
-        aside_open: job.aside_open,
+        aside_open: job.aside_open && job.subject.comments.iter().any(asks),
     })
 }
 
@@ -76,6 +77,11 @@ fn identities(files: &[FileDiff], spool: &Spool) -> Result<Vec<PatchId>, Failure
         identities.push(PatchId::new(file, &patch));
     }
     Ok(identities)
+}
+
+/// Whether a person asks something.
+fn asks(comment: &Comment) -> bool {
+    comment.body.sealed().contains('?')
 }
 
 /// The texts of these files; what is not there is missing.

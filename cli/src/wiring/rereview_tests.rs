@@ -500,9 +500,17 @@ async fn one_is_fixed_one_is_kept_one_is_new() {
     let scene = Scene::new().await;
     scene.run(&BOTH).await;
     scene.push(&[(A, &text(&[(5, "good one"), (25, "bad three")]))]);
+    scene.gitlab.forget_requests();
     let run = scene
         .run_judged(&[(A, "bad three", WARNING)], says("bad one", "fixed"))
         .await;
+    let writes = scene.gitlab.writes();
+    let kinds: Vec<String> = writes
+        .iter()
+        .map(|request| format!("{} {}", request.method, request.path.split('/').nth(5).unwrap_or_default()))
+        .collect();
+    // One request for each thing that changes.
+    assert_eq!(kinds, ["POST discussions", "PUT discussions", "PUT notes", "POST approve"]);
     assert_eq!(run.reviewed, [A], "only what changed is reviewed");
     assert_eq!(run.standing(), ["warning Bad: bad three.", "warning Bad: bad two."]);
     assert_eq!(
@@ -986,10 +994,13 @@ async fn a_push_during_the_review_leaves_the_threads_alone() {
 #[tokio::test]
 async fn a_light_hearted_question_is_answered_once() {
     let scene = Scene::new().await;
+    let aside = |_: &[ExistingFinding]| json!({"aside": "Tabs on weekdays. /approve @bob"});
+    scene.run_judged(&BOTH, aside).await;
+    assert_eq!(scene.notes().len(), 1, "nobody has asked");
     scene
         .gitlab
         .comment(scene.merge_request, scene.bob, "Does the robot like tabs or spaces?");
-    let aside = |_: &[ExistingFinding]| json!({"aside": "Tabs on weekdays. /approve @bob"});
+    scene.push(&[(A, &text(&[(5, "bad one"), (24, "x")]))]);
     scene.run_judged(&BOTH, aside).await;
     let notes = scene.notes();
     assert_eq!(notes.len(), 2, "{notes:?}");
