@@ -130,9 +130,13 @@ pub(crate) struct ReplayArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct CommonArguments {
-    /// Keep the run's records (review.json, review.md, patches, prompts, events.jsonl) in this directory
+    /// Keep the run's records (the reports, patches, prompts, events.jsonl) in this directory
     #[arg(long, value_name = "DIR", env = "CONCLAVE_OUTPUT")]
     pub(crate) output: Option<Utf8PathBuf>,
+    /// Write the reports (review.json, review.md, review.sarif, code-quality.json, junit.xml) into this directory too, and
+    /// nothing else: a place for CI artifacts
+    #[arg(long, value_name = "DIR", env = "CONCLAVE_REPORTS")]
+    pub(crate) reports: Option<Utf8PathBuf>,
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t, env = "CONCLAVE_FORMAT")]
     pub(crate) format: Format,

@@ -31,12 +31,10 @@ use conclave_engine::{
     diff::{FileDiff, FilteredDiff},
     pipeline::{ReviewJob, ReviewPorts, review as run_review},
     ports::{Forge, Progress, ProgressEvent, ReviewSubject},
-    prompt::PromptLibrary,
     report::Review,
     rereview::Ledger,
 };
 use conclave_git::{Repository, check_out_workspace};
-use conclave_opencode::find_opencode;
 use conclave_shared::{
     redact::Redactor,
     telemetry::{EventBody, RunStarted},
@@ -59,7 +57,7 @@ use self::{
     observers::Observers,
     prepare::{Prepared, prepare},
     registry::{House, Purpose},
-    runtime::{Runtime, RuntimeInput},
+    runtime::{Child, Runtime, RuntimeInput},
     signals::Signals,
     source::RepositoryTree,
     stopwatch::Stopwatch,
@@ -67,7 +65,7 @@ use self::{
 };
 use crate::{
     args::{CommonArguments, Gate},
-    ci_environment, env_vars,
+    ci_environment,
     exit::{Exit, Failure},
     output,
     rundir::{RunDirectory, Scratch},
@@ -132,7 +130,7 @@ pub(crate) async fn review(
             Ok(exit)
         }
         result = async {
-            let result = run.review(house, scratch).await;
+            let result = Box::pin(run.review(house, scratch)).await;
             observers.flush(display.as_ref()).await;
             result
         } => result,
@@ -162,42 +160,37 @@ impl Run<'_> {
             ..
         } = *self;
         let mut watch = Stopwatch::start(self.observers.trace());
-        let path = environment
-            .get("PATH")
-            .unwrap_or("/usr/local/bin:/usr/bin:/bin")
-            .to_owned();
         self.progress
             .report(ProgressEvent::Stage("Reading the diff and the configuration"));
-        let configured = environment.get(env_vars::OPENCODE).map(Utf8Path::new);
+        let mut child = Child::start(environment, scratch.path());
         let preparing = async {
-            tokio::join!(
-                find_opencode(configured, &path),
-                prepare(
-                    house,
-                    &arguments.planning,
-                    arguments.agents,
-                    scratch.path(),
-                    self.progress.as_ref()
-                )
-            )
+            let progress = self.progress.as_ref();
+            let prepared = prepare(house, &arguments.planning, arguments.agents, scratch.path(), progress);
+            worth_a_review(prepared.await.map_err(Err)?, redactor)
         };
-        let (binary, prepared) = tokio::select! {
-            exit = signals.arrived() => return Ok(nothing_reviewed(exit, redactor)),
-            (binary, prepared) = preparing => {
-                // That there is nothing to review counts more than what would be missing for it.
-                let prepared = prepared?;
-                (binary?, prepared)
+        let answering = async {
+            Ok(match &mut child {
+                Ok(child) => child.answers().await,
+                Err(_) => Ok(()),
+            })
+        };
+        let ready = tokio::select! {
+            exit = signals.arrived() => Err(Ok(nothing_reviewed(exit, redactor))),
+            // That there is nothing to review counts more than what would be missing for it.
+            ready = async { tokio::try_join!(preparing, answering) } => ready,
+        };
+        let (prepared, answered) = match ready {
+            Ok(ready) => ready,
+            Err(end) => {
+                if let Ok(child) = child {
+                    child.stop().await;
+                }
+                return end;
             }
         };
+        let child = child?;
+        answered?;
         watch.lap("diff, configuration, plan");
-        if prepared.is_settled() {
-            nothing_left(&prepared.diff, redactor);
-            return Ok(Exit::Reviewed);
-        }
-        if let Some(none) = prepared.plan.nobody_can_run() {
-            return Err(Failure::Settings(format!("nobody can review: {none}")));
-        }
-
         let repo = &prepared.repo.in_force.config.review;
         let publishing = prepared.job.posting.settings(repo, &prepared.config.limits.budget);
         let gate = Gate::in_force(arguments.gate, repo.gate, publishing.mode);
@@ -219,12 +212,10 @@ impl Run<'_> {
         signals.end_in(Duration::from_secs(prepared.config.limits.run_seconds));
         let sessions = Sessions {
             run: self,
-            binary: &binary,
-            path: &path,
             scratch: scratch.path(),
             directory: &directory,
         };
-        let ran = sessions.run(prepared, &mut watch).await;
+        let ran = Box::pin(sessions.run(child, prepared, &mut watch)).await;
         self.display.close();
         let Some((job, files, mut review, runtime)) = ran? else {
             return Ok(nothing_reviewed(signals.exit().unwrap_or(Exit::Terminated), redactor));
@@ -237,6 +228,7 @@ impl Run<'_> {
             sink: sink.as_ref(),
             format: arguments.format,
             directory: &directory,
+            reports: arguments.reports.as_deref(),
             redactor,
         };
         let posted = ending.conclude(&mut review, runtime, early.is_some(), &mut watch).await;
@@ -287,6 +279,18 @@ fn exit_of(review: &Review, gate: Gate, strict: bool) -> Exit {
     }
 }
 
+/// What was prepared, or the end of a run that has nothing to do or nobody to do it.
+fn worth_a_review(prepared: Prepared, redactor: &Redactor) -> Result<Prepared, Result<Exit, Failure>> {
+    if prepared.is_settled() {
+        nothing_left(&prepared.diff, redactor);
+        return Err(Ok(Exit::Reviewed));
+    }
+    match prepared.plan.nobody_can_run() {
+        None => Ok(prepared),
+        Some(none) => Err(Err(Failure::Settings(format!("nobody can review: {none}")))),
+    }
+}
+
 fn nothing_left(diff: &FilteredDiff, redactor: &Redactor) {
     let mut text = String::from("Nothing to review");
     if diff.filtered.is_empty() {
@@ -300,28 +304,19 @@ fn nothing_left(diff: &FilteredDiff, redactor: &Redactor) {
     output::note(&text, redactor);
 }
 
-/// The system prompts, which the runtime's configuration names.
-fn write_prompts(directory: &RunDirectory, library: &PromptLibrary) -> Result<(), Failure> {
-    directory.write("prompts/REVIEWER_SHARED.md", library.shared()?.as_bytes())?;
-    directory.write("prompts/coordinator.md", library.get("coordinator")?.as_bytes())?;
-    Ok(())
-}
-
 /// What is left of a run when its sessions have ended: the diff's files, and the runtime, which the caller stops.
 type Ran = (Job, Arc<Vec<FileDiff>>, Review, Runtime);
 
 /// What only the part with the agent runtime needs.
 struct Sessions<'a> {
     run: &'a Run<'a>,
-    binary: &'a Utf8Path,
-    path: &'a str,
     scratch: &'a Utf8Path,
     directory: &'a RunDirectory,
 }
 
 impl Sessions<'_> {
     /// Everything that needs the agent runtime, which the caller stops. Nothing if the run has to end before it has begun.
-    async fn run(&self, prepared: Prepared, watch: &mut Stopwatch) -> Result<Option<Ran>, Failure> {
+    async fn run(&self, child: Child, prepared: Prepared, watch: &mut Stopwatch) -> Result<Option<Ran>, Failure> {
         let (run, directory, scratch) = (self.run, self.directory, self.scratch);
         let Prepared {
             mut job,
@@ -356,13 +351,10 @@ impl Sessions<'_> {
             let inputs = inputs::write(sources, &mut plan, &spool, directory, &workspace).await?;
             let tell = |warning: &String| run.progress.report(ProgressEvent::Warning(warning));
             inputs.warnings.iter().for_each(tell);
-            write_prompts(directory, &library)?;
             watch.lap("workspace");
             let runtime = Runtime::start(RuntimeInput {
-                binary: self.binary,
-                path: self.path,
+                child,
                 workspace: &workspace,
-                home: &scratch.join("home"),
                 directory,
                 environment: run.environment,
                 redactor: run.redactor,
@@ -371,6 +363,7 @@ impl Sessions<'_> {
                 observer: live::observer(Arc::clone(&run.progress), run.observers.sink()),
                 tape: run.tape.settings(&inputs.boundary),
                 config: &runtime_config,
+                library: &library,
                 desk: &desk,
                 trace: run.observers.trace(),
             })
@@ -399,6 +392,7 @@ impl Sessions<'_> {
             plan,
             coordinator_message: inputs.coordinator,
             limits: config.limits,
+            rubric: repo.in_force.config.verdict,
             warnings,
             stages: watch.laps(),
         };

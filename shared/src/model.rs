@@ -7,6 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// A model as configuration names it: `provider/model`, where the model's own id may hold more slashes
 /// (`cloudflare-workers-ai/@cf/moonshotai/kimi-k2.6`).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
 pub struct ModelId {
     text: String,
     slash: usize,

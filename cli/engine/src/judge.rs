@@ -1,5 +1,6 @@
 //! From the panel's findings to a verdict.
 
+mod agreement;
 mod decisions;
 mod deterministic;
 mod rubric;
@@ -11,12 +12,13 @@ pub use deterministic::judge_without_model;
 pub use rubric::{RubricInput, RubricSettings, VerdictReason, verdict};
 
 use conclave_shared::{finding::Finding, reviewer::ReviewerName, telemetry::FindingFate};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::rereview::Anchor;
 
 /// A finding after judging.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JudgedFinding {
     /// The finding; its severity is the judge's.
     pub finding: Finding,

@@ -15,7 +15,7 @@ pub use forge::{
 };
 pub use progress::{Progress, ProgressEvent};
 pub use runtime::{
-    AgentRuntime, FileRead, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt,
+    AgentRuntime, FileRead, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionFault, SessionId, SessionPrompt,
 };
 pub use stop::{StopCause, StopSignal, stop_channel};
 pub use tools::{CoordinatorTools, ToolError};

@@ -12,7 +12,7 @@ use conclave_shared::{config::Preset, reviewer::ReviewerName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ports::ReviewMode;
+use crate::{judge::RubricSettings, ports::ReviewMode};
 
 /// The file's name, at the root of the repository.
 pub const REPO_CONFIG_FILE: &str = ".conclave.toml";
@@ -32,6 +32,8 @@ pub struct RepoConfig {
     pub path_instructions: Vec<PathInstruction>,
     /// The engineering rules that the `codex` reviewer checks.
     pub codex: CodexSettings,
+    /// When several warnings together are more than comments.
+    pub verdict: RubricSettings,
 }
 
 /// How reviews of this repository are done.

@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
+use camino::Utf8Path;
 use conclave_engine::{
     diff::FileDiff,
     ports::{ForgeError, Publication, PublishSettings, TelemetrySink},
-    report::{Review, render_markdown},
+    report::Review,
 };
 use conclave_shared::{redact::Redactor, verdict::Verdict};
 use tokio::time::timeout;
 
 use super::{Job, runtime::Runtime, source, stopwatch::Stopwatch, telemetry::record_stance};
-use crate::{args::Format, exit::Failure, output, rundir::RunDirectory};
+use crate::{args::Format, exit::Failure, output, reports, rundir::RunDirectory};
 
 /// How long posting may take once the run has to end.
 const LAST_POST: Duration = Duration::from_secs(5);
@@ -25,6 +26,8 @@ pub(super) struct Ending<'a> {
     pub(super) sink: &'a dyn TelemetrySink,
     pub(super) format: Format,
     pub(super) directory: &'a RunDirectory,
+    /// Where the reports go besides the run directory.
+    pub(super) reports: Option<&'a Utf8Path>,
     pub(super) redactor: &'a Redactor,
 }
 
@@ -68,10 +71,8 @@ impl Ending<'_> {
 
     fn record(&self, review: &Review, excerpts: &output::Excerpts) -> Result<(), Failure> {
         let lines = serde_json::to_string(excerpts).unwrap_or_default();
-        let markdown = self.redactor.redact(&render_markdown(review));
-        self.directory
-            .write("review.json", output::json(review, self.redactor).as_bytes())?;
-        self.directory.write("review.md", markdown.as_bytes())?;
+        let directories = std::iter::once(self.directory.path()).chain(self.reports);
+        reports::write(review, self.redactor, directories)?;
         self.directory
             .write(output::Excerpts::FILE, self.redactor.redact(&lines).as_bytes())?;
         Ok(())

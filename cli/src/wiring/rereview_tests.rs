@@ -392,6 +392,7 @@ fn finding(number: usize, path: &str, line: &str, severity: Severity, text: &str
         confidence: 0.9,
         fix: None,
         evidence_status: EvidenceStatus::Verified,
+        doubts: Vec::new(),
         fingerprint: fingerprint(path, "injection", line),
     });
     entry.anchor = Anchor::of(&Lines::new(text), at, None);
@@ -507,10 +508,19 @@ async fn one_is_fixed_one_is_kept_one_is_new() {
     let writes = scene.gitlab.writes();
     let kinds: Vec<String> = writes
         .iter()
-        .map(|request| format!("{} {}", request.method, request.path.split('/').nth(5).unwrap_or_default()))
+        .map(|request| {
+            format!(
+                "{} {}",
+                request.method,
+                request.path.split('/').nth(5).unwrap_or_default()
+            )
+        })
         .collect();
     // One request for each thing that changes.
-    assert_eq!(kinds, ["POST discussions", "PUT discussions", "PUT notes", "POST approve"]);
+    assert_eq!(
+        kinds,
+        ["POST discussions", "PUT discussions", "PUT notes", "POST approve"]
+    );
     assert_eq!(run.reviewed, [A], "only what changed is reviewed");
     assert_eq!(run.standing(), ["warning Bad: bad three.", "warning Bad: bad two."]);
     assert_eq!(

@@ -2,12 +2,13 @@
 
 use conclave_shared::risk::SecurityPaths;
 use globset::GlobSet;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ChangeKind, Content, Diff, FileDiff, Unread, generated, noise};
 
 /// Why a file is not reviewed by models.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FilterReason {
     /// Written by a package manager.
@@ -79,7 +80,7 @@ impl From<Unread> for FilterReason {
 }
 
 /// A file that is not reviewed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FilteredFile {
     /// Its path at head.
     pub path: String,

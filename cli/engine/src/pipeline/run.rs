@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     diff::{FileDiff, FilteredFile},
+    findings::record_agreement,
     judge::{JudgedFinding, RubricInput, RubricSettings, VerdictReason, apply, judge_without_model, verdict},
     lock_files::LOCK_FILES,
     ports::{AgentRuntime, ModelLedger, Progress, ProgressEvent, ReviewSubject, StopCause, StopSignal, TelemetrySink},
@@ -55,6 +56,8 @@ pub struct ReviewJob {
     pub coordinator_message: String,
     /// Limits in force.
     pub limits: Limits,
+    /// When warnings form a risk pattern.
+    pub rubric: RubricSettings,
     /// Warnings that came up before the run, for the review.
     pub warnings: Vec<String>,
     /// Times of the stages before the run.
@@ -98,7 +101,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     let earlier = job.subject.existing_findings;
     let idle = job.files.is_empty();
     let (panel, (coordinator, judged_by)) = if idle && !needs_judge(&earlier) {
-        (only_rules(job.by_rules), nobody_asked())
+        (with_rules(PanelResult::default(), job.by_rules), nobody_asked())
     } else {
         // Without a file there is nothing for reviewers to read; the coordinator still has earlier findings to judge.
         let members = if idle { Vec::new() } else { job.plan.members };
@@ -141,7 +144,13 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     judgement.findings = settled.findings;
     coverage.notes.extend(settled.notes);
     let manual = &job.plan.rules.manual_reviews;
-    let result = conclude(&judgement.findings, &coverage.gaps, manual, stopped.is_some());
+    let result = conclude(
+        &judgement.findings,
+        &coverage.gaps,
+        manual,
+        job.rubric,
+        stopped.is_some(),
+    );
     let mut review = Review {
         schema_version: crate::report::SCHEMA_VERSION,
         run_id: job.run_id,
@@ -195,8 +204,7 @@ async fn panel(
     desk: &Desk,
 ) -> PanelResult {
     let sessions = usize::try_from(context.limits.sessions).unwrap_or(usize::MAX);
-    let mut panel = run_panel(context, members, input, sessions).await;
-    add_by_rules(&mut panel, by_rules);
+    let panel = with_rules(run_panel(context, members, input, sessions).await, by_rules);
     desk.hand_over(&panel.reports, panel.findings.clone());
     panel
 }
@@ -247,6 +255,7 @@ fn conclude(
     findings: &[JudgedFinding],
     gaps: &[String],
     manual_reviews: &[ManualReview],
+    settings: RubricSettings,
     stopped: bool,
 ) -> VerdictReason {
     if stopped {
@@ -259,7 +268,7 @@ fn conclude(
         findings,
         gaps,
         manual_reviews,
-        settings: RubricSettings::default(),
+        settings,
     })
 }
 
@@ -325,10 +334,10 @@ fn gaps(panel: &PanelResult, coverage: &Coverage, partly_read: Vec<String>, stop
     gaps
 }
 
-/// Nothing is left for a model to read: what rules found is all there is.
-fn only_rules(findings: Option<Vec<Finding>>) -> PanelResult {
-    let mut panel = PanelResult::default();
+/// What the panel and the rules found, with who agrees with whom.
+fn with_rules(mut panel: PanelResult, findings: Option<Vec<Finding>>) -> PanelResult {
     add_by_rules(&mut panel, findings);
+    record_agreement(&mut panel.findings);
     panel
 }
 

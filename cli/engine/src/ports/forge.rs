@@ -84,7 +84,7 @@ pub struct ExistingFinding {
 }
 
 /// What the last review remembered of an earlier finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Before {
     /// It stood, in the summary only, or nothing is remembered.

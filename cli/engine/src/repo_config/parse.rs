@@ -3,7 +3,7 @@
 //! Walked by hand and not deserialised, because serde stops at the first problem and a typing error in a team's file must
 //! neither hide the next one nor throw away the rest.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use conclave_shared::{config::Preset, nearest::nearest, path_globs::PathGlobs, reviewer::ReviewerName};
 use regex::Regex;
@@ -17,7 +17,7 @@ use super::{
     problem::{Problems, Weight},
     schema::LANGUAGE,
 };
-use crate::ports::ReviewMode;
+use crate::{judge::RubricSettings, ports::ReviewMode};
 
 /// What could be read of a file, and what could not.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -36,11 +36,11 @@ impl ParsedRepoConfig {
 }
 
 /// The highest `review.max_inline`.
-const MOST_INLINE: u16 = 1000;
+const MOST_INLINE: i64 = 1000;
 
 /// Every key that there is, below its table.
-const KEYS: [(&str, &[&str]); 5] = [
-    ("", &["review", "paths", "path_instructions", "codex"]),
+const KEYS: [(&str, &[&str]); 6] = [
+    ("", &["review", "paths", "path_instructions", "codex", "verdict"]),
     (
         "review",
         &[
@@ -56,7 +56,11 @@ const KEYS: [(&str, &[&str]); 5] = [
     ("paths", &["ignore"]),
     ("path_instructions", &["paths", "instructions"]),
     ("codex", &["rules"]),
+    ("verdict", &["warnings", "warnings_alike"]),
 ];
+
+/// More warnings than this are no border.
+const MOST_WARNINGS: i64 = 1000;
 
 /// Reads the file.
 pub fn parse(bytes: &[u8]) -> ParsedRepoConfig {
@@ -86,6 +90,7 @@ pub fn parse(bytes: &[u8]) -> ParsedRepoConfig {
         paths: reader.paths(root),
         path_instructions: reader.path_instructions(root),
         codex: reader.codex(root),
+        verdict: reader.verdict(root),
     };
     ParsedRepoConfig {
         config,
@@ -128,7 +133,7 @@ impl Reader<'_> {
             disabled_reviewers: self.reviewers(table),
             gate: self.choice(table, "gate", &gates),
             mode: self.choice(table, "mode", &modes),
-            max_inline: self.number(table, "max_inline", MOST_INLINE),
+            max_inline: self.number(table, "review", "max_inline", 0..=MOST_INLINE),
             preset: self.choice(table, "preset", &presets),
         }
     }
@@ -219,6 +224,52 @@ impl Reader<'_> {
         CodexSettings { rules }
     }
 
+    fn verdict(&mut self, root: &DeTable<'_>) -> RubricSettings {
+        let default = RubricSettings::default();
+        let Some(table) = self.table(root, "verdict") else {
+            return default;
+        };
+        RubricSettings {
+            // None at all is no pattern.
+            warnings: self
+                .number(table, "verdict", "warnings", 1..=MOST_WARNINGS)
+                .unwrap_or(default.warnings),
+            warnings_alike: self
+                .number(table, "verdict", "warnings_alike", 1..=MOST_WARNINGS)
+                .unwrap_or(default.warnings_alike),
+        }
+    }
+
+    /// A whole number in this range.
+    fn number<N: TryFrom<i64>>(
+        &mut self,
+        table: &DeTable<'_>,
+        name: &str,
+        key: &str,
+        range: RangeInclusive<i64>,
+    ) -> Option<N> {
+        let value = table.get(key)?;
+        let number = value.get_ref().as_integer();
+        let number =
+            number.and_then(|number| i64::from_str_radix(&number.as_str().replace('_', ""), number.radix()).ok());
+        let number = number
+            .filter(|number| range.contains(number))
+            .and_then(|number| N::try_from(number).ok());
+        if number.is_none() {
+            let found = match value.get_ref() {
+                DeValue::Integer(number) => number.to_string(),
+                other => kind(other).to_owned(),
+            };
+            let (least, most) = range.into_inner();
+            let message = format!(
+                "`{}` must be a whole number from {least} to {most}; it is {found}",
+                full(name, key)
+            );
+            self.problems.error(&value.span(), message);
+        }
+        number
+    }
+
     /// A table below the root, with a word about each key that it should not have.
     fn table<'t, 'i>(&mut self, root: &'t DeTable<'i>, name: &str) -> Option<&'t DeTable<'i>> {
         let value = root.get(name)?;
@@ -291,25 +342,6 @@ impl Reader<'_> {
             }
         }
         Some(good)
-    }
-
-    /// A whole number from 0 to `most` of the table `review`.
-    fn number(&mut self, table: &DeTable<'_>, key: &str, most: u16) -> Option<u16> {
-        let value = table.get(key)?;
-        let number = value
-            .get_ref()
-            .as_integer()
-            .and_then(|number| number.as_str().replace('_', "").parse().ok())
-            .filter(|number| *number <= most);
-        if number.is_none() {
-            let found = match value.get_ref() {
-                DeValue::Integer(number) => number.to_string(),
-                other => kind(other).to_owned(),
-            };
-            let message = format!("`review.{key}` must be a whole number from 0 to {most}; it is {found}");
-            self.problems.error(&value.span(), message);
-        }
-        number
     }
 
     fn choice<T: Copy>(&mut self, table: &DeTable<'_>, key: &str, choices: &[(T, &str)]) -> Option<T> {

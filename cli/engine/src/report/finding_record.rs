@@ -1,6 +1,7 @@
 //! What a posted note says of the finding that it shows, for the next review of the same merge request.
 
 use conclave_shared::{finding::Fingerprint, reviewer::ReviewerName, severity::Severity};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{judge::JudgedFinding, rereview::Anchor};
@@ -15,7 +16,7 @@ const LONGEST_CLAIM: usize = 500;
 ///
 /// It is what the next review knows of this one: nothing else is kept anywhere. New fields are optional with a default,
 /// because notes of older versions stay readable.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FindingRecord {
     /// See [`RECORD_SCHEMA`].
     pub schema: u32,

@@ -3,6 +3,7 @@
 use conclave_shared::{
     pricing::TokenUsage, risk::RiskTier, severity::Severity, telemetry::TokensByModel, verdict::Verdict,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ThreadAction;
@@ -18,7 +19,7 @@ use crate::{
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// A finished review.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Review {
     /// See [`SCHEMA_VERSION`].
     pub schema_version: u32,
@@ -85,7 +86,7 @@ pub struct Review {
 }
 
 /// What was looked at, and what was not.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Coverage {
     /// Files that were given to the panel.
     pub reviewed: Vec<String>,
@@ -111,7 +112,7 @@ pub struct Coverage {
 }
 
 /// A file whose patch was cut.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CutFile {
     /// The file.
     pub path: String,
@@ -120,7 +121,7 @@ pub struct CutFile {
 }
 
 /// Seconds that a stage took.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StageTime {
     /// The stage.
     pub stage: String,
@@ -139,9 +140,15 @@ impl StageTime {
 }
 
 impl Review {
-    /// Whether the bot may approve the merge request: the verdict says so, and nobody else has to.
+    /// Whether the bot may approve the merge request: the verdict says so, nobody else has to, it comes from this project,
+    /// and nothing in it tries to steer the review, however harmless the judge takes it to be.
     pub fn may_approve(&self) -> bool {
-        self.verdict.approves() && !self.from_fork && self.manual_reviews.is_empty()
+        self.verdict.approves() && !self.from_fork && self.manual_reviews.is_empty() && !self.is_steered()
+    }
+
+    /// Whether words that try to steer the review stand among the findings.
+    pub fn is_steered(&self) -> bool {
+        self.standing().any(|entry| entry.finding.is_prompt_injection())
     }
 
     /// Findings that stand, in the order in which they are shown.
@@ -188,4 +195,17 @@ impl Review {
         }
         tokens
     }
+}
+
+/// The JSON Schema of `review.json`.
+pub fn review_schema() -> serde_json::Value {
+    let settings = schemars::generate::SchemaSettings::draft2020_12();
+    let mut schema = settings.into_generator().into_root_schema_for::<Review>();
+    schema.insert("title".to_owned(), "review.json of Conclave".into());
+    schema.to_value()
+}
+
+/// Whether all that had to be reviewed was.
+pub(super) fn is_complete(review: &Review) -> bool {
+    review.verdict != Verdict::Inconclusive && review.coverage.gaps.is_empty()
 }

@@ -1,10 +1,11 @@
 //! What becomes of the threads that earlier reviews have opened.
 
 use conclave_shared::finding::Fingerprint;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What is to be done with one of our threads.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadAction {
     /// The thread's id on the forge.
     pub thread: String,
@@ -15,7 +16,7 @@ pub struct ThreadAction {
 }
 
 /// A change of a thread.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum ThreadChange {
     /// It stays as it is.

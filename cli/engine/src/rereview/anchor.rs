@@ -3,6 +3,7 @@
 //! Hashes of content and not a diff of two commits, because the commit of the earlier review is often gone: a shallow
 //! clone does not have it, and after a force-push nobody has to.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -11,7 +12,7 @@ use sha2::{Digest, Sha256};
 const NEIGHBOURS: usize = 3;
 
 /// The code that a finding stands on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Anchor {
     /// The quoted lines. White space does not matter: by this they are found again.
     code: String,

@@ -1,6 +1,7 @@
 //! What the next review has to know of this one and no thread tells: it goes into our summary, hidden and signed.
 
 use conclave_shared::{finding::Fingerprint, reviewer::ReviewerName, severity::Severity, telemetry::ReviewerOutcome};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::PatchId;
@@ -20,7 +21,7 @@ pub const MOST_LEDGER_BYTES: usize = 45_000;
 const LONGEST_CLAIM: usize = 200;
 
 /// What our last summary remembers. New fields are optional with a default: summaries of older versions stay readable.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Ledger {
     /// The version of its shape.
     #[serde(default)]
@@ -34,7 +35,7 @@ pub struct Ledger {
 }
 
 /// A finding of an earlier review.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Remembered {
     /// Its identity.
     pub fingerprint: Fingerprint,
@@ -51,7 +52,7 @@ pub struct Remembered {
 }
 
 /// Patches that one review looked at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReviewedFiles {
     /// The commit that was reviewed.
     pub head_sha: String,

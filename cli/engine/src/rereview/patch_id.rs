@@ -3,13 +3,14 @@
 //! Not `git patch-id`, which leaves white space out: in Python, a moved indentation is another program, and its author
 //! would have it unread.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::diff::{Content, FileDiff};
 
 /// 128 bits of SHA-256 in hexadecimal: two patches of an attacker's own making must not have the same one.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct PatchId(String);
 

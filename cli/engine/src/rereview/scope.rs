@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use conclave_shared::reviewer::ReviewerName;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Ledger, PatchId, ReviewedFiles};
 use crate::diff::FileDiff;
 
 /// Files that an earlier review looked at, and that are unchanged since.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EarlierFiles {
     /// The commit that was reviewed.
     pub head_sha: String,

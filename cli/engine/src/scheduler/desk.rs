@@ -15,6 +15,7 @@ use tokio::sync::watch;
 
 use super::ReviewerReport;
 use crate::{
+    findings::same_claims,
     judge::Submission,
     ports::{CoordinatorTools, ExistingFinding, ToolError},
     prompt::Untrusted,
@@ -98,10 +99,12 @@ fn answer(reports: &[ReviewerReport], findings: &[Finding]) -> Value {
     let reviewers: Vec<Value> = reports
         .iter()
         .map(|report| {
-            let own: Vec<&Finding> = findings
+            let mut own: Vec<&Finding> = findings
                 .iter()
                 .filter(|finding| finding.reviewer == report.name)
                 .collect();
+            // What several found first, what lacks a proof that it needs last.
+            own.sort_by_key(|finding| (std::cmp::Reverse(finding.found_by.len()), finding.lacks_second_quote()));
             json!({
                 "name": report.name,
                 "outcome": report.outcome,
@@ -110,7 +113,15 @@ fn answer(reports: &[ReviewerReport], findings: &[Finding]) -> Value {
             })
         })
         .collect();
-    sealed(json!({ "reviewers": reviewers }))
+    let mut answer = json!({ "reviewers": reviewers });
+    let groups: Vec<Vec<&str>> = same_claims(findings)
+        .into_iter()
+        .map(|group| group.into_iter().map(|index| findings[index].id.as_str()).collect())
+        .collect();
+    if !groups.is_empty() {
+        answer["same_claim"] = json!(groups);
+    }
+    sealed(answer)
 }
 
 /// Seals every text: what reviewers wrote was steered by what they read, and they read what the author wrote.
@@ -250,6 +261,31 @@ mod tests {
         assert_eq!(reviewer["findings"][0]["claim"], "x y");
         assert_eq!(reviewer["findings"][0]["evidence"], "  if a < b { /*  */ }");
         assert_eq!(reviewer["reason"], "");
+    }
+
+    #[tokio::test]
+    async fn the_coordinator_is_told_which_findings_make_one_claim_and_those_come_first() {
+        let desk = Desk::default();
+        let claim = "`load_user` returns None for an unknown id, and the caller dereferences it.";
+        let mut findings = vec![
+            finding("F1", Severity::Warning, "naming", "a", 1),
+            finding("F2", Severity::Warning, "null", "x", 1),
+            finding("F3", Severity::Warning, "missing-value", "x", 2),
+        ];
+        findings[0].claim = "The name hides that this is a list.".into();
+        findings[0].doubts = vec![conclave_shared::finding::Doubt::Wording];
+        findings[1].claim = claim.into();
+        findings[2].claim = claim.replace("returns None", "gives None");
+        findings[2].reviewer = ReviewerName::new("correctness").expect("a name");
+        findings[2].found_by = vec![findings[2].reviewer.clone()];
+        crate::findings::record_agreement(&mut findings);
+        desk.hand_over(&[report("")], findings);
+        let answer = desk.spawn_reviewers().await.expect("an answer");
+        assert_eq!(answer["same_claim"], json!([["F2", "F3"]]));
+        let own = &answer["reviewers"][0]["findings"];
+        assert_eq!((&own[0]["id"], &own[1]["id"]), (&json!("F2"), &json!("F1")));
+        assert_eq!(own[0]["found_by"], json!(["security", "correctness"]));
+        assert_eq!(own[1]["doubts"], json!(["wording"]));
     }
 
     #[tokio::test]

@@ -10,6 +10,7 @@ use conclave_shared::{
     reviewer::ReviewerName,
     telemetry::{EventBody, ReviewerCompleted, ReviewerOutcome, TokensByModel},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::{sync::Semaphore, task::JoinSet, time::Instant};
 
@@ -40,7 +41,7 @@ pub struct PanelMember {
 }
 
 /// How a reviewer, or the coordinator, did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReviewerReport {
     /// Who.
     pub name: ReviewerName,

@@ -219,7 +219,10 @@ async fn change(
 
 /// Whether the last word in an open thread is ours: then everything is said.
 fn is_answered(ourselves: &Ourselves, discussion: &Discussion) -> bool {
-    !discussion.is_resolved() && answers(discussion).next_back().is_some_and(|note| ourselves.wrote(note))
+    !discussion.is_resolved()
+        && answers(discussion)
+            .next_back()
+            .is_some_and(|note| ourselves.wrote(note))
 }
 
 /// Answers in a thread, once: after a failure the thread is looked at before anything is said again.
