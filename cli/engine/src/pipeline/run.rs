@@ -143,14 +143,8 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     });
     judgement.findings = settled.findings;
     coverage.notes.extend(settled.notes);
-    let manual = &job.plan.rules.manual_reviews;
-    let result = conclude(
-        &judgement.findings,
-        &coverage.gaps,
-        manual,
-        job.rubric,
-        stopped.is_some(),
-    );
+    let rules = &job.plan.rules.manual_reviews;
+    let result = conclude(&judgement.findings, &coverage.gaps, rules, job.rubric, stopped);
     let mut review = Review {
         schema_version: crate::report::SCHEMA_VERSION,
         run_id: job.run_id,
@@ -186,11 +180,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     review.seconds = started.elapsed().as_secs_f64();
     review.ledger = remember(
         &review,
-        Done {
-            settled: settled.remembered,
-            patches: job.prior.patches,
-            earlier: job.prior.reviewed,
-        },
+        Done::new(settled.remembered, job.prior.patches, job.prior.reviewed),
     );
     review
 }
@@ -256,9 +246,9 @@ fn conclude(
     gaps: &[String],
     manual_reviews: &[ManualReview],
     settings: RubricSettings,
-    stopped: bool,
+    stopped: Option<StopCause>,
 ) -> VerdictReason {
-    if stopped {
+    if stopped.is_some() {
         return VerdictReason {
             verdict: Verdict::Inconclusive,
             reason: gaps.join("; "),
