@@ -119,6 +119,8 @@ impl Failure {
 
     pub(crate) fn exit(&self) -> Exit {
         match self {
+            // What the person has given is wrong, and nobody was asked.
+            Self::GitLab(GitLabError::Address { .. } | GitLabError::CaFile { .. }) => Exit::Usage,
             Self::GitLab(_) | Self::Forge(_) => Exit::Forge,
             _ => Exit::Usage,
         }

@@ -1,9 +1,9 @@
 //! How long a whole run takes beyond its models, and what conclave itself needs for it.
 //!
-//! `cargo bench -p conclave --bench runtime`: seven reviewers on the scripted provider with fixed latencies (300 ms to the
+//! Part of `scripts/bench runtime`: seven reviewers on the scripted provider with fixed latencies (300 ms to the
 //! first byte, 40 tokens a second), several turns with tool calls each, the real OpenCode, the real git, and the GitLab
 //! stand-in. The critical path is computed from the provider's books: the slowest reviewer's turns, and what the
-//! coordinator does after it.
+//! coordinator does after it. Prints JSON; fails if a bar of it is missed.
 
 #![expect(
     clippy::unwrap_used,
@@ -18,6 +18,7 @@ mod support;
 
 use std::{
     collections::BTreeMap,
+    process::ExitCode,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -27,10 +28,20 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
+use serde_json::{Value, json};
 use support::{Pipeline, Repository, nothing_left_running, provider};
 
 const FIRST_BYTE: Duration = Duration::from_millis(300);
 const TOKENS_PER_SECOND: f64 = 40.0;
+
+/// Seconds beyond the critical path of the models.
+const MOST_OVERHEAD: f64 = 3.0;
+/// Seconds of processor time of conclave itself.
+const MOST_PROCESSOR: f64 = 1.0;
+/// Megabytes of conclave itself at its peak.
+const MOST_MEMORY: u64 = 40;
+/// Seconds from SIGTERM until nothing runs any more.
+const LONGEST_END: f64 = 10.0;
 
 /// A change of the full tier that also touches a migration, so that all seven reviewers work.
 fn large() -> Repository {
@@ -45,8 +56,8 @@ fn large() -> Repository {
     repository
 }
 
-/// Seconds of model time that nothing could make shorter.
-fn critical_path(books: &Books) -> f64 {
+/// Seconds of model time that nothing could make shorter: until the panel has answered, and after it.
+fn critical_path(books: &Books) -> (f64, f64) {
     let mut agents: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for entry in &books.entries {
         #[expect(clippy::cast_precision_loss, reason = "some hundreds of tokens")]
@@ -59,8 +70,8 @@ fn critical_path(books: &Books) -> f64 {
         .values()
         .map(|turns| turns.iter().sum::<f64>())
         .fold(*first, f64::max);
-    println!("  reviewers: {}, calls: {}", agents.len(), books.entries.len());
-    slowest + rest.iter().sum::<f64>()
+    assert_eq!(agents.len(), 7, "all seven reviewers were asked");
+    (slowest, rest.iter().sum())
 }
 
 /// What a process has used so far: seconds of processor time, its own only, and its peak of memory in MB.
@@ -75,43 +86,68 @@ fn used(pid: u32) -> Option<(f64, u64)> {
     Some((ticks / 100.0, kilobytes / 1024))
 }
 
-async fn whole_run() {
+/// What a run is measured by, and whether each bar holds.
+struct Measured {
+    result: Value,
+    bars: Vec<(&'static str, bool)>,
+}
+
+/// Two decimals are all that a run says.
+fn rounded(seconds: f64) -> f64 {
+    (seconds * 100.0).round() / 100.0
+}
+
+async fn whole_run() -> Measured {
     let (provider, repository) = (provider().await, large());
     let pipeline = Pipeline::new(&repository).await;
     provider.inject(Fault::slow(FIRST_BYTE, TOKENS_PER_SECOND));
     let last = Arc::new(Mutex::new((0.0, 0)));
-    let noted = Arc::clone(&last);
+    let posted = Arc::new(Mutex::new(None));
     let started = Instant::now();
-    let outcome = pipeline
-        .job(&repository, &[])
-        .anthropic(&provider)
-        .run_while(|pid| async move {
-            while let Some(now) = used(pid) {
-                *noted.lock().unwrap() = now;
-                tokio::time::sleep(Duration::from_millis(20)).await;
+    let watching = async |pid| {
+        while let Some(now) = used(pid) {
+            *last.lock().unwrap() = now;
+            if !pipeline.notes().is_empty() {
+                posted
+                    .lock()
+                    .unwrap()
+                    .get_or_insert_with(|| started.elapsed().as_secs_f64());
             }
-        })
-        .await
-        .expect_code(0);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let job = pipeline.job(&repository, &[]).anthropic(&provider);
+    let outcome = job.run_while(watching).await.expect_code(0);
     let wall = started.elapsed().as_secs_f64();
-    let path = critical_path(&provider.books());
+    let books = provider.books();
+    let (panel, judging) = critical_path(&books);
+    let path = panel + judging;
     let (processor, memory) = *last.lock().unwrap();
-    println!(
-        "  wall {wall:.1} s, critical path of the models {path:.1} s: {:.1} s over it (bar: 3)",
-        wall - path
-    );
-    println!("  conclave: {processor:.2} s of processor time (bar: 1), {memory} MB (bar: 40)");
+    let posted = posted.lock().unwrap().expect("the review was posted");
     let stages = outcome.review()["stages"].clone();
-    for stage in stages.as_array().unwrap() {
-        println!(
-            "    {}: {:.1} s",
-            stage["stage"].as_str().unwrap(),
-            stage["seconds"].as_f64().unwrap()
-        );
+    Measured {
+        result: json!({
+            "wall_seconds": rounded(wall),
+            "critical_path_seconds": {"panel": rounded(panel), "judging": rounded(judging), "both": rounded(path)},
+            "overhead_seconds": rounded(wall - path),
+            "overhead_seconds_at_most": MOST_OVERHEAD,
+            "first_posted_byte_seconds": rounded(posted),
+            "model_calls": books.entries.len(),
+            "processor_seconds": rounded(processor),
+            "processor_seconds_at_most": MOST_PROCESSOR,
+            "peak_memory_mb": memory,
+            "peak_memory_mb_at_most": MOST_MEMORY,
+            "stages": stages,
+        }),
+        bars: vec![
+            ("wall time beyond the models", wall - path <= MOST_OVERHEAD),
+            ("processor time", processor <= MOST_PROCESSOR),
+            ("memory", memory <= MOST_MEMORY),
+        ],
     }
 }
 
-async fn cancelled() {
+async fn cancelled() -> Measured {
     let (provider, repository) = (provider().await, large());
     let pipeline = Pipeline::new(&repository).await;
     provider.inject(Fault::hang());
@@ -126,19 +162,34 @@ async fn cancelled() {
     while pipeline.notes().is_empty() {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    println!("  posted {:.2} s after SIGTERM", sent.elapsed().as_secs_f64());
+    let posted = sent.elapsed().as_secs_f64();
     child.wait().await.unwrap();
     nothing_left_running(&home.path().join("run")).await;
-    println!(
-        "  nothing left {:.2} s after SIGTERM (bar: 10)",
-        sent.elapsed().as_secs_f64()
-    );
+    let over = sent.elapsed().as_secs_f64();
+    Measured {
+        result: json!({
+            "posted_after_seconds": rounded(posted),
+            "nothing_left_after_seconds": rounded(over),
+            "nothing_left_after_seconds_at_most": LONGEST_END,
+        }),
+        bars: vec![("end after SIGTERM", over <= LONGEST_END)],
+    }
 }
 
 #[tokio::main]
-async fn main() {
-    println!("Seven reviewers and the coordinator, 300 ms to the first byte, 40 tokens/s");
-    whole_run().await;
-    println!("Cancelled in the middle");
-    cancelled().await;
+async fn main() -> ExitCode {
+    let (run, stop) = (whole_run().await, cancelled().await);
+    let bars = [run.bars, stop.bars].concat();
+    let result = json!({
+        "models": {"first_byte_ms": FIRST_BYTE.as_millis(), "tokens_per_second": TOKENS_PER_SECOND},
+        "run": run.result,
+        "sigterm": stop.result,
+        "bars": bars.iter().map(|(name, held)| json!({"bar": name, "held": held})).collect::<Vec<_>>(),
+    });
+    println!("{result:#}");
+    if bars.iter().all(|(_, held)| *held) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }

@@ -95,8 +95,10 @@ async fn a_killed_run_shows_what_was_known_when_it_died() {
         .expect_code(0);
     let json: Value = serde_json::from_str(&json.stdout).expect("JSON");
     assert_eq!(json["finished"], false);
-    assert_eq!(json["sessions"][0]["reviewer"], "generalist");
-    assert!(json["sessions"][0]["tokens"].as_u64().unwrap() > 0, "{json}");
+    // The sessions stand in the order in which they began, and two that begin together may do so either way.
+    let sessions = json["sessions"].as_array().unwrap();
+    let reviewer = sessions.iter().find(|session| session["reviewer"] == "generalist");
+    assert!(reviewer.expect("it ended")["tokens"].as_u64().unwrap() > 0, "{json}");
     assert!(!json["findings"].as_array().unwrap().is_empty(), "{json}");
 }
 

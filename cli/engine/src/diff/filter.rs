@@ -31,6 +31,8 @@ pub enum FilterReason {
     UnusablePath,
     /// Git shows it as binary, but at base or at head it is text.
     HiddenText,
+    /// An earlier review looked at it, and it is unchanged since.
+    ReviewedBefore,
 }
 
 impl FilterReason {
@@ -47,6 +49,7 @@ impl FilterReason {
             Self::UnreadablePatch => "its patch cannot be read",
             Self::UnusablePath => "its path cannot be used",
             Self::HiddenText => "shown as binary, but it is or was text",
+            Self::ReviewedBefore => "unchanged since it was reviewed",
         }
     }
 
@@ -60,7 +63,8 @@ impl FilterReason {
             | Self::Vendored
             | Self::Binary
             | Self::Generated
-            | Self::ExcludedByProject => false,
+            | Self::ExcludedByProject
+            | Self::ReviewedBefore => false,
         }
     }
 }

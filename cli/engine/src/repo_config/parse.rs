@@ -3,7 +3,7 @@
 //! Walked by hand and not deserialised, because serde stops at the first problem and a typing error in a team's file must
 //! neither hide the next one nor throw away the rest.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use conclave_shared::{config::Preset, nearest::nearest, path_globs::PathGlobs, reviewer::ReviewerName};
 use regex::Regex;
@@ -19,6 +19,7 @@ use super::{
     problem::{Problems, Weight},
     schema::LANGUAGE,
 };
+use crate::ports::ReviewMode;
 
 /// What could be read of a file, and what could not.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -36,12 +37,23 @@ impl ParsedRepoConfig {
     }
 }
 
+/// The highest `review.max_inline`.
+const MOST_INLINE: u16 = 1000;
+
 /// Every key that there is, below its table.
 const KEYS: [(&str, &[&str]); 6] = [
     ("", &["review", "paths", "path_instructions", "codex", "verdict"]),
     (
         "review",
-        &["language", "strictness", "disabled_reviewers", "gate", "preset"],
+        &[
+            "language",
+            "strictness",
+            "disabled_reviewers",
+            "gate",
+            "mode",
+            "max_inline",
+            "preset",
+        ],
     ),
     ("paths", &["ignore"]),
     ("path_instructions", &["paths", "instructions"]),
@@ -50,7 +62,7 @@ const KEYS: [(&str, &[&str]); 6] = [
 ];
 
 /// More warnings than this are no border.
-const MOST_WARNINGS: i64 = 1000;
+const MOST_WARNINGS: u16 = 1000;
 
 /// Reads the file.
 pub fn parse(bytes: &[u8]) -> ParsedRepoConfig {
@@ -111,12 +123,19 @@ impl Reader<'_> {
         let strictness = [Strictness::Relaxed, Strictness::Standard, Strictness::Strict]
             .map(|choice| (choice, ["relaxed", "standard", "strict"][choice as usize]));
         let gates = [(RepoGate::Off, "off"), (RepoGate::Block, "block")];
+        let modes = [
+            (ReviewMode::Comment, "comment"),
+            (ReviewMode::Approve, "approve"),
+            (ReviewMode::Gate, "gate"),
+        ];
         let presets = Preset::ALL.map(|preset| (preset, preset.as_str()));
         ReviewSettings {
             language,
             strictness: self.choice(table, "strictness", &strictness).unwrap_or_default(),
             disabled_reviewers: self.reviewers(table),
             gate: self.choice(table, "gate", &gates),
+            mode: self.choice(table, "mode", &modes),
+            max_inline: self.number(table, "review", "max_inline", 0..=MOST_INLINE),
             preset: self.choice(table, "preset", &presets),
         }
     }
@@ -213,26 +232,14 @@ impl Reader<'_> {
             return default;
         };
         RubricSettings {
-            warnings: self.number(table, "verdict", "warnings").unwrap_or(default.warnings),
-            warnings_alike: self
-                .number(table, "verdict", "warnings_alike")
-                .unwrap_or(default.warnings_alike),
+            warnings: self.warnings(table, "warnings").unwrap_or(default.warnings),
+            warnings_alike: self.warnings(table, "warnings_alike").unwrap_or(default.warnings_alike),
         }
     }
 
     /// A number of warnings. None at all is no pattern, so it begins at 1.
-    fn number(&mut self, table: &DeTable<'_>, name: &str, key: &str) -> Option<usize> {
-        let value = table.get(key)?;
-        let number = value.get_ref().as_integer();
-        let number = number.and_then(|number| i64::from_str_radix(number.as_str(), number.radix()).ok());
-        let number = number
-            .filter(|number| (1..=MOST_WARNINGS).contains(number))
-            .and_then(|number| usize::try_from(number).ok());
-        if number.is_none() {
-            let message = format!("`{}` must be a whole number from 1 to {MOST_WARNINGS}", full(name, key));
-            self.problems.error(&value.span(), message);
-        }
-        number
+    fn warnings(&mut self, table: &DeTable<'_>, key: &str) -> Option<usize> {
+        self.number(table, "verdict", key, 1..=MOST_WARNINGS).map(usize::from)
     }
 
     /// A table below the root, with a word about each key that it should not have.
@@ -307,6 +314,27 @@ impl Reader<'_> {
             }
         }
         Some(good)
+    }
+
+    /// A whole number of this range.
+    fn number(&mut self, table: &DeTable<'_>, name: &str, key: &str, range: RangeInclusive<u16>) -> Option<u16> {
+        let value = table.get(key)?;
+        let number = value
+            .get_ref()
+            .as_integer()
+            .and_then(|number| number.as_str().replace('_', "").parse().ok())
+            .filter(|number| range.contains(number));
+        if number.is_none() {
+            let found = match value.get_ref() {
+                DeValue::Integer(number) => number.to_string(),
+                other => kind(other).to_owned(),
+            };
+            let (least, most) = range.into_inner();
+            let name = full(name, key);
+            let message = format!("`{name}` must be a whole number from {least} to {most}; it is {found}");
+            self.problems.error(&value.span(), message);
+        }
+        number
     }
 
     fn choice<T: Copy>(&mut self, table: &DeTable<'_>, key: &str, choices: &[(T, &str)]) -> Option<T> {

@@ -3,27 +3,17 @@
 mod coverage;
 mod finding;
 
-use std::{collections::BTreeMap, fmt::Write};
+use std::fmt::Write;
 
 use conclave_shared::{reviewer::ReviewerName, severity::Severity, verdict::Verdict};
 
-use self::{
-    coverage::coverage,
-    finding::{code_span, finding},
-};
+pub(super) use self::finding::{code_span, language};
+use self::{coverage::coverage, finding::finding};
 use super::{Review, neutral, neutral::link};
 use crate::{judge::JudgedFinding, rules::ManualReview};
 
-/// The addresses of the threads in which findings were posted, by the findings' ids.
-pub type Threads = BTreeMap<String, String>;
-
-/// The whole note, without the hidden marker.
+/// The whole note, without the hidden marker. A finding that has a note of its own is told in two lines, with a link to it.
 pub fn render_markdown(review: &Review) -> String {
-    render_markdown_with(review, &Threads::new())
-}
-
-/// The same for a merge request that has threads: a finding that has its own is told in a line, with a link to it.
-pub fn render_markdown_with(review: &Review, threads: &Threads) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "## {} {}\n", icon(review), headline(review));
     if !review.summary.trim().is_empty() {
@@ -35,8 +25,7 @@ pub fn render_markdown_with(review: &Review, threads: &Threads) -> String {
     for (section, entries) in sections(review) {
         let _ = writeln!(text, "### {}\n", neutral(&title(section)));
         for entry in entries {
-            let thread = threads.get(&entry.finding.id).map(String::as_str);
-            let _ = writeln!(text, "{}\n", finding(entry, thread));
+            let _ = writeln!(text, "{}\n", finding(entry));
         }
     }
     text.push_str(&coverage(review));

@@ -54,12 +54,10 @@ fn folded_away(text: &str) -> String {
 }
 
 #[test]
-fn a_finding_with_a_thread_is_two_lines_with_a_link() {
-    let threads = Threads::from([(
-        "F1".to_owned(),
-        "https://gitlab.example.com/g/p/-/merge_requests/7#note_9".to_owned(),
-    )]);
-    let text = render_markdown_with(&two_sections(), &threads);
+fn a_finding_with_a_note_of_its_own_is_two_lines_with_a_link() {
+    let mut review = two_sections();
+    review.findings[0].posted = Some("https://gitlab.example.com/g/p/-/merge_requests/7#note_9".to_owned());
+    let text = render_markdown(&review);
     assert!(
         text.contains(
             "Critical · [`src/db.py:4`](https://gitlab.example.com/g/p/-/merge_requests/7#note_9) · **found by 2**: \

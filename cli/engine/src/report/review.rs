@@ -6,7 +6,14 @@ use conclave_shared::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{diff::FilteredFile, judge::JudgedFinding, rules::ManualReview, scheduler::ReviewerReport};
+use super::ThreadAction;
+use crate::{
+    diff::FilteredFile,
+    judge::JudgedFinding,
+    rereview::{EarlierFiles, Ledger},
+    rules::ManualReview,
+    scheduler::ReviewerReport,
+};
 
 /// The version of the shape of `review.json`.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -61,6 +68,15 @@ pub struct Review {
     pub warnings: Vec<String>,
     /// Where the time went.
     pub stages: Vec<StageTime>,
+    /// What becomes of the threads that earlier reviews have opened.
+    #[serde(default)]
+    pub threads: Vec<ThreadAction>,
+    /// The answer to a light-hearted question of a person, at most once in a merge request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aside: Option<String>,
+    /// What the next review has to know; it goes into the summary, hidden and signed.
+    #[serde(default)]
+    pub ledger: Ledger,
     /// Seconds from the start of the sessions to the verdict.
     pub seconds: f64,
     /// The price of all model calls, in US dollars.
@@ -78,6 +94,9 @@ pub struct Coverage {
     pub changed_lines: u64,
     /// Files that were not, with the reason.
     pub filtered: Vec<FilteredFile>,
+    /// Files that are unchanged since an earlier review looked at them, and that were not given to the panel again.
+    #[serde(default)]
+    pub earlier: Vec<EarlierFiles>,
     /// Files that were given to the panel and that nobody opened.
     pub not_read: Vec<String>,
     /// Files of which reviewers got a part only, because the whole diff is larger than they can read.

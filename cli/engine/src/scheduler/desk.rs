@@ -17,8 +17,9 @@ use super::ReviewerReport;
 use crate::{
     findings::same_claims,
     judge::Submission,
-    ports::{CoordinatorTools, ToolError},
+    ports::{CoordinatorTools, ExistingFinding, ToolError},
     prompt::Untrusted,
+    rereview::{Words, take_words},
 };
 
 /// How often the findings are given out. Each time they fill the coordinator's context once more, so one that does
@@ -37,21 +38,29 @@ pub struct Desk {
     ready: watch::Sender<Option<Ready>>,
     waiting: watch::Sender<bool>,
     answers: AtomicUsize,
-    submission: Mutex<Option<Submission>>,
+    submission: Mutex<Option<(Submission, Words)>>,
+    /// What the coordinator may speak of besides new findings.
+    earlier: Vec<ExistingFinding>,
 }
 
 impl Default for Desk {
     fn default() -> Self {
+        Self::new(Vec::new())
+    }
+}
+
+impl Desk {
+    /// A desk in a review that knows these earlier findings.
+    pub fn new(earlier: Vec<ExistingFinding>) -> Self {
         Self {
+            earlier,
             ready: watch::Sender::new(None),
             waiting: watch::Sender::new(false),
             answers: AtomicUsize::new(0),
             submission: Mutex::new(None),
         }
     }
-}
 
-impl Desk {
     /// Whether the coordinator is waiting for the reviewers just now.
     pub fn waiting(&self) -> watch::Receiver<bool> {
         self.waiting.subscribe()
@@ -81,7 +90,7 @@ impl Desk {
     }
 
     /// The coordinator's last valid submission.
-    pub fn take_submission(&self) -> Option<Submission> {
+    pub fn take_submission(&self) -> Option<(Submission, Words)> {
         self.submission.lock().ok()?.take()
     }
 }
@@ -152,9 +161,11 @@ impl CoordinatorTools for Desk {
                 ));
             }
         };
+        let mut arguments = arguments;
+        let words = take_words(&mut arguments, &self.earlier).map_err(|faults| ToolError(faults.join("; ")))?;
         let submission = Submission::parse(arguments, &findings).map_err(|fault| ToolError(fault.to_string()))?;
         match self.submission.lock() {
-            Ok(mut place) => *place = Some(submission),
+            Ok(mut place) => *place = Some((submission, words)),
             Err(_) => return Err(ToolError("the review was stopped".into())),
         }
         Ok(json!({"accepted": true}))
@@ -168,7 +179,7 @@ mod tests {
     use conclave_shared::{reviewer::ReviewerName, severity::Severity, telemetry::ReviewerOutcome};
 
     use super::*;
-    use crate::judge::test_support::finding;
+    use crate::{judge::test_support::finding, rereview::test_support::existing};
 
     fn report(reason: &str) -> ReviewerReport {
         ReviewerReport {
@@ -222,7 +233,7 @@ mod tests {
                 .await
                 .expect("valid");
         }
-        assert_eq!(desk.take_submission().expect("there").summary, "number 499");
+        assert_eq!(desk.take_submission().expect("there").0.summary, "number 499");
     }
 
     #[tokio::test]
@@ -286,6 +297,22 @@ mod tests {
         desk.submit_review(submit("two")).await.expect("valid");
         assert!(desk.submit_review(submit("")).await.is_err());
         assert!(desk.has_submission());
-        assert_eq!(desk.take_submission().expect("there").summary, "two");
+        assert_eq!(desk.take_submission().expect("there").0.summary, "two");
+    }
+
+    #[tokio::test]
+    async fn what_it_says_of_earlier_findings_is_held_against_them() {
+        let desk = Desk::new(vec![existing("E1", "a")]);
+        desk.hand_over(&[], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
+        let submit = |earlier: &str| {
+            json!({"summary": "s", "earlier": [{"id": earlier, "status": "fixed", "reason": "gone"}],
+                   "decisions": [{"id": "F1", "action": "merge", "merge_into": "E1", "reason_code": "duplicate"}]})
+        };
+        let refused = desk.submit_review(submit("E2")).await.expect_err("no such finding");
+        assert_eq!(refused.to_string(), "there is no earlier finding E2");
+        desk.submit_review(submit("E1")).await.expect("valid");
+        let (_, words) = desk.take_submission().expect("there");
+        assert!(words.on("E1").is_some());
+        assert_eq!(words.repeats, [("F1".to_owned(), "E1".to_owned())]);
     }
 }

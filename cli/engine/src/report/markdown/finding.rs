@@ -9,8 +9,8 @@ use crate::{
     report::neutral::{fenced, link, neutral},
 };
 
-/// The finding; in two lines if it has a thread of its own, where all of it stands.
-pub(super) fn finding(entry: &JudgedFinding, thread: Option<&str>) -> String {
+/// The finding; in two lines if it has a note of its own, where all of it stands.
+pub(super) fn finding(entry: &JudgedFinding) -> String {
     let finding = &entry.finding;
     let (mark, severity) = match finding.severity {
         Severity::Critical => ("🔴", "Critical"),
@@ -23,13 +23,16 @@ pub(super) fn finding(entry: &JudgedFinding, thread: Option<&str>) -> String {
         ""
     };
     let place = place(entry);
-    let place = thread.map_or_else(|| place.clone(), |thread| link(&place, thread));
+    let place = match &entry.posted {
+        Some(address) => link(&place, address),
+        None => place,
+    };
     let mut text = format!(
         "{mark} **{}**  \n{severity}{risk} · {place} · {}",
         neutral(&finding.claim).replace('\n', " ").trim(),
         found_by(&finding.found_by)
     );
-    if thread.is_some() {
+    if entry.posted.is_some() {
         return text;
     }
     if !finding.scenario.trim().is_empty() {
@@ -91,7 +94,7 @@ fn place(entry: &JudgedFinding) -> String {
 }
 
 /// A code span that its content cannot close.
-pub(super) fn code_span(text: &str) -> String {
+pub(in crate::report) fn code_span(text: &str) -> String {
     let text: String = text.chars().filter(|character| !character.is_control()).collect();
     let longest = text
         .split(|character| character != '`')
@@ -107,7 +110,7 @@ pub(super) fn code_span(text: &str) -> String {
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
-fn language(path: &str) -> &'static str {
+pub(in crate::report) fn language(path: &str) -> &'static str {
     match path.rsplit('.').next().unwrap_or_default() {
         "rs" => "rust",
         "py" => "python",

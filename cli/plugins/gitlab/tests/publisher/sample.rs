@@ -40,9 +40,12 @@ pub(crate) fn review(head_sha: &str, verdict: Verdict) -> Review {
         coverage: Coverage::default(),
         warnings: Vec::new(),
         stages: Vec::new(),
+        threads: Vec::new(),
         seconds: 1.0,
         cost_usd: 0.0,
         cache_hit_rate: None,
+        aside: None,
+        ledger: conclave_engine::rereview::Ledger::default(),
     }
 }
 

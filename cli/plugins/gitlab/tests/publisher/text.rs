@@ -76,6 +76,12 @@ async fn nothing_that_is_posted_acts() {
     let review = hostile(&stage);
     // Posted and edited: both run quick actions.
     for edited in [false, true] {
+        if edited {
+            let note = stage.gitlab.snapshot(stage.merge_request).notes[0].id;
+            stage
+                .gitlab
+                .edit_note(stage.merge_request, note, &format!("Something else\n\n{MARKER}"));
+        }
         publish(&stage.loaded().await, &review).await.unwrap();
         let body = include_str!("golden/hostile.md").replace("{head}", &review.head_sha[..8]);
         let mut expected = note("review-bot", &format!("{body}\n{MARKER}\n{SPENT}"));
@@ -117,7 +123,7 @@ async fn a_note_that_is_too_long_is_cut_and_found_again() {
         unreachable!("{} notes", after.notes.len())
     };
     assert!((59_000..60_500).contains(&note.body.len()), "{}", note.body.len());
-    let end = "```\n\n> The review is longer than a note can be; the whole of it is in the job's artifacts.\n\n";
+    let end = "```\n\n</details>\n\n> The review is longer than a note can be; the whole of it is in the job's artifacts.\n\n";
     assert!(
         note.body.ends_with(&format!("{end}{MARKER}\n{SPENT}")),
         "{}",
