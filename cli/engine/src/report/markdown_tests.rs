@@ -78,6 +78,18 @@ fn evidence_fix_and_cost_are_folded() {
 }
 
 #[test]
+fn a_fix_in_words_is_text_and_one_in_code_is_code() {
+    let mut review = two_sections();
+    let mut with = |fix: &str| {
+        review.findings[0].finding.fix = Some(fix.to_owned());
+        render_markdown(&review)
+    };
+    assert!(with("query(name)").contains("Possible fix:\n\n```python\nquery(name)\n```"));
+    let words = with("Pass the *value* as a bound parameter.");
+    assert!(words.contains("Possible fix: Pass the \\*value\\* as a bound parameter.\n"), "{words}");
+}
+
+#[test]
 fn words_that_steer_are_never_approved_and_the_note_says_so() {
     let mut review = review();
     assert!(review.may_approve());

@@ -57,7 +57,12 @@ pub(super) fn finding(entry: &JudgedFinding) -> String {
         );
     }
     if let Some(fix) = &finding.fix {
-        let _ = write!(text, "\n\nPossible fix:\n\n{}", fenced(fix, ""));
+        let fix = if is_sentence(fix) {
+            format!(" {}", neutral(fix.trim()))
+        } else {
+            format!("\n\n{}", fenced(fix, language(&finding.file)))
+        };
+        let _ = write!(text, "\n\nPossible fix:{fix}");
     }
     if let Some(rule) = &finding.rule {
         let _ = write!(text, "\n\nRule {}", link(&rule.id, &rule.link));
@@ -68,6 +73,12 @@ pub(super) fn finding(entry: &JudgedFinding) -> String {
         neutral(&finding.category).replace('\n', " ")
     );
     text
+}
+
+/// Whether the fix is told in words: reviewers may write code or one sentence.
+fn is_sentence(fix: &str) -> bool {
+    let fix = fix.trim();
+    fix.ends_with('.') && !fix.contains('\n') && fix.starts_with(char::is_uppercase) && fix.split(' ').count() > 3
 }
 
 /// Who found it. That several did, independently of each other, is the strongest sign that it is true.
