@@ -9,7 +9,8 @@ pub(crate) use config::{
 
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use conclave_engine::repo_config::RepoGate;
+use conclave_engine::{ports::ReviewMode, repo_config::RepoGate};
+use conclave_plugin_gitlab::BreakGlassPolicy;
 use conclave_shared::config::Preset;
 
 /// Code review of merge requests by a panel of AI reviewers and a judge
@@ -72,6 +73,24 @@ pub(crate) struct ReviewArguments {
     /// Review nothing: print what `conclave plan` prints, for this merge request
     #[arg(long, env = "CONCLAVE_ESTIMATE")]
     pub(crate) estimate: bool,
+    /// The merge request's address, as in the browser; by default that of the pipeline
+    #[arg(long, value_name = "URL", env = "CONCLAVE_MR")]
+    pub(crate) mr: Option<String>,
+    /// With --mr: a directory in a clone of the project, or in no repository at all; by default the current one
+    #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
+    pub(crate) repo: Option<Utf8PathBuf>,
+    /// What the verdict may do on the merge request; by default what `.conclave.toml` says, else `approve`
+    #[arg(long, value_enum, env = "CONCLAVE_MODE")]
+    pub(crate) mode: Option<Mode>,
+    /// Most findings beside their lines, the others stand in the summary; by default what `.conclave.toml` says, else 20
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=1000), env = "CONCLAVE_MAX_INLINE")]
+    pub(crate) max_inline: Option<u16>,
+    /// Whose comment `break glass` skips the review: that of developers, the same without the author, or nobody's
+    #[arg(long, value_enum, default_value_t, env = "CONCLAVE_BREAK_GLASS")]
+    pub(crate) break_glass: BreakGlass,
+    /// Additional certificates (PEM) to trust when talking to GitLab and to model providers
+    #[arg(long, value_name = "FILE", env = "CONCLAVE_CA_FILE")]
+    pub(crate) ca_file: Option<Utf8PathBuf>,
     #[command(flatten)]
     pub(crate) common: CommonArguments,
 }
@@ -121,9 +140,13 @@ pub(crate) struct ReplayArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct CommonArguments {
-    /// Keep the run's records (review.json, review.md, patches, prompts, events.jsonl) in this directory
+    /// Keep the run's records (the reports, patches, prompts, events.jsonl) in this directory
     #[arg(long, value_name = "DIR", env = "CONCLAVE_OUTPUT")]
     pub(crate) output: Option<Utf8PathBuf>,
+    /// Write the reports (review.json, review.md, review.sarif, code-quality.json, junit.xml) into this directory too, and
+    /// nothing else: a place for CI artifacts
+    #[arg(long, value_name = "DIR", env = "CONCLAVE_REPORTS")]
+    pub(crate) reports: Option<Utf8PathBuf>,
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t, env = "CONCLAVE_FORMAT")]
     pub(crate) format: Format,
@@ -139,7 +162,7 @@ pub(crate) struct CommonArguments {
     /// Stop asking models after this many calls
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), env = "CONCLAVE_MAX_CALLS")]
     pub(crate) max_calls: Option<u64>,
-    /// Whether significant concerns fail the job; by default what `.conclave.toml` says, else `off`
+    /// Whether significant concerns fail the job; by default what `.conclave.toml` says, else `off`, with --mode gate `block`
     #[arg(long, value_enum, env = "CONCLAVE_GATE")]
     pub(crate) gate: Option<Gate>,
     /// Fail if the review is inconclusive
@@ -173,12 +196,54 @@ pub(crate) enum Gate {
 }
 
 impl Gate {
-    /// The gate in force: what the job says, else what the repository says, else none.
-    pub(crate) fn in_force(job: Option<Self>, repo: Option<RepoGate>) -> Self {
-        job.unwrap_or(match repo {
-            Some(RepoGate::Block) => Self::Block,
-            Some(RepoGate::Off) | None => Self::Off,
+    /// The gate in force: what the job says, else what the repository says, else what the mode means: on GitLab Free
+    /// nothing blocks but a failed job.
+    pub(crate) fn in_force(job: Option<Self>, repo: Option<RepoGate>, mode: ReviewMode) -> Self {
+        job.unwrap_or(match (repo, mode) {
+            (Some(RepoGate::Block), _) | (None, ReviewMode::Gate) => Self::Block,
+            (Some(RepoGate::Off), _) | (None, ReviewMode::Comment | ReviewMode::Approve) => Self::Off,
         })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// Comment, and nothing else
+    Comment,
+    /// Approve, and never block
+    Approve,
+    /// Approve, or request changes, which blocks the merge
+    Gate,
+}
+
+impl From<Mode> for ReviewMode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Comment => Self::Comment,
+            Mode::Approve => Self::Approve,
+            Mode::Gate => Self::Gate,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum BreakGlass {
+    /// Everybody with the role Developer or a higher one
+    #[default]
+    Developers,
+    /// The same, but not the author of the merge request
+    NotAuthor,
+    /// Nobody
+    Off,
+}
+
+impl From<BreakGlass> for BreakGlassPolicy {
+    fn from(choice: BreakGlass) -> Self {
+        match choice {
+            BreakGlass::Developers => Self::Developers,
+            BreakGlass::NotAuthor => Self::NotAuthor,
+            BreakGlass::Off => Self::Off,
+        }
     }
 }
 
@@ -220,8 +285,12 @@ mod tests {
             (Some(Gate::Off), Some(RepoGate::Block), Gate::Off),
             (Some(Gate::Block), Some(RepoGate::Off), Gate::Block),
         ] {
-            assert_eq!(Gate::in_force(job, repo), gate, "{job:?} {repo:?}");
+            assert_eq!(Gate::in_force(job, repo, ReviewMode::Approve), gate, "{job:?} {repo:?}");
         }
+        assert_eq!(Gate::in_force(None, None, ReviewMode::Gate), Gate::Block);
+        assert_eq!(Gate::in_force(None, Some(RepoGate::Off), ReviewMode::Gate), Gate::Off);
+        assert_eq!(Gate::in_force(Some(Gate::Off), None, ReviewMode::Gate), Gate::Off);
+        assert_eq!(Gate::in_force(None, None, ReviewMode::Comment), Gate::Off);
     }
 
     #[test]

@@ -54,6 +54,33 @@ pub struct Stages {
     pub largest_patch: u64,
 }
 
+impl Stages {
+    /// What every round is quicker than.
+    pub fn slowest() -> Self {
+        Self {
+            parse: Duration::MAX,
+            filter: Duration::MAX,
+            tier: Duration::MAX,
+            write: Duration::MAX,
+            files: 0,
+            changed_lines: 0,
+            largest_patch: 0,
+        }
+    }
+
+    /// The least time of each stage in two rounds.
+    #[must_use]
+    pub fn quicker(&self, other: &Self) -> Self {
+        Self {
+            parse: self.parse.min(other.parse),
+            filter: self.filter.min(other.filter),
+            tier: self.tier.min(other.tier),
+            write: self.write.min(other.write),
+            ..*other
+        }
+    }
+}
+
 /// Runs the stages for the diff of two commits; everything is written below `directory`.
 pub async fn pipeline(
     repository: &Path,

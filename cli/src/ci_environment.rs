@@ -1,14 +1,14 @@
 //! The variables of GitLab CI: all reading of them is in this file.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use chrono::{DateTime, Utc};
 use secrecy::SecretString;
 use url::Url;
 
 use crate::{env_vars, exit::Failure, settings::Environment};
-use conclave_plugin_gitlab::GitLabSettings;
+use conclave_plugin_gitlab::{GitLabSettings, Located, MergeRequestAddress};
 
 /// What a merge-request pipeline says of itself.
 #[derive(Debug)]
@@ -24,6 +24,17 @@ pub(crate) struct CiEnvironment {
     pub(crate) repository_url: Option<SecretString>,
     /// The certificate authority of the GitLab server, if it is not a public one.
     pub(crate) ca_file: Option<Utf8PathBuf>,
+    /// The project that a repository in `directory` has to be a clone of, where nobody has checked it out for this.
+    pub(crate) clone_of: Option<CloneOf>,
+}
+
+/// A project by its address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CloneOf {
+    /// The server, without a port.
+    pub(crate) host: String,
+    /// The path below the host.
+    pub(crate) path: String,
 }
 
 /// What is kept of the job's time for ending in good order: stopping, posting, telemetry, and the artifacts.
@@ -49,13 +60,11 @@ pub(crate) fn read(environment: &Environment) -> Result<CiEnvironment, Failure> 
     let api_url: Url = api_url
         .parse()
         .map_err(|error| Failure::Settings(format!("CI_API_V4_URL is `{api_url}`: {error}")))?;
-    let token = environment.get(env_vars::GITLAB_TOKEN).ok_or_else(|| {
-        missing(
-            env_vars::GITLAB_TOKEN,
-            "make a project access token with the scope `api` and the role Developer, and add it as a masked, \
-             unprotected CI/CD variable of that name. The job's own token cannot comment",
-        )
-    })?;
+    let token = token(
+        environment,
+        "make a project access token with the scope `api` and the role Developer, and add it as a masked, unprotected \
+         CI/CD variable of that name. The job's own token cannot comment",
+    )?;
     let secret = environment.get(env_vars::SECRET).unwrap_or(token);
     Ok(CiEnvironment {
         directory: Utf8PathBuf::from(environment.get("CI_PROJECT_DIR").unwrap_or(".")),
@@ -70,7 +79,9 @@ pub(crate) fn read(environment: &Environment) -> Result<CiEnvironment, Failure> 
             .map(str::to_owned),
         repository_url: environment.get("CI_REPOSITORY_URL").map(SecretString::from),
         ca_file: environment.get("CI_SERVER_TLS_CA_FILE").map(Utf8PathBuf::from),
+        clone_of: None,
         gitlab: GitLabSettings {
+            ca_files: ca_files(environment),
             api_url,
             token: SecretString::from(token),
             project,
@@ -78,6 +89,73 @@ pub(crate) fn read(environment: &Environment) -> Result<CiEnvironment, Failure> 
             secret: SecretString::from(secret),
         },
     })
+}
+
+/// Reads the address of a merge request, and finds out where its GitLab is.
+pub(crate) async fn read_address(
+    environment: &Environment,
+    address: &str,
+    directory: Option<&Utf8Path>,
+) -> Result<CiEnvironment, Failure> {
+    let address = MergeRequestAddress::parse(address)?;
+    let token = token(
+        environment,
+        "make an access token with the scope `api` for an account with the role Developer in the project",
+    )?;
+    let secret = environment.get(env_vars::SECRET).unwrap_or(token);
+    let known = environment.get("CI_API_V4_URL").and_then(|url| url.parse().ok());
+    let ca_files = ca_files(environment);
+    let Located {
+        api_url,
+        project,
+        iid,
+        repository_url,
+    } = address.locate(known.as_ref(), &ca_files).await?;
+    let clone_of = CloneOf {
+        host: repository_url.host_str().unwrap_or_default().to_owned(),
+        path: repository_url
+            .path()
+            .trim_matches('/')
+            .trim_end_matches(".git")
+            .to_owned(),
+    };
+    // Commits that are not here are fetched with the token, as GitLab takes it from any user name.
+    let mut with_token = repository_url;
+    let _ = with_token.set_username("oauth2");
+    let _ = with_token.set_password(Some(token));
+    Ok(CiEnvironment {
+        directory: directory.map_or_else(|| Utf8PathBuf::from("."), Utf8Path::to_owned),
+        project_path: project.clone(),
+        head_sha: None,
+        repository_url: Some(SecretString::from(with_token.as_str())),
+        ca_file: ca_files
+            .first()
+            .cloned()
+            .and_then(|path| Utf8PathBuf::from_path_buf(path).ok()),
+        clone_of: Some(clone_of),
+        gitlab: GitLabSettings {
+            ca_files,
+            api_url,
+            token: SecretString::from(token),
+            project,
+            iid,
+            secret: SecretString::from(secret),
+        },
+    })
+}
+
+fn token<'e>(environment: &'e Environment, hint: &str) -> Result<&'e str, Failure> {
+    environment
+        .get(env_vars::GITLAB_TOKEN)
+        .ok_or_else(|| Failure::Settings(format!("{} is not set: {hint}", env_vars::GITLAB_TOKEN)))
+}
+
+/// Certificates to trust besides the system's: those of the job, and those that somebody names.
+fn ca_files(environment: &Environment) -> Vec<PathBuf> {
+    [env_vars::CA_FILE, "CI_SERVER_TLS_CA_FILE"]
+        .iter()
+        .filter_map(|name| environment.get(name).map(PathBuf::from))
+        .collect()
 }
 
 /// How much of the job's time is left for the run, in a job of GitLab CI. It kills the job when its time is over, and then

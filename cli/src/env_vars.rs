@@ -61,7 +61,7 @@ variables! {
     TRACEPARENT = "TRACEPARENT";
     /// Log filter, as in `debug` or `conclave_gateway=trace`; by default `warn`.
     LOG = "CONCLAVE_LOG";
-    /// Additional certificates (PEM) to trust when talking to model providers.
+    /// Additional certificates (PEM) to trust when talking to GitLab and to model providers.
     CA_FILE = "CONCLAVE_CA_FILE";
 }
 

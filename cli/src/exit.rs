@@ -123,6 +123,8 @@ impl Failure {
 
     pub(crate) fn exit(&self) -> Exit {
         match self {
+            // What the person has given is wrong, and nobody was asked.
+            Self::GitLab(GitLabError::Address { .. } | GitLabError::CaFile { .. }) => Exit::Usage,
             Self::GitLab(_) | Self::Forge(_) => Exit::Forge,
             Self::Config(error) if error.is_service() => Exit::Forge,
             _ => Exit::Usage,

@@ -15,6 +15,7 @@ mod output;
 mod providers;
 mod replay;
 mod repo_config;
+mod reports;
 mod rundir;
 mod settings;
 mod tokenizer;

@@ -21,14 +21,16 @@ pub(crate) use replay::unfinished;
 pub(crate) use terminal::review;
 
 use std::{
+    fmt::Write as _,
     io::{IsTerminal, Write},
     sync::{Mutex, PoisonError},
 };
 
+use conclave_engine::ports::{PublishOutcome, Stance};
 use conclave_shared::redact::Redactor;
 use indicatif::MultiProgress;
 use owo_colors::OwoColorize;
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 /// The table that is on the screen, if one is: everything else has to go above it.
@@ -98,6 +100,36 @@ pub(crate) fn json(result: &impl Serialize, redactor: &Redactor) -> String {
     let mut value = serde_json::to_value(result).unwrap_or(Value::Null);
     redact_strings(&mut value, redactor);
     format!("{value:#}\n")
+}
+
+/// A copy without secrets in any of its texts.
+pub(crate) fn without_secrets<T: Serialize + DeserializeOwned>(
+    result: &T,
+    redactor: &Redactor,
+) -> Result<T, serde_json::Error> {
+    let mut value = serde_json::to_value(result)?;
+    redact_strings(&mut value, redactor);
+    serde_json::from_value(value)
+}
+
+/// Tells the person what became of a posted review.
+pub(crate) fn posted(outcome: &PublishOutcome, redactor: &Redactor) {
+    let mut state = match outcome.stance.and_then(|stance| stance.shown) {
+        Some(Stance::RequestedChanges) => "changes requested by the bot",
+        _ if outcome.approved => "approved by the bot",
+        _ => "not approved by the bot",
+    }
+    .to_owned();
+    if outcome.posted_inline > 0 {
+        let _ = write!(state, ", {} new beside the code", outcome.posted_inline);
+    }
+    match &outcome.url {
+        Some(url) => note(&format!("Posted: {url} ({state})"), redactor),
+        None => note(&format!("Posted ({state})"), redactor),
+    }
+    for warning in &outcome.warnings {
+        note(&format!("Warning: {warning}"), redactor);
+    }
 }
 
 fn redact_strings(value: &mut Value, redactor: &Redactor) {

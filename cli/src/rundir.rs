@@ -49,11 +49,16 @@ impl RunDirectory {
     /// Writes a record.
     pub(crate) fn write(&self, name: &str, content: &[u8]) -> Result<Utf8PathBuf, Failure> {
         let path = self.path.join(name);
-        std::fs::File::create(&path)
-            .and_then(|mut file| file.write_all(content))
-            .map_err(Failure::io(format!("write {path}")))?;
+        write_file(&path, content)?;
         Ok(path)
     }
+}
+
+/// Writes a file; what is there already is replaced.
+pub(crate) fn write_file(path: &Utf8Path, content: &[u8]) -> Result<(), Failure> {
+    std::fs::File::create(path)
+        .and_then(|mut file| file.write_all(content))
+        .map_err(Failure::io(format!("write {path}")))
 }
 
 fn default_root(environment: &Environment) -> Utf8PathBuf {

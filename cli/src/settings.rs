@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ffi::OsString};
 use conclave_shared::redact::Redactor;
 
 /// The environment as text; variables that are no UTF-8 are none of ours.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Environment {
     variables: BTreeMap<String, String>,
 }
@@ -19,6 +19,13 @@ impl Environment {
         Self {
             variables: variables.into_iter().filter_map(text).collect(),
         }
+    }
+
+    /// The same with another value for a variable, which an argument has given.
+    pub(crate) fn with(&self, name: &str, value: &str) -> Self {
+        let mut variables = self.variables.clone();
+        variables.insert(name.to_owned(), value.to_owned());
+        Self { variables }
     }
 
     /// A variable's value; an empty one counts as not set, as CI systems cannot unset.

@@ -1,6 +1,7 @@
 //! One review, wired: plugins, gateway, agent runtime, engine, output.
 
 mod assignment;
+mod break_glass;
 pub(crate) mod changes;
 mod checkout;
 mod ending;
@@ -15,6 +16,7 @@ mod plugin_settings;
 mod plugins;
 mod prepare;
 mod registry;
+mod rereview;
 mod runtime;
 mod signals;
 mod source;
@@ -26,15 +28,14 @@ use std::{fmt::Write, sync::Arc, time::Duration};
 
 use camino::Utf8Path;
 use conclave_engine::{
-    diff::FilteredDiff,
+    diff::{FileDiff, FilteredDiff},
     pipeline::{ReviewJob, ReviewPorts, review as run_review},
     ports::{Forge, Progress, ProgressEvent, ReviewSubject},
-    prompt::PromptLibrary,
     report::Review,
+    rereview::Ledger,
     scheduler::Desk,
 };
 use conclave_git::{Repository, check_out_workspace};
-use conclave_opencode::find_opencode;
 use conclave_shared::{
     config::PriceList,
     redact::Redactor,
@@ -45,7 +46,8 @@ use secrecy::SecretString;
 use uuid::Uuid;
 
 pub(crate) use self::{
-    assignment::{Assignment, Origin},
+    assignment::{Assignment, Origin, Posting},
+    break_glass::break_glass,
     checkout::Checkout,
     plan::{ModelChoice, PlanDocument, PlanRequest, PlannedModel, PlannedReviewer, plan},
     prepare::ChosenBy,
@@ -57,7 +59,7 @@ use self::{
     observers::Observers,
     prepare::{Prepared, prepare},
     registry::{House, Purpose},
-    runtime::{Runtime, RuntimeInput},
+    runtime::{Child, Runtime, RuntimeInput},
     signals::Signals,
     source::RepositoryTree,
     stopwatch::Stopwatch,
@@ -65,7 +67,7 @@ use self::{
 };
 use crate::{
     args::{CommonArguments, Gate},
-    ci_environment, env_vars,
+    ci_environment,
     exit::{Exit, Failure},
     output,
     rundir::{RunDirectory, Scratch},
@@ -80,10 +82,16 @@ pub(crate) struct Job {
     pub(crate) repository: Repository,
     /// Where the review is posted; nowhere means that it is only printed.
     pub(crate) forge: Option<Arc<dyn Forge>>,
+    /// What the job says about posting.
+    pub(crate) posting: Posting,
     /// The installation's secret, if there is one.
     pub(crate) secret: Option<SecretString>,
     /// What earlier reviews of the merge request have cost, as far as they are known.
     pub(crate) spent_before_usd: f64,
+    /// What our last review of the merge request remembers.
+    pub(crate) ledger: Ledger,
+    /// Whether a light-hearted question may be answered.
+    pub(crate) aside_open: bool,
     /// What the person should know.
     pub(crate) notes: Vec<String>,
 }
@@ -124,7 +132,7 @@ pub(crate) async fn review(
             Ok(exit)
         }
         result = async {
-            let result = run.review(house, scratch).await;
+            let result = Box::pin(run.review(house, scratch)).await;
             observers.flush(display.as_ref()).await;
             result
         } => result,
@@ -154,43 +162,40 @@ impl Run<'_> {
             ..
         } = *self;
         let mut watch = Stopwatch::start(self.observers.trace());
-        let path = environment
-            .get("PATH")
-            .unwrap_or("/usr/local/bin:/usr/bin:/bin")
-            .to_owned();
         self.progress
             .report(ProgressEvent::Stage("Reading the diff and the configuration"));
-        let configured = environment.get(env_vars::OPENCODE).map(Utf8Path::new);
+        let mut child = Child::start(environment, scratch.path());
         let preparing = async {
-            tokio::join!(
-                find_opencode(configured, &path),
-                prepare(
-                    house,
-                    &arguments.planning,
-                    arguments.agents,
-                    scratch.path(),
-                    self.progress.as_ref()
-                )
-            )
+            let progress = self.progress.as_ref();
+            let prepared = prepare(house, &arguments.planning, arguments.agents, scratch.path(), progress);
+            worth_a_review(prepared.await.map_err(Err)?, redactor)
         };
-        let (binary, prepared) = tokio::select! {
-            exit = signals.arrived() => return Ok(nothing_reviewed(exit, redactor)),
-            (binary, prepared) = preparing => {
-                // That there is nothing to review counts more than what would be missing for it.
-                let prepared = prepared?;
-                (binary?, prepared)
+        let answering = async {
+            Ok(match &mut child {
+                Ok(child) => child.answers().await,
+                Err(_) => Ok(()),
+            })
+        };
+        let ready = tokio::select! {
+            exit = signals.arrived() => Err(Ok(nothing_reviewed(exit, redactor))),
+            // That there is nothing to review counts more than what would be missing for it.
+            ready = async { tokio::try_join!(preparing, answering) } => ready,
+        };
+        let (prepared, answered) = match ready {
+            Ok(ready) => ready,
+            Err(end) => {
+                if let Ok(child) = child {
+                    child.stop().await;
+                }
+                return end;
             }
         };
+        let child = child?;
+        answered?;
         watch.lap("diff, configuration, plan");
-        if prepared.is_settled() {
-            nothing_left(&prepared.diff, redactor);
-            return Ok(Exit::Reviewed);
-        }
-        if let Some(none) = prepared.plan.nobody_can_run() {
-            return Err(Failure::Settings(format!("nobody can review: {none}")));
-        }
-
-        let gate = Gate::in_force(arguments.gate, prepared.repo.in_force.config.review.gate);
+        let repo = &prepared.repo.in_force.config.review;
+        let publishing = prepared.job.posting.settings(repo, &prepared.config.limits.budget);
+        let gate = Gate::in_force(arguments.gate, repo.gate, publishing.mode);
         let directory = RunDirectory::create(arguments.output.as_deref(), &self.id.to_string(), environment)?;
         self.display
             .record_in(directory.path())
@@ -209,21 +214,23 @@ impl Run<'_> {
         signals.end_in(Duration::from_secs(prepared.config.limits.run_seconds));
         let sessions = Sessions {
             run: self,
-            binary: &binary,
-            path: &path,
             scratch: scratch.path(),
             directory: &directory,
         };
-        let ran = sessions.run(prepared, &mut watch).await;
+        let ran = Box::pin(sessions.run(child, prepared, &mut watch)).await;
         self.display.close();
-        let Some((job, mut review, runtime)) = ran? else {
+        let Some((job, files, mut review, runtime)) = ran? else {
             return Ok(nothing_reviewed(signals.exit().unwrap_or(Exit::Terminated), redactor));
         };
         let early = signals.exit();
         let ending = Ending {
             job: &job,
+            files: &files,
+            publishing,
+            sink: sink.as_ref(),
             format: arguments.format,
             directory: &directory,
+            reports: arguments.reports.as_deref(),
             redactor,
         };
         let posted = ending.conclude(&mut review, runtime, early.is_some(), &mut watch).await;
@@ -274,6 +281,18 @@ fn exit_of(review: &Review, gate: Gate, strict: bool) -> Exit {
     }
 }
 
+/// What was prepared, or the end of a run that has nothing to do or nobody to do it.
+fn worth_a_review(prepared: Prepared, redactor: &Redactor) -> Result<Prepared, Result<Exit, Failure>> {
+    if prepared.is_settled() {
+        nothing_left(&prepared.diff, redactor);
+        return Err(Ok(Exit::Reviewed));
+    }
+    match prepared.plan.nobody_can_run() {
+        None => Ok(prepared),
+        Some(none) => Err(Err(Failure::Settings(format!("nobody can review: {none}")))),
+    }
+}
+
 fn nothing_left(diff: &FilteredDiff, redactor: &Redactor) {
     let mut text = String::from("Nothing to review");
     if diff.filtered.is_empty() {
@@ -287,34 +306,23 @@ fn nothing_left(diff: &FilteredDiff, redactor: &Redactor) {
     output::note(&text, redactor);
 }
 
-/// The system prompts, which the runtime's configuration names.
-fn write_prompts(directory: &RunDirectory, library: &PromptLibrary) -> Result<(), Failure> {
-    directory.write("prompts/REVIEWER_SHARED.md", library.shared()?.as_bytes())?;
-    directory.write("prompts/coordinator.md", library.get("coordinator")?.as_bytes())?;
-    Ok(())
-}
+/// What is left of a run when its sessions have ended: the diff's files, and the runtime, which the caller stops.
+type Ran = (Job, Arc<Vec<FileDiff>>, Review, Runtime);
 
 /// What only the part with the agent runtime needs.
 struct Sessions<'a> {
     run: &'a Run<'a>,
-    binary: &'a Utf8Path,
-    path: &'a str,
     scratch: &'a Utf8Path,
     directory: &'a RunDirectory,
 }
 
 impl Sessions<'_> {
     /// Everything that needs the agent runtime, which the caller stops. Nothing if the run has to end before it has begun.
-    async fn run(&self, prepared: Prepared, watch: &mut Stopwatch) -> Result<Option<(Job, Review, Runtime)>, Failure> {
-        let Self {
-            run,
-            directory,
-            scratch,
-            ..
-        } = *self;
+    async fn run(&self, child: Child, prepared: Prepared, watch: &mut Stopwatch) -> Result<Option<Ran>, Failure> {
+        let (run, directory, scratch) = (self.run, self.directory, self.scratch);
         let Prepared {
-            job,
-            diff,
+            mut job,
+            mut diff,
             spool,
             by_rules,
             mut plan,
@@ -330,6 +338,7 @@ impl Sessions<'_> {
         run.progress
             .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
         let workspace = scratch.join("workspace");
+        let prior = rereview::prepare(&mut job, &mut diff, &plan, &spool).await?;
         let sources = Sources {
             job: &job,
             diff: &diff,
@@ -338,7 +347,7 @@ impl Sessions<'_> {
             library: &library,
             boundary: run.tape.boundary(),
         };
-        let desk = Arc::new(Desk::default());
+        let desk = Arc::new(Desk::new(job.subject.existing_findings.clone()));
         let prices = PriceList::new(&config.prices);
         let starting = async {
             check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
@@ -346,13 +355,10 @@ impl Sessions<'_> {
             for warning in &inputs.warnings {
                 run.progress.report(ProgressEvent::Warning(warning));
             }
-            write_prompts(directory, &library)?;
             watch.lap("workspace");
             let runtime = Runtime::start(RuntimeInput {
-                binary: self.binary,
-                path: self.path,
+                child,
                 workspace: &workspace,
-                home: &scratch.join("home"),
                 directory,
                 environment: run.environment,
                 redactor: run.redactor,
@@ -362,6 +368,7 @@ impl Sessions<'_> {
                 observer: live::observer(Arc::clone(&run.progress), run.observers.sink()),
                 tape: run.tape.settings(&inputs.boundary),
                 config: &runtime_config,
+                library: &library,
                 desk: &desk,
                 trace: run.observers.trace(),
             })
@@ -377,7 +384,8 @@ impl Sessions<'_> {
 
         let providers = runtime_config.providers.iter().map(|owned| owned.value.name.clone());
         let live = Live::start(&follower, &plan, preset.0, providers.collect(), &runtime.gateway);
-        let source = RepositoryTree::new(&job, &diff.files, inputs.context);
+        // Something can be said about every changed file, also about one that is not reviewed again.
+        let all: Vec<FileDiff> = diff.files.iter().chain(&prior.unchanged).cloned().collect();
         let review_job = ReviewJob {
             run_id: run.id.to_string(),
             subject: job.subject.clone(),
@@ -386,9 +394,11 @@ impl Sessions<'_> {
             cut: inputs.cut,
             filtered: diff.filtered,
             by_rules,
+            prior,
             plan,
             coordinator_message: inputs.coordinator,
             limits: config.limits,
+            rubric: repo.in_force.config.verdict,
             warnings,
             stages: watch.laps(),
         };
@@ -398,7 +408,7 @@ impl Sessions<'_> {
             progress: Arc::clone(&run.progress),
             telemetry: run.observers.sink(),
             routes: live.routes.clone(),
-            source: Arc::new(source),
+            source: Arc::new(RepositoryTree::new(&job, &all, inputs.context)),
             desk,
             stop: run.signals.stop(),
         };
@@ -411,6 +421,6 @@ impl Sessions<'_> {
             .coverage
             .notes
             .extend(prices.describe(usage.iter().map(|usage| &usage.model)));
-        Ok(Some((job, review, runtime)))
+        Ok(Some((job, Arc::new(all), review, runtime)))
     }
 }

@@ -4,4 +4,4 @@ mod fingerprint;
 mod model;
 
 pub use fingerprint::{Fingerprint, fingerprint};
-pub use model::{EvidenceStatus, Finding, Quote, RuleCitation};
+pub use model::{Doubt, EvidenceStatus, Finding, Quote, RuleCitation};

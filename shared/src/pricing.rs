@@ -43,7 +43,7 @@ pub struct LongContext {
 }
 
 /// Tokens of one or many model calls. The kinds do not overlap: a prompt's size is `input + cache_read + cache_write`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TokenUsage {
     /// Uncached prompt tokens.
     pub input: u64,

@@ -5,6 +5,7 @@ mod event;
 
 pub use batch::{BatchAnswer, EventBatch, MAX_BATCH_BYTES, MAX_BATCH_EVENTS, RejectedEvent};
 pub use event::{
-    CircuitChanged, CircuitState, Event, EventBody, Failback, FailbackReason, FindingEvent, FindingFate,
+    BreakGlass, CircuitChanged, CircuitState, Event, EventBody, Failback, FailbackReason, FindingEvent, FindingFate,
     ReviewerCompleted, ReviewerOutcome, RunCompleted, RunStarted, SCHEMA_VERSION, TelemetryDropped, TokensByModel,
+    VerdictApplied,
 };

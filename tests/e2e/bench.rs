@@ -56,8 +56,8 @@ fn large() -> Repository {
     repository
 }
 
-/// Seconds of model time that nothing could make shorter.
-fn critical_path(books: &Books) -> f64 {
+/// Seconds of model time that nothing could make shorter: until the panel has answered, and after it.
+fn critical_path(books: &Books) -> (f64, f64) {
     let mut agents: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for entry in &books.entries {
         #[expect(clippy::cast_precision_loss, reason = "some hundreds of tokens")]
@@ -71,7 +71,7 @@ fn critical_path(books: &Books) -> f64 {
         .map(|turns| turns.iter().sum::<f64>())
         .fold(*first, f64::max);
     assert_eq!(agents.len(), 7, "all seven reviewers were asked");
-    slowest + rest.iter().sum::<f64>()
+    (slowest, rest.iter().sum())
 }
 
 /// What a process has used so far: seconds of processor time, its own only, and its peak of memory in MB.
@@ -107,11 +107,12 @@ async fn whole_run() -> Measured {
     let watching = async |pid| {
         while let Some(now) = used(pid) {
             *last.lock().unwrap() = now;
-            let mut posted = posted.lock().unwrap();
-            if posted.is_none() && !pipeline.notes().is_empty() {
-                *posted = Some(started.elapsed().as_secs_f64());
+            if !pipeline.notes().is_empty() {
+                posted
+                    .lock()
+                    .unwrap()
+                    .get_or_insert_with(|| started.elapsed().as_secs_f64());
             }
-            drop(posted);
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
@@ -119,14 +120,15 @@ async fn whole_run() -> Measured {
     let outcome = job.run_while(watching).await.expect_code(0);
     let wall = started.elapsed().as_secs_f64();
     let books = provider.books();
-    let path = critical_path(&books);
+    let (panel, judging) = critical_path(&books);
+    let path = panel + judging;
     let (processor, memory) = *last.lock().unwrap();
     let posted = posted.lock().unwrap().expect("the review was posted");
     let stages = outcome.review()["stages"].clone();
     Measured {
         result: json!({
             "wall_seconds": rounded(wall),
-            "critical_path_seconds": rounded(path),
+            "critical_path_seconds": {"panel": rounded(panel), "judging": rounded(judging), "both": rounded(path)},
             "overhead_seconds": rounded(wall - path),
             "overhead_seconds_at_most": MOST_OVERHEAD,
             "first_posted_byte_seconds": rounded(posted),

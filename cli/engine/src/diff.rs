@@ -13,6 +13,6 @@ mod records;
 mod section;
 
 pub use filter::{FilterReason, FilterRules, FilteredDiff, FilteredFile, Peek, depends_on_content, filter, peek};
-pub use line_map::LineMap;
+pub use line_map::{DiffRow, LineMap, RowKind};
 pub use model::{ChangeKind, Content, Diff, FileDiff, PatchRange, Unread};
 pub use reader::{DiffLimits, DiffParseError, DiffReader};

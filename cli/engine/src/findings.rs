@@ -1,7 +1,15 @@
-//! From a reviewer's text to typed findings that rest on code.
+//! From a reviewer's text to typed findings that rest on code, and to what several of them have in common.
 
+mod doubts;
 mod evidence;
+mod json;
+mod locate;
+mod matching;
 mod scan;
+mod tags;
 
+pub use conclave_shared::finding::Doubt;
+pub use doubts::doubts_of_text;
 pub use evidence::{Checked, Hallucinated, SourceReader, check};
+pub use matching::{Claims, Likeness, background_table, record_agreement, same_claims};
 pub use scan::{RawFinding, ScanOutcome, scan};

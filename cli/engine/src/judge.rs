@@ -1,5 +1,6 @@
 //! From the panel's findings to a verdict.
 
+mod agreement;
 mod decisions;
 mod deterministic;
 mod rubric;
@@ -11,10 +12,13 @@ pub use deterministic::judge_without_model;
 pub use rubric::{RubricInput, RubricSettings, VerdictReason, verdict};
 
 use conclave_shared::{finding::Finding, reviewer::ReviewerName, telemetry::FindingFate};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::rereview::Anchor;
+
 /// A finding after judging.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JudgedFinding {
     /// The finding; its severity is the judge's.
     pub finding: Finding,
@@ -28,6 +32,18 @@ pub struct JudgedFinding {
     pub reason_code: Option<String>,
     /// The same in a sentence.
     pub reason: Option<String>,
+    /// The open thread of an earlier review that shows it: it is not posted again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
+    /// Where the forge shows it beside its lines, once it does; the summary then only names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub posted: Option<String>,
+    /// The code that it stands on, for the next review.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<Anchor>,
+    /// The commit of the earlier review that it stands from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
 }
 
 impl JudgedFinding {
@@ -40,6 +56,10 @@ impl JudgedFinding {
             production_risk: false,
             reason_code: None,
             reason: None,
+            thread: None,
+            posted: None,
+            anchor: None,
+            since: None,
         }
     }
 

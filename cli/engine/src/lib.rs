@@ -12,5 +12,6 @@ pub mod ports;
 pub mod prompt;
 pub mod repo_config;
 pub mod report;
+pub mod rereview;
 pub mod rules;
 pub mod scheduler;

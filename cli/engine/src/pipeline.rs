@@ -9,5 +9,5 @@ mod seats;
 
 pub use estimate::{Counted, Estimate, EstimateInput, SessionEstimate, estimate};
 pub use plan::{Plan, PlanInput, explain_models, plan};
-pub use run::{ReviewJob, ReviewPorts, review};
+pub use run::{Prior, ReviewJob, ReviewPorts, review};
 pub use seats::{Presence, Seat};

@@ -9,10 +9,13 @@ mod tools;
 mod trace;
 
 pub use budget::BudgetStanding;
-pub use forge::{Comment, ExistingFinding, Forge, ForgeError, PublishOutcome, ReviewSubject, ThreadState};
+pub use forge::{
+    AppliedStance, Before, Comment, ExistingFinding, Forge, ForgeError, Publication, PublishOutcome, PublishSettings,
+    Reply, ReviewMode, ReviewSubject, Stance, ThreadState, Voice,
+};
 pub use progress::{Progress, ProgressEvent};
 pub use runtime::{
-    AgentRuntime, FileRead, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt,
+    AgentRuntime, FileRead, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionFault, SessionId, SessionPrompt,
 };
 pub use stop::{StopCause, StopSignal, stop_channel};
 pub use tools::{CoordinatorTools, ToolError};

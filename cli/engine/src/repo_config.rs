@@ -12,6 +12,8 @@ use conclave_shared::{config::Preset, reviewer::ReviewerName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::{judge::RubricSettings, ports::ReviewMode};
+
 /// The file's name, at the root of the repository.
 pub const REPO_CONFIG_FILE: &str = ".conclave.toml";
 
@@ -30,6 +32,8 @@ pub struct RepoConfig {
     pub path_instructions: Vec<PathInstruction>,
     /// The engineering rules that the `codex` reviewer checks.
     pub codex: CodexSettings,
+    /// When several warnings together are more than comments.
+    pub verdict: RubricSettings,
 }
 
 /// How reviews of this repository are done.
@@ -47,6 +51,13 @@ pub struct ReviewSettings {
     pub disabled_reviewers: Vec<ReviewerName>,
     /// Whether significant concerns fail the job; an argument or a variable of the job counts more.
     pub gate: Option<RepoGate>,
+    /// What the verdict may do on the merge request: `comment` does nothing, `approve` approves, `gate` also requests
+    /// changes; an argument or a variable of the job counts more.
+    pub mode: Option<ReviewMode>,
+    /// The most findings that are posted beside their lines, 20 by default; the others stand in the summary. An argument or
+    /// a variable of the job counts more.
+    #[schemars(range(max = 1000))]
+    pub max_inline: Option<u16>,
     /// Which models are preferred where nobody names others: `current`, the newest generation, or `yardstick`, what the
     /// system that Conclave is measured against ran; an argument or a variable of the job counts more.
     #[schemars(schema_with = "schema::preset")]

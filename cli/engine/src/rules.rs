@@ -6,6 +6,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use conclave_shared::severity::Severity;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A rule that the `codex` reviewer was given.
@@ -46,7 +47,7 @@ impl RuleBook {
 }
 
 /// A person has to look, because a rule says so. Decided by the rule's globs, not by a model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ManualReview {
     /// The rule's id.
     pub rule: String,

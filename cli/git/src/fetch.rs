@@ -73,6 +73,14 @@ pub struct FetchSettings {
 }
 
 impl Repository {
+    /// The addresses of all remotes of the checkout.
+    pub async fn remotes(&self) -> Vec<String> {
+        let arguments = ["config", "--local", "--get-regexp", r"^remote\..*\.url$"];
+        let lines = self.text(&arguments).await.unwrap_or_default();
+        let address = |line: &str| Some(line.split_once(' ')?.1.trim().to_owned());
+        lines.lines().filter_map(address).collect()
+    }
+
     /// The address of the checkout's own remote.
     pub async fn origin(&self) -> Option<String> {
         self.text(&["config", "--local", "--get", "remote.origin.url"])

@@ -8,7 +8,7 @@ use futures_util::Stream;
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 
-use crate::events::file_read;
+use crate::events::{fault, file_read};
 
 /// How long a call may take. All are quick; answers of models come as events.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -194,6 +194,7 @@ impl Client {
             text: text.join("\n"),
             finish: field("finish").and_then(Value::as_str).map(str::to_owned),
             complete: field("time").and_then(|time| time.get("completed")).is_some(),
+            fault: field("error").map(fault),
             reads,
         })
     }

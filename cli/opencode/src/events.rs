@@ -1,6 +1,6 @@
 //! OpenCode's events, read leniently: unknown types are ignored, missing fields are no error.
 
-use conclave_engine::ports::{FileRead, Remedy, SessionEvent};
+use conclave_engine::ports::{FileRead, Remedy, SessionEvent, SessionFault};
 use serde_json::Value;
 
 /// The session that an event is about, and what it means for whoever watches that session.
@@ -29,7 +29,7 @@ pub(crate) fn interpret(event: &Value) -> Option<(String, Vec<SessionEvent>)> {
                 _ => Vec::new(),
             }
         }
-        "session.error" => vec![error_event(properties.get("error")?)],
+        "session.error" => vec![SessionEvent::Error(fault(properties.get("error")?))],
         _ => Vec::new(),
     };
     Some((session, events))
@@ -87,7 +87,8 @@ const NO_HEALTHY_MODEL: &str = "conclave: no healthy model";
 /// What the gateway says when an operator has switched the provider off.
 const SWITCHED_OFF: &str = "conclave: provider switched off";
 
-fn error_event(error: &Value) -> SessionEvent {
+/// What an error of an event or of a message says.
+pub(crate) fn fault(error: &Value) -> SessionFault {
     let name = error
         .get("name")
         .and_then(Value::as_str)
@@ -118,7 +119,7 @@ fn error_event(error: &Value) -> SessionEvent {
     } else {
         Remedy::None
     };
-    SessionEvent::Error { name, message, remedy }
+    SessionFault { name, message, remedy }
 }
 
 #[cfg(test)]
@@ -179,7 +180,7 @@ mod tests {
             let event = json!({"type": "session.error", "properties": {"sessionID": "s",
                 "error": {"name": name, "data": {"message": message, "isRetryable": retryable}}}});
             match &seen(&event)[..] {
-                [SessionEvent::Error { remedy, .. }] => *remedy,
+                [SessionEvent::Error(fault)] => fault.remedy,
                 other => panic!("{other:?}"),
             }
         };

@@ -12,7 +12,7 @@ use axum::{
     middleware::{self, Next},
     response::{IntoResponse, Response},
 };
-use conclave_engine::{judge::submission_schema, ports::CoordinatorTools};
+use conclave_engine::{judge::submission_schema, ports::CoordinatorTools, rereview::add_to_schema};
 use rmcp::{
     ErrorData, ServerHandler,
     model::{
@@ -77,7 +77,11 @@ impl Server {
             Which::Submit => (
                 "review",
                 "Submits the judged review. Call it once, at the end; a later call replaces an earlier one.",
-                submission_schema(),
+                {
+                    let mut schema = submission_schema();
+                    add_to_schema(&mut schema);
+                    schema
+                },
             ),
         };
         let schema: JsonObject = schema.as_object().cloned().unwrap_or_default();

@@ -1,24 +1,37 @@
 //! What the child writes: read to its end in bounded memory, and the last of it kept.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt},
+    task::JoinHandle,
+    time::timeout,
+};
 
 /// How much of a stream's end is kept.
 const LAST: usize = 2048;
 /// How much of a stream goes to the debug log. A child that floods must not flood the job's log.
 const MOST_LOGGED: u64 = 1 << 20;
 
+/// How long the last words of a child that has ended may still be on their way. What it started may keep the pipe open.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
 /// The output of one child.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Output(Arc<Mutex<Vec<u8>>>);
+#[derive(Debug, Default)]
+pub(crate) struct Output {
+    last: Arc<Mutex<Vec<u8>>>,
+    readers: Vec<JoinHandle<()>>,
+}
 
 impl Output {
     /// Reads a stream until it ends.
-    pub(crate) fn drain(&self, name: &'static str, stream: Option<impl AsyncRead + Unpin + Send + 'static>) {
+    pub(crate) fn drain(&mut self, name: &'static str, stream: Option<impl AsyncRead + Unpin + Send + 'static>) {
         let Some(mut stream) = stream else { return };
-        let last = Arc::clone(&self.0);
-        tokio::spawn(async move {
+        let last = Arc::clone(&self.last);
+        self.readers.push(tokio::spawn(async move {
             let mut buffer = vec![0; 64 * 1024];
             let mut logged = 0;
             while let Ok(length @ 1..) = stream.read(&mut buffer).await {
@@ -32,12 +45,18 @@ impl Output {
                 let excess = last.len().saturating_sub(LAST);
                 last.drain(..excess);
             }
-        });
+        }));
     }
 
-    /// The last lines, without what a terminal would act on.
-    pub(crate) fn last_words(&self) -> String {
-        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The last lines of a child that has ended, without what a terminal would act on.
+    pub(crate) async fn last_words(&mut self) -> String {
+        let ended = async {
+            for reader in self.readers.drain(..) {
+                let _ = reader.await;
+            }
+        };
+        let _ = timeout(LAST_WORDS, ended).await;
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&last);
         let lines: Vec<String> = text
             .lines()

@@ -72,8 +72,9 @@ pub enum ProcessError {
     },
 }
 
-/// The binary: `CONCLAVE_OPENCODE` if set, else the first `opencode` on `PATH`. Checks version and ripgrep.
-pub async fn find_opencode(configured: Option<&Utf8Path>, path: &str) -> Result<Utf8PathBuf, ProcessError> {
+/// The binary: `CONCLAVE_OPENCODE` if set, else the first `opencode` on `PATH`. Makes sure of ripgrep, too. The version is
+/// looked at when it runs: asking for it takes as long as half a start.
+pub fn find_opencode(configured: Option<&Utf8Path>, path: &str) -> Result<Utf8PathBuf, ProcessError> {
     let binary = match configured {
         Some(binary) if binary.is_file() => binary.to_owned(),
         Some(binary) => {
@@ -83,10 +84,15 @@ pub async fn find_opencode(configured: Option<&Utf8Path>, path: &str) -> Result<
         }
         None => on_path("opencode", path).ok_or_else(|| ProcessError::Missing("no `opencode` on PATH".into()))?,
     };
-    if on_path("rg", path).is_none() {
-        return Err(ProcessError::NoRipgrep);
+    match on_path("rg", path) {
+        Some(_) => Ok(binary),
+        None => Err(ProcessError::NoRipgrep),
     }
-    let mut command = Command::new(&binary);
+}
+
+/// Whether the binary says that it is the pinned version. For one that does not serve, which may have that reason.
+pub(crate) async fn check_version(binary: &Utf8Path, path: &str) -> Result<(), ProcessError> {
+    let mut command = Command::new(binary);
     command
         .arg("--version")
         .env_clear()
@@ -95,7 +101,7 @@ pub async fn find_opencode(configured: Option<&Utf8Path>, path: &str) -> Result<
         .kill_on_drop(true);
     command.stdin(Stdio::null());
     let start = |source| ProcessError::Start {
-        path: binary.clone(),
+        path: binary.to_owned(),
         source,
     };
     let output = match timeout(VERSION_TIMEOUT, command.output()).await {
@@ -106,20 +112,23 @@ pub async fn find_opencode(configured: Option<&Utf8Path>, path: &str) -> Result<
             )));
         }
     };
-    let found = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    same_version(binary, String::from_utf8_lossy(&output.stdout).trim())
+}
+
+/// Whether what a binary says of itself is the pinned version.
+pub(crate) fn same_version(binary: &Utf8Path, found: &str) -> Result<(), ProcessError> {
     if found == OPENCODE_VERSION {
-        Ok(binary)
-    } else {
-        let found = if found.is_empty() {
-            "of an unknown version".to_owned()
-        } else {
-            found
-        };
-        Err(ProcessError::Version {
-            path: binary,
-            found: found.chars().take(60).collect(),
-        })
+        return Ok(());
     }
+    let found = if found.is_empty() {
+        "of an unknown version"
+    } else {
+        found
+    };
+    Err(ProcessError::Version {
+        path: binary.to_owned(),
+        found: found.chars().take(60).collect(),
+    })
 }
 
 fn on_path(name: &str, path: &str) -> Option<Utf8PathBuf> {
@@ -238,7 +247,7 @@ impl Process {
             }
         };
         // Its output has to be read, or it would stop when the pipe is full.
-        let output = Output::default();
+        let mut output = Output::default();
         output.drain("stdout", child.stdout.take());
         output.drain("stderr", child.stderr.take());
         Ok(Self {
@@ -252,9 +261,9 @@ impl Process {
         })
     }
 
-    /// The last that the child wrote, for people.
-    pub fn last_words(&self) -> String {
-        self.output.last_words()
+    /// The last that a child wrote which has ended, for people.
+    pub async fn last_words(&mut self) -> String {
+        self.output.last_words().await
     }
 
     /// The child's exit in words, if it has ended.

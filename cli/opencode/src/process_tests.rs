@@ -27,24 +27,24 @@ fn bin(programs: &[(&str, &str)]) -> Bin {
 #[tokio::test]
 async fn what_is_missing_or_wrong_is_said_with_the_fix() {
     let empty = bin(&[]);
-    let error = find_opencode(None, empty.path.as_str())
-        .await
-        .expect_err("nothing there");
+    let error = find_opencode(None, empty.path.as_str()).expect_err("nothing there");
     assert!(
         error.to_string().contains("npm install -g opencode-ai@1.18.33"),
         "{error}"
     );
-    let error = find_opencode(Some(&empty.path.join("nope")), "")
-        .await
-        .expect_err("no such file");
+    let error = find_opencode(Some(&empty.path.join("nope")), "").expect_err("no such file");
     assert!(error.to_string().contains("CONCLAVE_OPENCODE is"), "{error}");
     let no_rg = bin(&[("opencode", "echo 1.18.33")]);
     assert!(matches!(
-        find_opencode(None, no_rg.path.as_str()).await,
+        find_opencode(None, no_rg.path.as_str()),
         Err(ProcessError::NoRipgrep)
     ));
-    let other = bin(&[("opencode", "echo 2.0.0"), ("rg", "")]);
-    let error = find_opencode(None, other.path.as_str())
+    let right = bin(&[("opencode", "echo 1.18.33"), ("rg", "")]);
+    let found = find_opencode(None, right.path.as_str()).expect("found");
+    assert_eq!(found, right.path.join("opencode"));
+    check_version(&found, "/usr/bin:/bin").await.expect("the right one");
+    let other = bin(&[("opencode", "echo 2.0.0")]);
+    let error = check_version(&other.path.join("opencode"), "/usr/bin:/bin")
         .await
         .expect_err("another version");
     assert!(
@@ -52,11 +52,6 @@ async fn what_is_missing_or_wrong_is_said_with_the_fix() {
             .to_string()
             .contains("is OpenCode 2.0.0, but Conclave needs exactly 1.18.33"),
         "{error}"
-    );
-    let right = bin(&[("opencode", "echo 1.18.33"), ("rg", "")]);
-    assert_eq!(
-        find_opencode(None, right.path.as_str()).await.expect("found"),
-        right.path.join("opencode")
     );
 }
 
@@ -195,19 +190,19 @@ async fn a_gigabyte_of_output_takes_no_memory_and_does_not_block_the_child() {
     let root = bin.path.join("home");
     let home = Home::create(&root).expect("a home");
     let before = peak_memory();
-    let process = start(&bin, &home);
+    let mut process = start(&bin, &home);
     appears(&root.join("tmp/done")).await;
     let grown = peak_memory() - before;
     assert!(grown < 20, "{grown} MB");
     // The end of the pipe may arrive a moment later than the file.
     tokio::time::timeout(Duration::from_secs(5), async {
-        while !process.last_words().ends_with("Error: the last words") {
+        while !process.last_words().await.ends_with("Error: the last words") {
             tokio::task::yield_now().await;
         }
     })
     .await
     .expect("the end is kept");
-    assert!(process.last_words().len() < 2000);
+    assert!(process.last_words().await.len() < 2000);
     process.stop().await;
 }
 

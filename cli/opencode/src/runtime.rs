@@ -3,7 +3,6 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -14,22 +13,18 @@ use conclave_engine::ports::{
 use conclave_shared::redact::Redactor;
 use eventsource_stream::Eventsource;
 use futures_util::StreamExt;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use serde_json::Value;
-use tokio::{sync::mpsc, time::Instant};
+use tokio::sync::mpsc;
 
 use crate::{
-    Home, Journal, McpHandle, OPENCODE_VERSION, Process, ProcessError, ProcessSettings,
+    Journal, Launched, McpHandle, Process, ProcessError,
     client::Client,
     events, journal,
+    launch::START_TIMEOUT,
     limit::{MOST_EVENT, bounded_events},
     mcp,
 };
-
-/// How long OpenCode may take until it answers.
-const START_TIMEOUT: Duration = Duration::from_mins(1);
-/// How often it is asked meanwhile.
-const START_POLL: Duration = Duration::from_millis(50);
 
 /// Why OpenCode cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -67,31 +62,19 @@ pub enum StartError {
     Io(#[from] std::io::Error),
 }
 
-/// What OpenCode is started with.
+/// What a child that was launched becomes a runtime with.
 #[derive(Debug)]
 pub struct OpenCodeSettings<'a> {
-    /// The binary, already checked.
-    pub binary: &'a Utf8Path,
     /// The sanitised workspace.
     pub workspace: &'a Utf8Path,
-    /// Where its home is made.
-    pub home: &'a Utf8Path,
-    /// The configuration file.
-    pub config: &'a Utf8Path,
     /// Where its events are recorded.
     pub journal: &'a Utf8Path,
     /// What the record must not hold.
     pub redactor: &'a Redactor,
-    /// `PATH`.
-    pub path: &'a str,
-    /// Further variables of its environment.
-    pub environment: &'a [(String, String)],
     /// Agents that must be there.
     pub agents: &'a [String],
     /// MCP servers that must be connected.
     pub mcp_servers: &'a [String],
-    /// A random password for its API.
-    pub password: SecretString,
 }
 
 type Watchers = Arc<Mutex<HashMap<String, mpsc::UnboundedSender<SessionEvent>>>>;
@@ -115,23 +98,10 @@ impl OpenCode {
         mcp::serve(tools, token).await
     }
 
-    /// Starts OpenCode and checks that it is what was asked for.
-    pub async fn start(settings: OpenCodeSettings<'_>) -> Result<Self, StartError> {
-        let home = Home::create(settings.home)?;
-        let port = free_port()?;
-        let password = settings.password.expose_secret();
-        let mut process = Process::start(&ProcessSettings {
-            binary: settings.binary,
-            home: &home,
-            config: settings.config,
-            path: settings.path,
-            port,
-            password,
-            environment: settings.environment,
-        })?;
-        let client = Client::new(port, password, settings.workspace)
-            .map_err(|error| StartError::Io(std::io::Error::other(error)))?;
-        if let Err(error) = ready(&client, &mut process, &settings).await {
+    /// Waits for a child whose configuration is in its place by now, and checks that it is what was asked for.
+    pub async fn start(child: Launched, settings: OpenCodeSettings<'_>) -> Result<Self, StartError> {
+        let (client, process) = child.ready(settings.workspace).await?;
+        if let Err(error) = check(&client, &settings).await {
             process.stop().await;
             return Err(error);
         }
@@ -172,34 +142,9 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn free_port() -> Result<u16, std::io::Error> {
-    // OpenCode takes no socket, only a number; `--port 0` would prefer a fixed one.
-    Ok(std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
-}
-
-async fn ready(client: &Client, process: &mut Process, settings: &OpenCodeSettings<'_>) -> Result<(), StartError> {
-    let until = Instant::now() + START_TIMEOUT;
-    let version = loop {
-        if let Some(status) = process.exited() {
-            let words = process.last_words();
-            let words = if words.is_empty() { words } else { format!(": {words}") };
-            return Err(StartError::Ended { status, words });
-        }
-        if let Ok(version) = client.version().await {
-            break version;
-        }
-        if Instant::now() >= until {
-            return Err(StartError::Silent);
-        }
-        tokio::time::sleep(START_POLL).await;
-    };
+/// Whether the agents and tool servers of a run are there.
+async fn check(client: &Client, settings: &OpenCodeSettings<'_>) -> Result<(), StartError> {
     let wrong = |what: String, fix| Err(StartError::Wrong { what, fix });
-    if version != OPENCODE_VERSION {
-        return wrong(
-            format!("it says that it is version {version}, not {OPENCODE_VERSION}"),
-            "Install the pinned version, and set CONCLAVE_OPENCODE to its binary if there are several",
-        );
-    }
     let (known, servers) = tokio::try_join!(client.agents(), client.mcp())?;
     if let Some(missing) = settings.agents.iter().find(|agent| !known.contains(agent)) {
         return wrong(

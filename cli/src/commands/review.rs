@@ -7,11 +7,11 @@ use conclave_shared::redact::Redactor;
 
 use crate::{
     args::{CommonArguments, ReviewArguments},
-    ci_environment,
+    ci_environment, env_vars,
     exit::{Exit, Failure},
     rundir::Scratch,
     settings::Environment,
-    wiring::{self, Assignment, Checkout, Origin, PlanRequest},
+    wiring::{self, Assignment, Checkout, Origin, PlanRequest, Posting},
 };
 
 pub(crate) async fn run(
@@ -19,15 +19,35 @@ pub(crate) async fn run(
     environment: &Environment,
     redactor: &Redactor,
 ) -> Result<Exit, Failure> {
-    let pipeline = ci_environment::read(environment)?;
+    let environment = &match &arguments.ca_file {
+        Some(file) => environment.with(env_vars::CA_FILE, file.as_str()),
+        None => environment.clone(),
+    };
+    let pipeline = match &arguments.mr {
+        Some(address) => ci_environment::read_address(environment, address, arguments.repo.as_deref()).await?,
+        None => ci_environment::read(environment)?,
+    };
     let secret = pipeline.gitlab.secret.clone();
+    let posting = Posting {
+        mode: arguments.mode.map(Into::into),
+        most_inline: arguments.max_inline,
+    };
+    let gitlab = Arc::new(GitLab::new(pipeline.gitlab.clone())?);
+    if !arguments.estimate
+        && let Some(glass) = gitlab.break_glass(arguments.break_glass.into()).await?
+    {
+        // Before anything else, which may be what is broken.
+        let (mode, post) = (posting.mode.unwrap_or_default(), !arguments.dry_run);
+        let project = &pipeline.project_path;
+        return wiring::break_glass(&gitlab, &glass, mode, post, project, environment, redactor).await;
+    }
     let scratch = Scratch::create()?;
     let checkout = Checkout::open(&pipeline, environment, scratch.path()).await?;
     let assignment = Assignment {
         origin: Origin::GitLab {
-            gitlab: Arc::new(GitLab::new(pipeline.gitlab)?),
+            gitlab,
             checkout: Box::new(checkout),
-            post: !arguments.dry_run,
+            post: (!arguments.dry_run).then_some(posting),
         },
         project: pipeline.project_path,
         secret: Some(secret),

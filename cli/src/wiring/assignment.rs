@@ -3,8 +3,14 @@
 use std::sync::Arc;
 
 use camino::Utf8PathBuf;
+use conclave_engine::{
+    ports::{PublishSettings, ReviewMode},
+    repo_config::ReviewSettings,
+    rereview::Ledger,
+};
 use conclave_plugin_gitlab::{GitLab, GitLabPlugin, MergeRequestArrival};
 use conclave_plugin_local::{LocalArrival, LocalPlugin, Range};
+use conclave_shared::config::BudgetLimits;
 use secrecy::SecretString;
 
 use super::{Job, checkout::Checkout};
@@ -28,8 +34,8 @@ pub(crate) enum Origin {
         gitlab: Arc<GitLab>,
         /// The checkout of its pipeline, as far as there is one.
         checkout: Box<Checkout>,
-        /// Whether the review is posted.
-        post: bool,
+        /// How the review is posted; not at all without.
+        post: Option<Posting>,
     },
     /// A range of a repository on this machine.
     Local {
@@ -42,13 +48,36 @@ pub(crate) enum Origin {
     },
 }
 
+/// What the job says about posting; the repository's own settings say the rest.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Posting {
+    /// What the verdict may do.
+    pub(crate) mode: Option<ReviewMode>,
+    /// The most findings beside their lines.
+    pub(crate) most_inline: Option<u16>,
+}
+
+impl Posting {
+    /// How the review is posted.
+    pub(super) fn settings(self, repo: &ReviewSettings, budget: &BudgetLimits) -> PublishSettings {
+        PublishSettings {
+            mode: self.mode.or(repo.mode).unwrap_or_default(),
+            most_inline: self
+                .most_inline
+                .or(repo.max_inline)
+                .map_or(PublishSettings::MOST_INLINE, usize::from),
+            remember_cost: budget.merge_request_usd.is_some(),
+        }
+    }
+}
+
 /// Where the change will arrive.
 pub(super) enum Arrival {
     GitLab {
         merge_request: MergeRequestArrival,
         gitlab: Arc<GitLab>,
         checkout: Box<Checkout>,
-        post: bool,
+        post: Option<Posting>,
     },
     Local(LocalArrival),
 }
@@ -97,9 +126,12 @@ impl Arrival {
                 Ok(Job {
                     subject,
                     repository,
-                    forge: post.then_some(gitlab as _),
+                    forge: post.map(|_| gitlab as _),
+                    posting: post.unwrap_or_default(),
                     secret,
                     spent_before_usd: info.spent_before_usd,
+                    ledger: info.ledger,
+                    aside_open: info.aside_open,
                     notes,
                 })
             }
@@ -109,8 +141,11 @@ impl Arrival {
                     subject: review.subject,
                     repository: review.repository,
                     forge: None,
+                    posting: Posting::default(),
                     secret,
                     spent_before_usd: 0.0,
+                    ledger: Ledger::default(),
+                    aside_open: false,
                     notes: review.notes,
                 })
             }

@@ -7,10 +7,34 @@ use conclave_engine::ports::ReviewSubject;
 use conclave_git::{FetchSettings, GitError, Remote, Repository, with_commits};
 use secrecy::ExposeSecret;
 
-use crate::{ci_environment::CiEnvironment, exit::Failure, settings::Environment};
+use crate::{
+    ci_environment::{CiEnvironment, CloneOf},
+    exit::Failure,
+    settings::Environment,
+};
 
 /// The longest time for fetching one commit; a large repository over a slow line takes minutes.
 const FETCH_PATIENCE: Duration = Duration::from_mins(5);
+
+/// Whether the address of a remote is that of the project, over HTTP or SSH.
+fn is_clone(remote: &str, project: &CloneOf) -> bool {
+    let (host, path) = match remote.split_once("://") {
+        Some((_, rest)) => rest.split_once('/').unwrap_or((rest, "")),
+        // `git@host:group/project.git`
+        None => remote.split_once(':').unwrap_or((remote, "")),
+    };
+    let host = host.rsplit('@').next().unwrap_or_default();
+    let host = host.split(':').next().unwrap_or_default();
+    let path = path.trim_matches('/');
+    let path = path.strip_suffix(".git").unwrap_or(path);
+    host.eq_ignore_ascii_case(&project.host)
+        && (path.eq_ignore_ascii_case(&project.path)
+            // Over SSH the path that GitLab is installed at is no part of the address.
+            || (project.path.len() > path.len()
+                && path.contains('/')
+                && project.path.to_ascii_lowercase().ends_with(&format!("/{}", path.to_ascii_lowercase()))
+                && !remote.starts_with("http")))
+}
 
 const PROXIES: [&str; 7] = [
     "http_proxy",
@@ -44,6 +68,18 @@ impl Checkout {
             Err(GitError::NotARepository(_)) => None,
             Err(error) => return Err(error.into()),
         };
+        if let (Some(repository), Some(project)) = (&repository, &pipeline.clone_of) {
+            let remotes = repository.remotes().await;
+            if !remotes.iter().any(|remote| is_clone(remote, project)) {
+                return Err(Failure::Settings(format!(
+                    "the repository at {} is no clone of {}/{}: none of its remotes is that project. Name a clone with \
+                     --repo PATH, or run this outside of any repository: then what is needed is fetched",
+                    repository.root(),
+                    project.host,
+                    project.path
+                )));
+            }
+        }
         let origin = match &repository {
             Some(repository) => repository.origin().await,
             None => None,
@@ -84,5 +120,32 @@ impl Checkout {
             )
         });
         Ok((repository, notes.into_iter().collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clone_is_known_by_its_remote() {
+        let project = CloneOf {
+            host: "gitlab.example.com".to_owned(),
+            path: "gitlab/group/my.project".to_owned(),
+        };
+        for (remote, is) in [
+            ("https://gitlab.example.com/gitlab/group/my.project.git", true),
+            ("https://me:token@GitLab.example.com:8443/gitlab/Group/my.project", true),
+            ("git@gitlab.example.com:group/my.project.git", true),
+            ("ssh://git@gitlab.example.com:2222/group/my.project.git", true),
+            ("https://gitlab.example.com/group/my.project.git", false),
+            ("https://gitlab.example.org/gitlab/group/my.project.git", false),
+            ("git@gitlab.example.com:other/my.project.git", false),
+            ("git@gitlab.example.com:my.project.git", false),
+            ("git@gitlab.example.com:group/my.project.x.git", false),
+            ("/srv/git/my.project.git", false),
+        ] {
+            assert_eq!(is_clone(remote, &project), is, "{remote}");
+        }
     }
 }

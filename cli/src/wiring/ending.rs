@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
+use camino::Utf8Path;
 use conclave_engine::{
-    ports::ForgeError,
-    report::{Review, render_markdown},
+    diff::FileDiff,
+    ports::{ForgeError, Publication, PublishSettings, TelemetrySink},
+    report::Review,
 };
 use conclave_shared::{redact::Redactor, verdict::Verdict};
 use tokio::time::timeout;
 
-use super::{Job, runtime::Runtime, source, stopwatch::Stopwatch};
-use crate::{args::Format, exit::Failure, output, rundir::RunDirectory};
+use super::{Job, runtime::Runtime, source, stopwatch::Stopwatch, telemetry::record_stance};
+use crate::{args::Format, exit::Failure, output, reports, rundir::RunDirectory};
 
 /// How long posting may take once the run has to end.
 const LAST_POST: Duration = Duration::from_secs(5);
@@ -18,8 +20,14 @@ const LAST_POST: Duration = Duration::from_secs(5);
 /// What the end of a run needs.
 pub(super) struct Ending<'a> {
     pub(super) job: &'a Job,
+    /// The changed files.
+    pub(super) files: &'a [FileDiff],
+    pub(super) publishing: PublishSettings,
+    pub(super) sink: &'a dyn TelemetrySink,
     pub(super) format: Format,
     pub(super) directory: &'a RunDirectory,
+    /// Where the reports go besides the run directory.
+    pub(super) reports: Option<&'a Utf8Path>,
     pub(super) redactor: &'a Redactor,
 }
 
@@ -35,17 +43,17 @@ impl Ending<'_> {
         if early {
             // Whoever stops a job kills it soon after: what is known goes out while everything is being stopped.
             review.seconds = watch.total();
-            let (_, posted) = tokio::join!(runtime.stop(), timeout(LAST_POST, self.publish(review)));
+            let (_, posted) = tokio::join!(runtime.stop(), timeout(LAST_POST, self.publish(review, true)));
             return posted.unwrap_or_else(|_| Err(ForgeError("the forge took too long".to_owned()).into()));
         }
         review.warnings.extend(runtime.stop().await);
         watch.lap("shutdown");
         review.stages.extend(watch.last());
         review.seconds = watch.total();
-        self.publish(review).await
+        self.publish(review, false).await
     }
 
-    async fn publish(&self, review: &mut Review) -> Result<(), Failure> {
+    async fn publish(&self, review: &mut Review, hurried: bool) -> Result<(), Failure> {
         let excerpts = source::excerpts(&self.job.repository, review).await;
         if let Err(failure) = self.record(review, &excerpts) {
             output::note(&format!("Warning: {failure}"), self.redactor);
@@ -58,36 +66,34 @@ impl Ending<'_> {
                 output::print(&self.redactor.redact(&text));
             }
         }
-        self.post(review).await
+        self.post(review, hurried).await
     }
 
     fn record(&self, review: &Review, excerpts: &output::Excerpts) -> Result<(), Failure> {
         let lines = serde_json::to_string(excerpts).unwrap_or_default();
-        let markdown = self.redactor.redact(&render_markdown(review));
-        self.directory
-            .write("review.json", output::json(review, self.redactor).as_bytes())?;
-        self.directory.write("review.md", markdown.as_bytes())?;
+        let directories = std::iter::once(self.directory.path()).chain(self.reports);
+        reports::write(review, self.redactor, directories)?;
         self.directory
             .write(output::Excerpts::FILE, self.redactor.redact(&lines).as_bytes())?;
         Ok(())
     }
 
-    async fn post(&self, review: &Review) -> Result<(), Failure> {
+    async fn post(&self, review: &Review, hurried: bool) -> Result<(), Failure> {
         let Some(forge) = &self.job.forge else { return Ok(()) };
-        let text = self.redactor.redact(&render_markdown(review));
-        let outcome = forge.publish(review, &text).await?;
-        let state = if outcome.approved {
-            "approved by the bot"
-        } else {
-            "not approved by the bot"
-        };
-        match outcome.url {
-            Some(url) => output::note(&format!("Posted: {url} ({state})"), self.redactor),
-            None => output::note(&format!("Posted ({state})"), self.redactor),
-        }
-        for warning in &outcome.warnings {
-            output::note(&format!("Warning: {warning}"), self.redactor);
-        }
+        // Secrets go before anything is made of the texts: afterwards they could be encoded, or cut in two.
+        let review = output::without_secrets(review, self.redactor)
+            .map_err(|error| ForgeError(format!("the review could not be cleaned of secrets: {error}")))?;
+        let outcome = forge
+            .publish(Publication {
+                review: &review,
+                files: self.files,
+                sources: &source::texts_with_fixes(&self.job.repository, &review).await,
+                settings: self.publishing,
+                hurried,
+            })
+            .await?;
+        record_stance(self.sink, review.merge_request, &outcome);
+        output::posted(&outcome, self.redactor);
         Ok(())
     }
 }

@@ -22,6 +22,10 @@ pub(super) fn sizes(files: &[FileDiff]) -> Vec<PatchSize> {
     files.iter().map(size).collect()
 }
 
+/// How many patches are written at once. Making small files is work for a processor, and each writer holds a patch in
+/// memory.
+const WRITERS: usize = 2;
+
 /// Writes the patches, as much of each as its share allows, and answers how many lines of each are left out. The
 /// workspace's copies are links where the file system allows it, so a large diff is stored once.
 pub(crate) fn write(
@@ -33,23 +37,56 @@ pub(crate) fn write(
 ) -> Result<Vec<u64>, Failure> {
     let patches = workspace.join(REVIEW_DIRECTORY).join("patches");
     std::fs::create_dir_all(&patches).map_err(Failure::io(format!("make {patches}")))?;
-    let mut text = Vec::new();
-    let mut left_out = Vec::with_capacity(files.len());
-    for ((file, patch), share) in files.iter().zip(shares) {
-        let name = Utf8Path::new(patch).file_name().unwrap_or_default();
-        spool.patch(file, &mut text)?;
-        left_out.push(match share {
-            Share::Whole => 0,
-            Share::Cut(hunks) => {
-                let cut = cut(text.as_slice(), *hunks).map_err(Failure::io(format!("cut the patch {name}")))?;
-                text = cut.bytes;
-                cut.lines_left_out
-            }
-        });
-        let record = directory.write(&format!("patches/{name}"), &text)?;
-        link_or_copy(&record, &workspace.join(patch))?;
+    let portion = files.len().div_ceil(WRITERS).max(1);
+    let work = files.chunks(portion).zip(shares.chunks(portion));
+    let writer = Writer {
+        directory,
+        workspace,
+        spool,
+    };
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = work
+            .map(|(files, shares)| scope.spawn(|| writer.write(files, shares)))
+            .collect();
+        let mut left_out = Vec::with_capacity(files.len());
+        for writer in writers {
+            let written = writer
+                .join()
+                .unwrap_or_else(|_| Err(Failure::io("write the patches")(std::io::Error::other("it panicked"))));
+            left_out.append(&mut written?);
+        }
+        Ok(left_out)
+    })
+}
+
+/// Writes one patch after the other.
+#[derive(Clone, Copy)]
+struct Writer<'a> {
+    directory: &'a RunDirectory,
+    workspace: &'a Utf8Path,
+    spool: &'a Spool,
+}
+
+impl Writer<'_> {
+    fn write(&self, files: &[(&FileDiff, &str)], shares: &[Share]) -> Result<Vec<u64>, Failure> {
+        let mut text = Vec::new();
+        let mut left_out = Vec::with_capacity(files.len());
+        for ((file, patch), share) in files.iter().zip(shares) {
+            let name = Utf8Path::new(patch).file_name().unwrap_or_default();
+            self.spool.patch(file, &mut text)?;
+            left_out.push(match share {
+                Share::Whole => 0,
+                Share::Cut(hunks) => {
+                    let cut = cut(text.as_slice(), *hunks).map_err(Failure::io(format!("cut the patch {name}")))?;
+                    text = cut.bytes;
+                    cut.lines_left_out
+                }
+            });
+            let record = self.directory.write(&format!("patches/{name}"), &text)?;
+            link_or_copy(&record, &self.workspace.join(patch))?;
+        }
+        Ok(left_out)
     }
-    Ok(left_out)
 }
 
 /// Writes the context file and the whole index.

@@ -2,18 +2,22 @@
 
 use std::sync::Arc;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{
     plugin::{ProviderSpec, ProviderWire, RuntimeConfig},
     ports::RunTrace,
+    prompt::PromptLibrary,
     scheduler::Desk,
 };
 use conclave_gateway::{
     Budget, CallListener, Gateway, GatewayConfig, Limits, Observer, Prices, TapeSettings, Upstream, Wire,
 };
-use conclave_opencode::{ConfigFile, Endpoints, McpHandle, OpenCode, OpenCodeSettings, render_config};
+use conclave_opencode::{
+    ConfigFile, Endpoints, LaunchSettings, Launched, McpHandle, OpenCode, OpenCodeSettings, find_opencode,
+    render_config,
+};
 use conclave_shared::{config::PriceList, redact::Redactor};
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 
 use crate::{env_vars, exit::Failure, rundir::RunDirectory, settings::Environment};
 
@@ -22,13 +26,91 @@ pub(crate) const REVIEWER_PROMPT: &str = "./prompts/REVIEWER_SHARED.md";
 /// See [`REVIEWER_PROMPT`].
 pub(crate) const COORDINATOR_PROMPT: &str = "./prompts/coordinator.md";
 
+/// The child, which starts while the change is still being read: it needs more than a second for that.
+pub(super) struct Child {
+    launched: Launched,
+    binary: Utf8PathBuf,
+    path: String,
+    /// Where it keeps what is its own.
+    home: Utf8PathBuf,
+    /// Where its configuration has to be when it is asked for more than its health.
+    config: Utf8PathBuf,
+    run_key: SecretString,
+    token: SecretString,
+}
+
+impl Child {
+    /// Starts the child that the environment names; below `scratch` it keeps what is its own.
+    pub(super) fn start(environment: &Environment, scratch: &Utf8Path) -> Result<Self, Failure> {
+        let path = environment
+            .get("PATH")
+            .unwrap_or("/usr/local/bin:/usr/bin:/bin")
+            .to_owned();
+        let binary = find_opencode(environment.get(env_vars::OPENCODE).map(Utf8Path::new), &path)?;
+        let (run_key, token) = (conclave_gateway::random_run_key()?, conclave_gateway::random_run_key()?);
+        let directory = scratch.join("runtime");
+        std::fs::create_dir_all(directory.join("prompts")).map_err(Failure::io(format!("make {directory}")))?;
+        let (home, config) = (scratch.join("home"), directory.join("opencode.json"));
+        Ok(Self {
+            launched: launch(&binary, &path, &home, &config, (&run_key, &token), &[])?,
+            binary,
+            path,
+            home,
+            config,
+            run_key,
+            token,
+        })
+    }
+
+    /// Waits until it answers.
+    pub(super) async fn answers(&mut self) -> Result<(), Failure> {
+        Ok(self.launched.answers().await?)
+    }
+
+    /// Ends it.
+    pub(super) async fn stop(self) {
+        self.launched.stop().await;
+    }
+
+    /// The child with these variables, which it cannot get while it runs.
+    async fn with(self, variables: &[(String, String)]) -> Result<Launched, Failure> {
+        if variables.is_empty() {
+            return Ok(self.launched);
+        }
+        self.launched.stop().await;
+        let keys = (&self.run_key, &self.token);
+        launch(&self.binary, &self.path, &self.home, &self.config, keys, variables)
+    }
+}
+
+fn launch(
+    binary: &Utf8Path,
+    path: &str,
+    home: &Utf8Path,
+    config: &Utf8Path,
+    (run_key, token): (&SecretString, &SecretString),
+    variables: &[(String, String)],
+) -> Result<Launched, Failure> {
+    let ours = [
+        (conclave_opencode::GATEWAY_KEY_VARIABLE, run_key),
+        (conclave_opencode::MCP_TOKEN_VARIABLE, token),
+    ];
+    let ours = ours.map(|(name, value)| (name.to_owned(), value.expose_secret().to_owned()));
+    let environment: Vec<_> = ours.into_iter().chain(variables.iter().cloned()).collect();
+    Ok(Launched::start(LaunchSettings {
+        binary,
+        home,
+        config,
+        path,
+        environment: &environment,
+        password: conclave_gateway::random_run_key()?,
+    })?)
+}
+
 /// What the runtime is made of.
 pub(super) struct RuntimeInput<'a> {
-    pub(super) binary: &'a Utf8Path,
-    /// `PATH` for the child.
-    pub(super) path: &'a str,
+    pub(super) child: Child,
     pub(super) workspace: &'a Utf8Path,
-    pub(super) home: &'a Utf8Path,
     pub(super) directory: &'a RunDirectory,
     pub(super) environment: &'a Environment,
     pub(super) redactor: &'a Redactor,
@@ -38,6 +120,7 @@ pub(super) struct RuntimeInput<'a> {
     pub(super) observer: Observer,
     pub(super) tape: TapeSettings,
     pub(super) config: &'a RuntimeConfig,
+    pub(super) library: &'a PromptLibrary,
     pub(super) desk: &'a Arc<Desk>,
     pub(super) trace: Option<Arc<dyn RunTrace>>,
 }
@@ -50,11 +133,11 @@ pub(super) struct Runtime {
 }
 
 impl Runtime {
-    /// Starts everything, in the order in which each needs the other's address.
+    /// Starts what does not run yet, in the order in which each needs the other's address.
     pub(super) async fn start(input: RuntimeInput<'_>) -> Result<Self, Failure> {
-        let run_key = conclave_gateway::random_run_key()?;
+        let child = input.child;
         let upstreams = input.config.providers.iter().map(|owned| upstream(&owned.value));
-        let mut config = GatewayConfig::new(upstreams.collect(), run_key.clone());
+        let mut config = GatewayConfig::new(upstreams.collect(), child.run_key.clone());
         config.budget = input.budget;
         config.limits = input.limits;
         let prices = input.prices;
@@ -68,8 +151,7 @@ impl Runtime {
             config.calls = CallListener::new(trace);
         }
         let gateway = Arc::new(Gateway::start(config).await?);
-        let token = conclave_gateway::random_run_key()?;
-        let mcp = OpenCode::serve_tools(Arc::clone(input.desk) as _, token.clone())
+        let mcp = OpenCode::serve_tools(Arc::clone(input.desk) as _, child.token.clone())
             .await
             .map_err(Failure::io("start the tool server"))?;
 
@@ -82,39 +164,38 @@ impl Runtime {
             reviewer_prompt: REVIEWER_PROMPT,
             coordinator_prompt: COORDINATOR_PROMPT,
         });
-        let config_file = input
-            .directory
-            .write("opencode.json", format!("{rendered:#}\n").as_bytes())?;
-
-        let mut environment = vec![
-            (
-                conclave_opencode::GATEWAY_KEY_VARIABLE.to_owned(),
-                run_key.expose_secret().to_owned(),
-            ),
-            (
-                conclave_opencode::MCP_TOKEN_VARIABLE.to_owned(),
-                token.expose_secret().to_owned(),
-            ),
+        let (record, system) = (input.directory, input.library);
+        let texts = [
+            (REVIEWER_PROMPT, system.shared()?),
+            (COORDINATOR_PROMPT, system.get("coordinator")?),
+            ("./opencode.json", &format!("{rendered:#}\n")),
         ];
-        environment.extend(input.config.environment.iter().map(|owned| owned.value.clone()));
+        let own = child.config.parent().unwrap_or(&child.config).to_owned();
+        for (name, text) in texts {
+            let name = name.trim_start_matches("./");
+            record.write(name, text.as_bytes())?;
+            let copy = own.join(name);
+            std::fs::write(&copy, text).map_err(Failure::io(format!("write {copy}")))?;
+        }
+
+        let variables: Vec<_> = input
+            .config
+            .environment
+            .iter()
+            .map(|owned| owned.value.clone())
+            .collect();
         let agents = input.config.agents.iter().map(|owned| owned.value.name.clone());
         let agents: Vec<String> = agents.collect();
         let servers = input.config.mcp_servers.iter().map(|owned| owned.value.name.clone());
         let servers: Vec<String> = servers.collect();
-        let opencode = OpenCode::start(OpenCodeSettings {
-            binary: input.binary,
+        let settings = OpenCodeSettings {
             workspace: input.workspace,
-            home: input.home,
-            config: &config_file,
             journal: &input.directory.path().join("events.jsonl"),
             redactor: input.redactor,
-            path: input.path,
-            environment: &environment,
             agents: &agents,
             mcp_servers: &servers,
-            password: conclave_gateway::random_run_key()?,
-        })
-        .await?;
+        };
+        let opencode = OpenCode::start(child.with(&variables).await?, settings).await?;
         Ok(Self {
             gateway,
             opencode: Arc::new(opencode),

@@ -79,6 +79,22 @@ impl SourceTree for RepositoryTree {
     }
 }
 
+/// The files at head that findings with a fix are about: what a fix replaces is compared with them.
+pub(super) async fn texts_with_fixes(repository: &Repository, review: &Review) -> HashMap<String, String> {
+    let mut texts = HashMap::new();
+    for entry in review.standing().filter(|entry| entry.finding.fix.is_some()) {
+        let path = &entry.finding.file;
+        if texts.contains_key(path) {
+            continue;
+        }
+        let bytes = repository.file(&review.head_sha, path).await.ok().flatten();
+        if let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) {
+            texts.insert(path.clone(), text);
+        }
+    }
+    texts
+}
+
 /// The lines around each finding, for the terminal.
 pub(super) async fn excerpts(repository: &Repository, review: &Review) -> Excerpts {
     let mut excerpts = Excerpts::default();

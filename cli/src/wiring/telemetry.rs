@@ -1,10 +1,26 @@
 //! What the tracker is told of a run.
 
-use conclave_engine::{ports::TelemetrySink, report::Review, scheduler::milliseconds};
+use conclave_engine::{
+    ports::{PublishOutcome, Stance, TelemetrySink},
+    report::Review,
+    scheduler::milliseconds,
+};
 use conclave_shared::{
     severity::Severity,
-    telemetry::{EventBody, FindingEvent, RunCompleted},
+    telemetry::{EventBody, FindingEvent, RunCompleted, VerdictApplied},
 };
+
+/// Reports what the verdict asked of the forge, and what that shows.
+pub(super) fn record_stance(sink: &dyn TelemetrySink, merge_request: Option<u64>, outcome: &PublishOutcome) {
+    if let Some(stance) = outcome.stance {
+        sink.record(EventBody::VerdictApplied(VerdictApplied {
+            merge_request,
+            wanted: stance.wanted.as_str().to_owned(),
+            shown: stance.shown.map(Stance::as_str).map(str::to_owned),
+            mismatch: stance.is_mismatch(),
+        }));
+    }
+}
 
 /// Reports a finished review: each finding, and the run. The sessions have told their ends themselves.
 pub(super) fn record_review(sink: &dyn TelemetrySink, review: &Review) {

@@ -6,7 +6,7 @@ use super::Fingerprint;
 use crate::{reviewer::ReviewerName, severity::Severity};
 
 /// Code quoted from a place.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Quote {
     /// The file, relative to the repository's root.
     pub file: String,
@@ -17,7 +17,7 @@ pub struct Quote {
 }
 
 /// The rule of the organisation that a finding is about.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RuleCitation {
     /// The rule's id.
     pub id: String,
@@ -28,6 +28,7 @@ pub struct RuleCitation {
 /// What the evidence check found out about a finding's quote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[derive(schemars::JsonSchema)]
 pub enum EvidenceStatus {
     /// The quote stands where the reviewer said.
     Verified,
@@ -35,8 +36,60 @@ pub enum EvidenceStatus {
     Moved,
 }
 
+/// Why a claim is not taken on one quote alone: kinds of claims that people turned down far more often than they agreed
+/// with them, and signs in the code that something is off. No proof that the claim is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[derive(schemars::JsonSchema)]
+pub enum Doubt {
+    /// It says that the code does not build, or that a name is not there. A build would have said so.
+    BuildClaim,
+    /// It asks the author to confirm, verify or ensure something.
+    VerifyRequest,
+    /// It says that something is good, or that there is no problem.
+    Praise,
+    /// It retells the change as a danger: a breaking change, without a consumer that it breaks.
+    BreakingChange,
+    /// It asks for tests.
+    TestRequest,
+    /// It is about the description of the merge request, not about code.
+    Description,
+    /// It is about wording, grammar or punctuation.
+    Wording,
+    /// It is in a file of prose or data, where what contradicts it stands elsewhere.
+    ProseOrData,
+    /// No quoted line is one that the merge request adds.
+    UnchangedLine,
+    /// It says itself that the diff alone does not show it.
+    NeedsContext,
+    /// The fix is the code that is there already.
+    FixIsTheCode,
+    /// What is said to be missing is imported or defined in the same file.
+    NamedInFile,
+}
+
+impl Doubt {
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::BuildClaim => "build_claim",
+            Self::VerifyRequest => "verify_request",
+            Self::Praise => "praise",
+            Self::BreakingChange => "breaking_change",
+            Self::TestRequest => "test_request",
+            Self::Description => "description",
+            Self::Wording => "wording",
+            Self::ProseOrData => "prose_or_data",
+            Self::UnchangedLine => "unchanged_line",
+            Self::NeedsContext => "needs_context",
+            Self::FixIsTheCode => "fix_is_the_code",
+            Self::NamedInFile => "named_in_file",
+        }
+    }
+}
+
 /// One problem, as a reviewer reported it and the evidence check left it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Finding {
     /// The name that the coordinator uses: `F1`, `F2`, … in the order of the panel.
     pub id: String,
@@ -78,4 +131,22 @@ pub struct Finding {
     pub evidence_status: EvidenceStatus,
     /// The stable identity of the problem.
     pub fingerprint: Fingerprint,
+    /// Why it should not be taken on one quote alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<Doubt>,
+}
+
+impl Finding {
+    /// The category of text that tries to steer the review.
+    pub const PROMPT_INJECTION: &'static str = "prompt-injection";
+
+    /// Whether it needs a second quoted place and has none.
+    pub fn lacks_second_quote(&self) -> bool {
+        !self.doubts.is_empty() && self.second.is_none()
+    }
+
+    /// Whether it is about text that tries to steer the review.
+    pub fn is_prompt_injection(&self) -> bool {
+        self.category == Self::PROMPT_INJECTION
+    }
 }

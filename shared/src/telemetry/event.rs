@@ -42,6 +42,10 @@ pub enum EventBody {
     CircuitChanged(CircuitChanged),
     /// Another model took over.
     Failback(Failback),
+    /// What a verdict asked of the forge, and what that shows.
+    VerdictApplied(VerdictApplied),
+    /// A person skipped the review.
+    BreakGlass(BreakGlass),
     /// Events were dropped before they could be sent.
     TelemetryDropped(TelemetryDropped),
 }
@@ -56,6 +60,8 @@ impl EventBody {
             Self::Finding(_) => "finding",
             Self::CircuitChanged(_) => "circuit_changed",
             Self::Failback(_) => "failback",
+            Self::VerdictApplied(_) => "verdict_applied",
+            Self::BreakGlass(_) => "break_glass",
             Self::TelemetryDropped(_) => "telemetry_dropped",
         }
     }
@@ -112,6 +118,7 @@ pub struct RunCompleted {
 /// How a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[derive(schemars::JsonSchema)]
 pub enum ReviewerOutcome {
     /// It answered, and the answer could be read.
     Ok,
@@ -136,7 +143,7 @@ impl ReviewerOutcome {
 }
 
 /// Tokens and cost of one model in one session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TokensByModel {
     /// The model that really answered.
     pub model: ModelId,
@@ -168,6 +175,7 @@ pub struct ReviewerCompleted {
 /// What the judge did with a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[derive(schemars::JsonSchema)]
 pub enum FindingFate {
     /// It stands in the review.
     Kept,
@@ -206,6 +214,34 @@ pub struct FindingEvent {
     /// Why it was merged or dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason_code: Option<String>,
+}
+
+/// What a verdict asked of the forge, and what that shows, read back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerdictApplied {
+    /// The merge request's number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge_request: Option<u64>,
+    /// `approved`, `requested_changes` or `none`.
+    pub wanted: String,
+    /// The same as it is shown; absent where the forge does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<String>,
+    /// Whether they differ.
+    pub mismatch: bool,
+}
+
+/// A person skipped the review.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BreakGlass {
+    /// The merge request's number.
+    pub merge_request: u64,
+    /// Who.
+    pub user: String,
+    /// The note that says so.
+    pub note: u64,
+    /// The newest commit then.
+    pub head_sha: String,
 }
 
 /// Events were dropped before they could be sent.

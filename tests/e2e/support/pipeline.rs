@@ -1,6 +1,6 @@
 //! A merge-request pipeline on the GitLab stand-in.
 
-use conclave_fake_gitlab::{AccessLevel, FakeGitlab, MergeRequestRef, NewMergeRequest, Scope};
+use conclave_fake_gitlab::{AccessLevel, Builder, FakeGitlab, MergeRequestRef, NewMergeRequest, Scope, UserId};
 
 use super::{Conclave, Repository};
 
@@ -13,13 +13,20 @@ const BOT: &str = "conclave-bot";
 pub(crate) struct Pipeline {
     pub(crate) gitlab: FakeGitlab,
     pub(crate) merge_request: MergeRequestRef,
+    /// Who opened it.
+    pub(crate) author: UserId,
     pub(crate) token: String,
 }
 
 impl Pipeline {
     pub(crate) async fn new(repository: &Repository) -> Self {
+        Self::on(FakeGitlab::builder(), repository).await
+    }
+
+    /// The same on a server with other switches.
+    pub(crate) async fn on(builder: Builder, repository: &Repository) -> Self {
         repository.git(&["checkout", "--quiet", "main"]);
-        let gitlab = FakeGitlab::builder().start().await;
+        let gitlab = builder.start().await;
         let author = gitlab.create_user("alice");
         let bot = gitlab.create_bot(BOT);
         let project = gitlab.create_project_from_git(repository.path(), PROJECT);
@@ -30,6 +37,7 @@ impl Pipeline {
         Self {
             gitlab,
             merge_request,
+            author,
             token,
         }
     }

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 use conclave_engine::{
     plugin::{AgentRole, AgentSpec, Owned, ProviderModel, ProviderSpec, ProviderWire, RuntimeConfig},
-    ports::{AgentRuntime, SessionEvent, SessionId, SessionPrompt},
+    ports::{AgentRuntime, SessionEvent, SessionFault, SessionId, SessionPrompt},
 };
-use conclave_opencode::{ConfigFile, Endpoints, GATEWAY_KEY_VARIABLE, OpenCode, OpenCodeSettings, render_config};
+use conclave_opencode::{
+    ConfigFile, Endpoints, GATEWAY_KEY_VARIABLE, LaunchSettings, Launched, OpenCode, OpenCodeSettings, render_config,
+};
 use conclave_shared::{model::ModelId, redact::Redactor};
 use futures_util::{StreamExt, stream};
 use serde_json::json;
@@ -45,6 +47,15 @@ pub(crate) enum Reaction {
     Done(String),
     /// None of this happened; what it did do.
     Hangs(String),
+}
+
+impl Reaction {
+    fn of(fault: SessionFault) -> Self {
+        Self::Final {
+            name: fault.name,
+            message: fault.message,
+        }
+    }
 }
 
 /// A provider of the configuration: its name, how it is spoken to, where it is, and its model.
@@ -125,21 +136,24 @@ impl Runtime {
         }
         std::fs::write(root.join("opencode.json"), config.to_string()).unwrap();
         let binary = Utf8PathBuf::from_path_buf(opencode()).unwrap();
-        let opencode = OpenCode::start(OpenCodeSettings {
+        let child = Launched::start(LaunchSettings {
             binary: &binary,
-            workspace: &workspace,
             home: &root.join("home"),
             config: &root.join("opencode.json"),
-            journal: Utf8Path::new(&root.join("events.jsonl")),
-            redactor: &Redactor::default(),
             path: &std::env::var("PATH").unwrap(),
             environment: &[(GATEWAY_KEY_VARIABLE.to_owned(), KEY.to_owned())],
-            agents: &["security".to_owned()],
-            mcp_servers: &[],
             password: "a-password-for-this-test".to_owned().into(),
         })
-        .await
-        .expect("OpenCode starts");
+        .expect("a child");
+        let (journal, redactor) = (root.join("events.jsonl"), Redactor::default());
+        let settings = OpenCodeSettings {
+            workspace: &workspace,
+            journal: &journal,
+            redactor: &redactor,
+            agents: &["security".to_owned()],
+            mcp_servers: &[],
+        };
+        let opencode = OpenCode::start(child, settings).await.expect("OpenCode starts");
         Self {
             opencode,
             _directory: directory,
@@ -177,7 +191,7 @@ impl Runtime {
                 match event {
                     SessionEvent::Retrying { .. } => return Reaction::Retries,
                     SessionEvent::StepFinished(reason) => finish = reason,
-                    SessionEvent::Error { name, message, .. } => failure = Some(Reaction::Final { name, message }),
+                    SessionEvent::Error(fault) => failure = Some(Reaction::of(fault)),
                     SessionEvent::Idle => return failure.unwrap_or(Reaction::Done(finish)),
                     SessionEvent::Gone(reason) => panic!("OpenCode is gone: {reason}"),
                     SessionEvent::Alive => {}
@@ -206,7 +220,7 @@ impl Runtime {
             while let Some(event) = events.recv().await {
                 match event {
                     SessionEvent::StepFinished(reason) => finish = reason,
-                    SessionEvent::Error { name, message, .. } => failure = Some(Reaction::Final { name, message }),
+                    SessionEvent::Error(fault) => failure = Some(Reaction::of(fault)),
                     SessionEvent::Idle => return failure.unwrap_or(Reaction::Done(finish)),
                     SessionEvent::Gone(reason) => panic!("OpenCode is gone: {reason}"),
                     SessionEvent::Retrying { .. } | SessionEvent::Alive => {}

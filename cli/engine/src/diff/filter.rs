@@ -2,12 +2,13 @@
 
 use conclave_shared::risk::SecurityPaths;
 use globset::GlobSet;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ChangeKind, Content, Diff, FileDiff, Unread, generated, noise};
 
 /// Why a file is not reviewed by models.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FilterReason {
     /// Written by a package manager.
@@ -30,6 +31,8 @@ pub enum FilterReason {
     UnusablePath,
     /// Git shows it as binary, but at base or at head it is text.
     HiddenText,
+    /// An earlier review looked at it, and it is unchanged since.
+    ReviewedBefore,
 }
 
 impl FilterReason {
@@ -46,6 +49,7 @@ impl FilterReason {
             Self::UnreadablePatch => "its patch cannot be read",
             Self::UnusablePath => "its path cannot be used",
             Self::HiddenText => "shown as binary, but it is or was text",
+            Self::ReviewedBefore => "unchanged since it was reviewed",
         }
     }
 
@@ -59,7 +63,8 @@ impl FilterReason {
             | Self::Vendored
             | Self::Binary
             | Self::Generated
-            | Self::ExcludedByProject => false,
+            | Self::ExcludedByProject
+            | Self::ReviewedBefore => false,
         }
     }
 }
@@ -75,7 +80,7 @@ impl From<Unread> for FilterReason {
 }
 
 /// A file that is not reviewed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FilteredFile {
     /// Its path at head.
     pub path: String,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::LineMap;
+use super::{DiffRow, LineMap};
 
 /// All changed files, in git's order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -117,6 +117,21 @@ impl FileDiff {
         self.content != Content::None
     }
 
+    /// The row of the diff that a finding's line is: a line at head, or at base for a deleted file. Nothing where the diff
+    /// has no lines.
+    pub fn row(&self, line: u32) -> Option<DiffRow> {
+        if self.unread.is_some() || self.content != Content::Text {
+            return None;
+        }
+        if self.kind == ChangeKind::Deleted {
+            // A side without lines is counted from 0.
+            return self.lines.row_at_base(line).map(|row| DiffRow { new: 0, ..row });
+        }
+        let row = self.lines.row_at_head(line)?;
+        let was_empty = self.kind == ChangeKind::Added || EMPTY_BLOBS.contains(&self.objects.0.as_str());
+        Some(if was_empty { DiffRow { old: 0, ..row } } else { row })
+    }
+
     /// The file's object at base, if there is one that holds content.
     pub fn base_object(&self) -> Option<&str> {
         object(&self.objects.0, &self.modes.0)
@@ -132,6 +147,12 @@ impl FileDiff {
 fn object<'a>(name: &'a str, mode: &str) -> Option<&'a str> {
     (mode != SUBMODULE && name.bytes().any(|digit| digit != b'0')).then_some(name)
 }
+
+/// The name of an object without content, in both of git's formats.
+const EMPTY_BLOBS: [&str; 2] = [
+    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+];
 
 /// The mode of a submodule.
 pub(super) const SUBMODULE: &str = "160000";

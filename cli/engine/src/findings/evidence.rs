@@ -3,12 +3,16 @@
 use std::collections::HashMap;
 
 use conclave_shared::{
-    finding::{EvidenceStatus, Finding, Quote, RuleCitation, fingerprint},
+    finding::{Doubt, EvidenceStatus, Finding, Quote, RuleCitation, fingerprint},
     reviewer::ReviewerName,
     severity::Severity,
 };
 
-use super::RawFinding;
+use super::{
+    RawFinding, doubts,
+    locate::{Place, locate},
+    scan::unescape,
+};
 use crate::{
     diff::{ChangeKind, FileDiff},
     prompt::CONTEXT_FILE,
@@ -72,9 +76,6 @@ pub fn check(
     checked
 }
 
-/// The category of text that tries to steer the review.
-const PROMPT_INJECTION: &str = "prompt-injection";
-
 enum Refusal {
     Unreadable(String),
     Hallucinated(String),
@@ -97,13 +98,13 @@ fn check_one(
         .ok_or_else(|| Refusal::Unreadable(format!("`{}` is not a severity", shorten(severity))))?;
     let path = normalise_path(required("file")?);
     let line = parse_line(required("line")?)?;
-    let claim = required("claim")?.to_owned();
-    let evidence = raw
-        .code("evidence")
+    required("claim")?;
+    raw.code("evidence")
         .filter(|code| !code.trim().is_empty())
         .ok_or_else(|| Refusal::Unreadable("it has no <evidence>".into()))?;
     // Hostile text in a title or a comment stands in the context file, which is no part of the diff.
-    let at_base = match files.get(path.as_str()) {
+    let file = files.get(path.as_str()).copied();
+    let at_base = match file {
         Some(file) => file.kind == ChangeKind::Deleted,
         None if path == CONTEXT_FILE => false,
         None => {
@@ -115,27 +116,27 @@ fn check_one(
     };
     let category = raw.get("category").map_or_else(|| "other".to_owned(), kebab);
     // Words that try to steer the review are everybody's to report; no rule of the organisation is about them.
-    let rules = rules.filter(|_| category != PROMPT_INJECTION);
+    let rules = rules.filter(|_| category != Finding::PROMPT_INJECTION);
     let rule = rules.map(|rules| cited(raw, rules, &path)).transpose()?;
     let content = source
         .read(&path, at_base)
         .ok_or_else(|| Refusal::Hallucinated(format!("{} cannot be read as text", shorten(&path))))?;
-    let Some(place) = locate(&content, evidence, line) else {
-        return Err(Refusal::Hallucinated(format!(
-            "the quoted code does not stand in {}",
-            shorten(&path)
-        )));
+    let changed = |line: u32| file.is_some_and(|file| changes(file, at_base, line));
+    let (raw, place) = stands(raw, &content, line, changed)
+        .ok_or_else(|| Refusal::Hallucinated(format!("the quoted code does not stand in {}", shorten(&path))))?;
+    // A line of the context file has more on it than the quote: the marks of its sections.
+    let evidence = match file {
+        Some(_) => place.code(&content),
+        None => raw.code("evidence").unwrap_or_default().to_owned(),
     };
     let reported_end = raw.get("end_line").and_then(|text| parse_line(text).ok());
     let length = reported_end.map_or(place.length, |end| {
         end.saturating_sub(line).saturating_add(1).min(place.length)
     });
     let end = place.line + length.max(1) - 1;
-    let confidence = raw
-        .get("confidence")
-        .and_then(|text| text.parse::<f64>().ok())
-        .unwrap_or(0.5);
-    Ok(Finding {
+    let second = second_quote(&raw, &path, place, source);
+    let fix = raw.code("fix").filter(|fix| !fix.trim().is_empty()).map(str::to_owned);
+    let mut finding = Finding {
         id: String::new(),
         reviewer: reviewer.clone(),
         found_by: vec![reviewer.clone()],
@@ -146,28 +147,79 @@ fn check_one(
             id: rule.id.clone(),
             link: rule.link.clone(),
         }),
-        fingerprint: fingerprint(&path, &category, evidence),
+        fingerprint: fingerprint(&path, &category, &evidence),
         category,
         line: place.line,
         end_line: (end > place.line).then_some(end),
-        claim,
-        evidence: evidence.to_owned(),
-        second: second_quote(raw, source),
+        claim: raw.get("claim").unwrap_or_default().to_owned(),
+        evidence,
+        second,
         scenario: raw.get("scenario").unwrap_or_default().to_owned(),
         checked: raw.get("checked").unwrap_or_default().to_owned(),
-        confidence: if confidence.is_finite() {
-            confidence.clamp(0.0, 1.0)
-        } else {
-            0.5
-        },
-        fix: raw.code("fix").filter(|fix| !fix.trim().is_empty()).map(str::to_owned),
+        confidence: confidence(raw.get("confidence")),
+        fix,
         evidence_status: if place.line == line {
             EvidenceStatus::Verified
         } else {
             EvidenceStatus::Moved
         },
         file: path,
-    })
+        doubts: Vec::new(),
+    };
+    finding.doubts = doubts::of(&finding);
+    if !finding.is_prompt_injection() {
+        if file.is_some_and(|file| has_lines(file, at_base)) && !place.lines().any(changed) {
+            finding.doubts.push(Doubt::UnchangedLine);
+        }
+        if raw
+            .get("needs_context")
+            .is_some_and(|answer| answer.eq_ignore_ascii_case("yes"))
+        {
+            finding.doubts.push(Doubt::NeedsContext);
+        }
+        if doubts::refuted_by_name(&finding, &content) {
+            finding.doubts.push(Doubt::NamedInFile);
+        }
+    }
+    Ok(finding)
+}
+
+/// Whether the merge request changes this line of the file.
+fn changes(file: &FileDiff, at_base: bool, line: u32) -> bool {
+    if at_base {
+        file.lines.is_removed(line)
+    } else {
+        file.lines.is_added(line)
+    }
+}
+
+/// Whether it is known which lines the merge request changes.
+fn has_lines(file: &FileDiff, at_base: bool) -> bool {
+    !at_base && file.lines.distance_to_added(1).is_some()
+}
+
+/// The finding with the place of its quote. Somebody who escaped the code escaped the rest as well.
+fn stands(raw: &RawFinding, content: &str, line: u32, changed: impl Fn(u32) -> bool) -> Option<(RawFinding, Place)> {
+    let place_of = |raw: &RawFinding| locate(content, raw.code("evidence").unwrap_or_default(), line, &changed);
+    if let Some(place) = place_of(raw) {
+        return Some((raw.clone(), place));
+    }
+    let plain = raw.map(unescape);
+    let place = place_of(&plain)?;
+    Some((plain, place))
+}
+
+/// How sure the reviewer is; in the middle, if it does not say. Some write per cent.
+fn confidence(written: Option<&str>) -> f64 {
+    let Some(text) = written else { return 0.5 };
+    let (text, scale) = match text.strip_suffix('%') {
+        Some(text) => (text.trim(), 100.0),
+        None => (text, 1.0),
+    };
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => (number / scale).clamp(0.0, 1.0),
+        _ => 0.5,
+    }
 }
 
 /// The rule that the finding cites. One that does not exist, or is for other files, is invented like code that does not
@@ -188,67 +240,29 @@ fn cited<'r>(raw: &RawFinding, rules: &'r RuleBook, path: &str) -> Result<&'r Ru
     )))
 }
 
-/// The second quote, if it stands where it says; a wrong one is left out, the finding then has to stand alone.
-fn second_quote(raw: &RawFinding, source: &mut impl SourceReader) -> Option<Quote> {
+/// The second quote, if it stands where it says; a wrong one is left out, the finding then has to stand alone. So is one
+/// that repeats the first.
+fn second_quote(raw: &RawFinding, path: &str, first: Place, source: &mut impl SourceReader) -> Option<Quote> {
     let file = normalise_path(raw.get("second_file")?);
     let code = raw.code("second_evidence").filter(|code| !code.trim().is_empty())?;
-    let line = raw
+    let near = raw
         .get("second_line")
         .and_then(|text| parse_line(text).ok())
         .unwrap_or(1);
     let content = source.read(&file, false)?;
-    let place = locate(&content, code, line)?;
-    Some(Quote {
-        file,
-        line: place.line,
-        code: code.to_owned(),
-    })
-}
-
-struct Place {
-    line: u32,
-    length: u32,
-}
-
-/// Where the quoted lines stand, nearest to `near`. Lines are compared without white space at their ends and with runs
-/// of it as one; a `+` or `-` that was copied out of a patch is allowed.
-fn locate(content: &str, quote: &str, near: u32) -> Option<Place> {
-    let lines: Vec<String> = content.lines().map(normalise).collect();
-    let as_quoted: Vec<String> = quote.lines().map(normalise).collect();
-    let from_patch: Vec<String> = quote
-        .lines()
-        .map(|line| normalise(line.trim_start().strip_prefix(['+', '-']).unwrap_or(line)))
-        .collect();
-    find(&lines, &as_quoted, near).or_else(|| find(&lines, &from_patch, near))
-}
-
-fn find(lines: &[String], quote: &[String], near: u32) -> Option<Place> {
-    let start = quote.iter().position(|line| !line.is_empty())?;
-    let end = quote.iter().rposition(|line| !line.is_empty())? + 1;
-    let quote = &quote[start..end];
-    if quote.len() > lines.len() {
+    let place = locate(&content, code, near, |_| false)?;
+    if file == path && place.lines().any(|line| first.lines().contains(&line)) {
         return None;
     }
-    let whole = |window: &[String]| window == quote;
-    // One quoted line may be a part of a line, if it is long enough to mean something.
-    let part = |window: &[String]| quote.len() == 1 && quote[0].len() >= 6 && window[0].contains(&quote[0]);
-    let nearest = |matches: &dyn Fn(&[String]) -> bool| {
-        lines
-            .windows(quote.len())
-            .enumerate()
-            .filter(|(_, window)| matches(window))
-            .filter_map(|(index, _)| u32::try_from(index + 1).ok())
-            .min_by_key(|line| line.abs_diff(near))
-    };
-    let line = nearest(&whole).or_else(|| nearest(&part))?;
-    Some(Place {
-        line,
-        length: u32::try_from(quote.len()).unwrap_or(u32::MAX),
+    Some(Quote {
+        line: place.line,
+        code: if file == CONTEXT_FILE {
+            code.to_owned()
+        } else {
+            place.code(&content)
+        },
+        file,
     })
-}
-
-fn normalise(line: &str) -> String {
-    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn normalise_path(path: &str) -> String {

@@ -1,8 +1,11 @@
 //! Answers as models write them.
 
+use std::fmt::Write;
+
 use proptest::prelude::*;
 
 use super::*;
+use crate::findings::tags::FIELDS;
 
 const GOOD: &str = "I looked at it.\n```xml\n<findings>\n<finding>\n<severity>critical</severity>\n<file>src/db.py</file>\n\
 <line>4</line>\n<claim>a < b && c is read as text.</claim>\n<evidence>\n    if a < b && c:\n</evidence>\n\
@@ -30,7 +33,7 @@ fn no_finding_is_an_answer_and_silence_is_not() {
     ] {
         assert_eq!(scan(text), ScanOutcome::default(), "{text}");
     }
-    for text in ["", "  \n", "LGTM!", "<finding><file>a</file></finding>", "<findingsx>"] {
+    for text in ["", "  \n", "LGTM!", "<findingsx>"] {
         let outcome = scan(text);
         assert_eq!((outcome.findings.len(), outcome.faults.len()), (0, 1), "{text}");
     }
@@ -101,6 +104,91 @@ fn the_reviewers_are_told_of_exactly_these_fields() {
     }
 }
 
+macro_rules! case {
+    ($name:literal) => {
+        (
+            $name,
+            include_str!(concat!("../../../../tests/fixtures/reviewer-answers/", $name, ".txt")),
+            include_str!(concat!(
+                "../../../../tests/fixtures/reviewer-answers/",
+                $name,
+                ".expected.json"
+            )),
+        )
+    };
+}
+
+/// Answers as models write them, with what has to be read from them.
+const CORPUS: [(&str, &str, &str); 20] = [
+    case!("closing-tags-in-code"),
+    case!("cut-off-in-a-field"),
+    case!("escaped-whole"),
+    case!("fenced-with-preamble"),
+    case!("json-array"),
+    case!("json-broken-inside"),
+    case!("json-cut-off"),
+    case!("json-in-the-block"),
+    case!("json-none"),
+    case!("json-object-in-prose"),
+    case!("json-with-something-else"),
+    case!("no-block-around"),
+    case!("no-finding-around"),
+    case!("prose-in-the-block"),
+    case!("prose-only"),
+    case!("says-none"),
+    case!("spelled-as-models-do"),
+    case!("thinking-aloud"),
+    case!("unclosed-tags"),
+    case!("unescaped-operators"),
+];
+
+#[test]
+fn every_answer_of_the_corpus_is_read_as_expected() {
+    let mut wrong = Vec::new();
+    for (name, answer, expected) in CORPUS {
+        let outcome = scan(answer);
+        let findings: Vec<serde_json::Map<String, serde_json::Value>> = outcome
+            .findings
+            .iter()
+            .map(|finding| {
+                let fields = finding
+                    .fields
+                    .iter()
+                    .map(|(field, text)| ((*field).to_owned(), text.trim().into()));
+                fields.collect()
+            })
+            .collect();
+        let read = serde_json::json!({"findings": findings, "faults": outcome.faults});
+        let expected: serde_json::Value = serde_json::from_str(expected).expect("JSON");
+        if read != expected {
+            wrong.push(format!("@@{name}\n{read:#}\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.concat());
+}
+
+/// Wherever an answer ends too early, what was whole by then is kept, and that something is missing is told.
+#[test]
+fn an_answer_that_is_cut_anywhere_is_never_taken_for_a_whole_one() {
+    for (name, answer, _) in CORPUS {
+        let whole = scan(answer);
+        if !whole.faults.is_empty() || whole.findings.is_empty() {
+            continue;
+        }
+        let end = answer
+            .rfind("findings")
+            .map_or(answer.len(), |end| end.saturating_sub(2));
+        for (cut, _) in answer.char_indices().filter(|(cut, _)| *cut < end) {
+            let outcome = scan(&answer[..cut]);
+            assert!(
+                !outcome.faults.is_empty() || outcome.findings.len() == whole.findings.len(),
+                "{name} cut at {cut}: {outcome:?}"
+            );
+            assert!(outcome.findings.len() <= whole.findings.len(), "{name} cut at {cut}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn never_panics(text in "(<findings>|</findings>|<finding>|</finding>|<file>|</file>|<evidence>|</evidence>|```|a|<|é|\n){0,60}") {
@@ -108,11 +196,45 @@ proptest! {
     }
 
     #[test]
-    fn text_between_known_tags_is_never_lost(claim in "[^<]{0,80}", code in "[a-z<>&= ;(){}]{0,80}") {
-        let text = format!("<findings><finding><claim>{claim}</claim><evidence>{code}</evidence></finding></findings>");
-        let outcome = scan(&text);
+    fn json_never_panics(text in "(\\{|\\}|\\[|\\]|\"findings\"|\"claim\"|:|,|\"a\"|1|null|é| |```|\n){0,60}") {
+        let _ = scan(&text);
+    }
+
+    #[test]
+    fn text_between_known_tags_is_never_lost(
+        values in proptest::collection::vec((0..FIELDS.len(), "([a-z<>&=/;(){}\"' \n]|</finding>|<finding>|</findings>|<findings>|&lt;|\\]\\]>){0,24}"), 1..12),
+        breaks in proptest::bool::ANY,
+    ) {
+        let gap = if breaks { "\n" } else { "" };
+        let mut answer = String::from("<findings><finding>");
+        let mut expected: Vec<(&str, String)> = Vec::new();
+        for (index, text) in values {
+            let field = FIELDS[index];
+            let _ = write!(answer, "{gap}<{field}>{text}</{field}>");
+            if expected.iter().all(|(known, _)| *known != field) {
+                expected.push((field, text));
+            }
+        }
+        let _ = write!(answer, "{gap}</finding></findings>");
+        let outcome = scan(&answer);
+        prop_assert_eq!(&outcome.faults, &Vec::<String>::new());
         prop_assert_eq!(outcome.findings.len(), 1);
-        prop_assert_eq!(outcome.findings[0].get("claim"), Some(claim.trim()));
-        prop_assert_eq!(outcome.findings[0].get("evidence"), Some(code.trim()));
+        for (field, text) in expected {
+            prop_assert_eq!(outcome.findings[0].get(field), Some(text.trim()), "{}", answer);
+        }
+    }
+
+    #[test]
+    fn a_finding_is_not_lost_by_what_its_neighbour_holds(
+        code in "([a-z<>&= \n]|</finding>|<finding>|</findings>|<claim>|</claim>){0,24}",
+        count in 1..5_usize,
+    ) {
+        let one = format!("<finding>\n<claim>c</claim>\n<evidence>{code}</evidence>\n</finding>\n");
+        let outcome = scan(&format!("<findings>\n{}</findings>", one.repeat(count)));
+        prop_assert_eq!(outcome.findings.len(), count);
+        for finding in &outcome.findings {
+            prop_assert_eq!(finding.get("evidence"), Some(code.trim()));
+            prop_assert_eq!(finding.get("claim"), Some("c"));
+        }
     }
 }

@@ -6,7 +6,7 @@ use conclave_shared::{finding::Finding, reviewer::ReviewerName, severity::Severi
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::JudgedFinding;
+use super::{JudgedFinding, agreement::merge_undecided};
 
 /// What to do with a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -179,18 +179,20 @@ pub fn apply(findings: Vec<Finding>, submission: &Submission) -> Vec<JudgedFindi
         }
         judged.push(entry);
     }
+    merge_undecided(&mut judged, |id| decisions.contains_key(id));
     sort(&mut judged);
     judged
 }
 
-/// By severity, which is what a reader looks for first; within one severity by agreement, then a verified second quote,
-/// then confidence.
+/// By severity, which is what a reader looks for first; within one severity by agreement, then what needs no second quote
+/// before what lacks one, then a verified second quote, then confidence.
 pub(super) fn sort(judged: &mut [JudgedFinding]) {
     judged.sort_by(|a, b| {
         let key = |entry: &JudgedFinding| {
             (
                 entry.finding.severity,
                 entry.finding.found_by.len(),
+                !entry.finding.lacks_second_quote(),
                 entry.finding.second.is_some(),
             )
         };

@@ -2,48 +2,55 @@
 
 use std::collections::HashMap;
 
-use conclave_shared::{finding::Finding, telemetry::FindingFate};
+use conclave_shared::{finding::Finding, risk::SecurityPaths, severity::Severity, telemetry::FindingFate};
 
-use super::{JudgedFinding, decisions};
+use super::{
+    JudgedFinding,
+    agreement::{merge, repeats},
+    decisions,
+};
 
 /// Findings below this confidence do not stand without a judge who could look.
 const LEAST_CONFIDENCE: f64 = 0.80;
 
-/// Merges reports of the same fingerprint, or of the same category at the same place, and takes out what its own
-/// reviewer was not sure of.
+/// Merges reports of one problem, takes out what its own reviewer was not sure of, and lowers what would need a second
+/// quoted place and has none: a warning becomes a suggestion. What is critical stays so, and words that try to steer the
+/// review always stand: without a judge nobody has found them harmless.
+///
+/// Within a severity, files whose paths sound like security come first, then what several reviewers found, then what is
+/// proved best.
 pub fn judge_without_model(findings: Vec<Finding>) -> Vec<JudgedFinding> {
-    let mut judged: Vec<JudgedFinding> = Vec::with_capacity(findings.len());
-    let mut known: HashMap<(String, u32, String), usize> = HashMap::new();
-    let mut by_fingerprint: HashMap<String, usize> = HashMap::new();
-    for finding in findings {
-        let place = (finding.file.clone(), finding.line, finding.category.clone());
-        let print = finding.fingerprint.to_string();
-        let twin = by_fingerprint.get(&print).or_else(|| known.get(&place)).copied();
-        let mut entry = JudgedFinding::kept(finding);
-        if let Some(twin) = twin {
-            entry.fate = FindingFate::Merged;
-            entry.reason_code = Some("duplicate".into());
-            let keeper = &mut judged[twin].finding;
-            for reviewer in &entry.finding.found_by {
-                if !keeper.found_by.contains(reviewer) {
-                    keeper.found_by.push(reviewer.clone());
-                }
-            }
-            keeper.severity = keeper.severity.max(entry.finding.severity);
-            keeper.confidence = keeper.confidence.max(entry.finding.confidence);
-        } else {
-            known.insert(place, judged.len());
-            by_fingerprint.insert(print, judged.len());
-        }
-        judged.push(entry);
+    let groups = repeats(&findings);
+    let mut judged: Vec<JudgedFinding> = findings.into_iter().map(JudgedFinding::kept).collect();
+    for group in groups {
+        merge(&mut judged, &group);
     }
-    for entry in &mut judged {
-        if entry.stands() && entry.finding.confidence < LEAST_CONFIDENCE {
+    for entry in judged.iter_mut().filter(|entry| entry.stands()) {
+        let finding = &mut entry.finding;
+        if finding.is_prompt_injection() {
+            continue;
+        }
+        if finding.confidence < LEAST_CONFIDENCE {
             entry.fate = FindingFate::Dropped;
             entry.reason_code = Some("speculative".into());
             entry.reason = Some(format!("confidence below {LEAST_CONFIDENCE:.2} and no judge to look"));
+        } else if finding.lacks_second_quote() && finding.severity == Severity::Warning {
+            finding.severity = Severity::Suggestion;
+            entry.reason = Some("lowered: a claim of this kind needs a second quoted place".into());
         }
     }
     decisions::sort(&mut judged);
+    let sensitive = SecurityPaths::default();
+    let mut known: HashMap<String, bool> = HashMap::new();
+    let mut is_sensitive = |path: &str| {
+        *known
+            .entry(path.to_owned())
+            .or_insert_with(|| sensitive.reason(path).is_some())
+    };
+    // Stable: what is equal here keeps its order.
+    judged.sort_by_cached_key(|entry| {
+        let first = (entry.finding.severity, is_sensitive(&entry.finding.file));
+        std::cmp::Reverse(first)
+    });
     judged
 }

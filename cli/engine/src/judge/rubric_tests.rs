@@ -122,3 +122,68 @@ fn a_manual_review_caps_the_verdict_and_hides_nothing_worse() {
         "nothing that blocks, but a person has to look (DATA-003)"
     );
 }
+
+/// Each border of the risk pattern, from both sides, also where a repository has moved it.
+#[test]
+fn every_border_of_the_risk_pattern() {
+    let strict = RubricSettings {
+        warnings: 1,
+        warnings_alike: 1,
+    };
+    let relaxed = RubricSettings {
+        warnings: 5,
+        warnings_alike: 4,
+    };
+    let apart = |count: usize| -> Vec<JudgedFinding> {
+        (0..count)
+            .map(|number| judged(Severity::Warning, &format!("kind-{number}"), &format!("{number}.py")))
+            .collect()
+    };
+    let alike = |count: usize| -> Vec<JudgedFinding> { vec![judged(Severity::Warning, "a", "x"); count] };
+    let suggestions = vec![judged(Severity::Suggestion, "a", "x"); 50];
+    for (settings, findings, expected) in [
+        (RubricSettings::default(), apart(2), Verdict::ApprovedWithComments),
+        (RubricSettings::default(), apart(3), Verdict::MinorIssues),
+        (RubricSettings::default(), alike(1), Verdict::ApprovedWithComments),
+        (RubricSettings::default(), alike(2), Verdict::MinorIssues),
+        (
+            RubricSettings::default(),
+            suggestions.clone(),
+            Verdict::ApprovedWithComments,
+        ),
+        (strict, apart(1), Verdict::MinorIssues),
+        (strict, suggestions.clone(), Verdict::ApprovedWithComments),
+        (strict, Vec::new(), Verdict::Approved),
+        (relaxed, apart(4), Verdict::ApprovedWithComments),
+        (relaxed, apart(5), Verdict::MinorIssues),
+        (relaxed, alike(3), Verdict::ApprovedWithComments),
+        (relaxed, alike(4), Verdict::MinorIssues),
+    ] {
+        let answer = verdict(RubricInput {
+            findings: &findings,
+            gaps: &[],
+            manual_reviews: &[],
+            settings,
+        });
+        assert_eq!(answer.verdict, expected, "{} findings, {settings:?}", findings.len());
+        assert!(!answer.reason.is_empty());
+    }
+}
+
+/// What comes first wins: a block over a gap, a gap over a pattern, a pattern over a person who has to look.
+#[test]
+fn the_order_of_the_rows() {
+    let gaps = ["security failed"];
+    let warnings = vec![judged(Severity::Warning, "a", "x"); 3];
+    assert_eq!(verdict_of(&warnings, &gaps), Verdict::Inconclusive);
+    let mut risk = warnings.clone();
+    risk[0].production_risk = true;
+    assert_eq!(verdict_of(&risk, &gaps), Verdict::SignificantConcerns);
+    assert_eq!(
+        verdict_of(&[judged(Severity::Suggestion, "a", "x")], &gaps),
+        Verdict::Inconclusive
+    );
+    let mut merged = judged(Severity::Critical, "a", "x");
+    merged.fate = conclave_shared::telemetry::FindingFate::Merged;
+    assert_eq!(verdict_of(&[merged], &[]), Verdict::Approved, "its twin decides");
+}

@@ -28,5 +28,6 @@ pub(crate) fn finding(id: &str, severity: Severity, category: &str, file: &str, 
         fix: None,
         evidence_status: EvidenceStatus::Verified,
         fingerprint: fingerprint(file, category, &format!("code {id}")),
+        doubts: Vec::new(),
     }
 }

@@ -226,6 +226,7 @@ fn finding(
         confidence: CONFIDENCE,
         fix: None,
         evidence_status: EvidenceStatus::Verified,
+        doubts: Vec::new(),
     }
 }
 

@@ -50,19 +50,23 @@ pub enum SessionEvent {
         /// How often it has failed.
         attempt: u64,
     },
-    /// The turn failed.
-    Error {
-        /// The error's name, such as `APIError`.
-        name: String,
-        /// The text.
-        message: String,
-        /// What might help.
-        remedy: Remedy,
-    },
+    /// A turn failed. The event does not say which one, and it may be told late: after the next prompt.
+    Error(SessionFault),
     /// The turn is over.
     Idle,
     /// The runtime is gone; nothing follows.
     Gone(String),
+}
+
+/// Why a turn failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionFault {
+    /// The error's name, such as `APIError`.
+    pub name: String,
+    /// The text.
+    pub message: String,
+    /// What might help.
+    pub remedy: Remedy,
 }
 
 /// The last answer of a session.
@@ -76,6 +80,8 @@ pub struct SessionAnswer {
     pub finish: Option<String>,
     /// Whether the message is complete.
     pub complete: bool,
+    /// Why it failed, if it did.
+    pub fault: Option<SessionFault>,
     /// What the session has read of the workspace so far.
     pub reads: Vec<FileRead>,
 }

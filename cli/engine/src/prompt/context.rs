@@ -18,6 +18,7 @@ const NONE: &str = "(none)";
 const LONGEST_BODY: usize = 30_000;
 const LONGEST_COMMENT: usize = 6_000;
 const LONGEST_COMMENTS: usize = 40_000;
+const LONGEST_FINDING: usize = 1_500;
 const LONGEST_REVIEW: usize = 30_000;
 const LONGEST_INSTRUCTIONS: usize = 40_000;
 const MOST_COMMITS: usize = 100;
@@ -152,7 +153,7 @@ pub(super) fn subject_sections(file: &ContextFile<'_>, cuts: &mut Cuts) -> Vec<S
         section("mr_body", body),
         section("commit_messages", commits(subject, cuts)),
         section("mr_comments", comments(subject, cuts)),
-        section("existing_inline_findings", existing(&subject.existing_findings)),
+        section("existing_inline_findings", existing(&subject.existing_findings, cuts)),
         section("previous_review", previous),
         section("changed_files", Some(index::changed_files(file.patches, file.filtered))),
     ]
@@ -212,15 +213,42 @@ fn comments(subject: &ReviewSubject, cuts: &mut Cuts) -> Option<String> {
 }
 
 /// Our earlier findings, the state of their threads, and what people answered.
-fn existing(findings: &[ExistingFinding]) -> Option<String> {
+fn existing(findings: &[ExistingFinding], cuts: &mut Cuts) -> Option<String> {
     let mut text = String::new();
     for finding in findings {
-        let file = Untrusted::from(finding.file.as_str()).sealed_line();
-        let line = finding.line.map_or_else(String::new, |line| format!(":{line}"));
-        let _ = writeln!(text, "- {file}{line} | {}", finding.state.as_str());
-        let _ = writeln!(text, "  {}", finding.body.sealed_line());
+        let record = &finding.record;
+        let file = Untrusted::from(record.file.as_str()).sealed_line();
+        let state = match finding.thread {
+            Some(_) => finding.state.as_str(),
+            None => "in our summary only",
+        };
+        let _ = writeln!(
+            text,
+            "- {} | {file}:{} | {} | {} | {state} | {}",
+            finding.id,
+            record.line,
+            record.severity,
+            Untrusted::from(record.category.as_str()).sealed_line(),
+            finding.anchor.as_str()
+        );
+        let body = cuts.end(
+            &format!("the earlier finding {}", finding.id),
+            &finding.body.sealed_line(),
+            LONGEST_FINDING,
+        );
+        let _ = writeln!(text, "  {body}");
         for reply in &finding.replies {
-            let _ = writeln!(text, "  [{}] {}", reply.author.sealed_line(), reply.body.sealed_line());
+            let body = cuts.end(
+                &format!("an answer on the earlier finding {}", finding.id),
+                &reply.body.sealed_line(),
+                LONGEST_FINDING,
+            );
+            let _ = writeln!(
+                text,
+                "  [{}, {}] {body}",
+                reply.author.sealed_line(),
+                reply.voice.as_str()
+            );
         }
     }
     (!text.is_empty()).then(|| text.trim_end().to_owned())

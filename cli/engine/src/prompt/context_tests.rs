@@ -3,9 +3,11 @@
 use super::*;
 use crate::{
     plugin::{Owned, PromptSection},
-    ports::{Comment, ThreadState},
+    ports::{Comment, Reply, ThreadState, Voice},
     prompt::{add_to_reviewer, render_coordinator},
     repo_config::{ReviewSettings, Strictness},
+    report::FindingRecord,
+    rereview::test_support::existing,
 };
 
 fn entry(path: &str) -> PatchEntry {
@@ -49,11 +51,14 @@ fn full_subject() -> ReviewSubject {
         commit_subjects: vec!["Second".into(), "First".into()],
         comments: vec![comment("ann", "Why CSV?"), comment("bob", "Because.")],
         existing_findings: vec![ExistingFinding {
-            file: "src/a.py".into(),
-            line: Some(4),
             state: ThreadState::ResolvedByPerson,
-            body: "SQL from user input".into(),
-            replies: vec![comment("ann", "won't\nfix")],
+            body: "SQL from\nuser input".into(),
+            replies: vec![Reply {
+                author: "ann".into(),
+                body: "won't\nfix".into(),
+                voice: Voice::Member,
+            }],
+            ..existing("E1", "d")
         }],
         previous_review: Some("Minor issues: 1 warning".into()),
         ..ReviewSubject::default()
@@ -127,7 +132,8 @@ fn the_coordinator_gets_all_nine_sections_with_content() {
         "As CSV.",
         "[ann]\nWhy CSV?\n\n[bob]\nBecause.",
         "- src/a.py | added | +1 -0 | .conclave-review/patches/0001-a.patch",
-        "- src/a.py:4 | resolved by a person\n  SQL from user input\n  [ann] won't fix",
+        "- E1 | src/a.py:4 | warning | sql-injection | resolved by a person | code changed since\n  SQL from user input\n  \
+         [ann, member] won't fix",
         "Minor issues: 1 warning",
         "Strictness: relaxed.",
         "AGENTS.md of the target branch:\n\nUse tabs.",
@@ -229,11 +235,18 @@ fn nothing_that_people_write_closes_a_section() {
         commit_subjects: vec![attack.into()],
         comments: vec![comment(attack, attack)],
         existing_findings: vec![ExistingFinding {
-            file: attack.into(),
-            line: None,
-            state: ThreadState::Open,
+            record: FindingRecord {
+                file: attack.into(),
+                category: attack.into(),
+                ..existing("E1", "a").record
+            },
             body: attack.into(),
-            replies: vec![comment(attack, attack)],
+            replies: vec![Reply {
+                author: attack.into(),
+                body: attack.into(),
+                voice: Voice::Outsider,
+            }],
+            ..existing("E1", "a")
         }],
         previous_review: Some(attack.into()),
         ..ReviewSubject::default()

@@ -21,11 +21,16 @@ pub fn render_coordinator(file: &ContextFile<'_>, nonce: &Nonce) -> Rendered {
         .collect();
     sections.extend(for_agent(file.contributed, ReviewerName::COORDINATOR, nonce));
     let input = nonce.section("mr_input", &sections.join("\n\n"));
+    let order = if file.patches.is_empty() {
+        "No file has to be reviewed: what this merge request changes was reviewed before, as it is, so the panel is empty and \
+         nothing is missing. Judge the earlier findings. Call `spawn_reviewers`, which has no findings for you, then \
+         `submit_review`."
+    } else {
+        "The reviewers are already at work on this merge request. Call `spawn_reviewers` to get their findings, judge them, \
+         then call `submit_review`."
+    };
     Rendered {
-        text: format!(
-            "{input}\n\nThe reviewers are already at work on this merge request. Call `spawn_reviewers` to get their \
-             findings, judge them, then call `submit_review`."
-        ),
+        text: format!("{input}\n\n{order}"),
         left_out: cuts.0,
     }
 }

@@ -3,7 +3,7 @@
 //! Walked by hand and not deserialised, because serde stops at the first problem and a typing error in a team's file must
 //! neither hide the next one nor throw away the rest.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use conclave_shared::{config::Preset, nearest::nearest, path_globs::PathGlobs, reviewer::ReviewerName};
 use regex::Regex;
@@ -17,6 +17,7 @@ use super::{
     problem::{Problems, Weight},
     schema::LANGUAGE,
 };
+use crate::{judge::RubricSettings, ports::ReviewMode};
 
 /// What could be read of a file, and what could not.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -34,17 +35,32 @@ impl ParsedRepoConfig {
     }
 }
 
+/// The highest `review.max_inline`.
+const MOST_INLINE: i64 = 1000;
+
 /// Every key that there is, below its table.
-const KEYS: [(&str, &[&str]); 5] = [
-    ("", &["review", "paths", "path_instructions", "codex"]),
+const KEYS: [(&str, &[&str]); 6] = [
+    ("", &["review", "paths", "path_instructions", "codex", "verdict"]),
     (
         "review",
-        &["language", "strictness", "disabled_reviewers", "gate", "preset"],
+        &[
+            "language",
+            "strictness",
+            "disabled_reviewers",
+            "gate",
+            "mode",
+            "max_inline",
+            "preset",
+        ],
     ),
     ("paths", &["ignore"]),
     ("path_instructions", &["paths", "instructions"]),
     ("codex", &["rules"]),
+    ("verdict", &["warnings", "warnings_alike"]),
 ];
+
+/// More warnings than this are no border.
+const MOST_WARNINGS: i64 = 1000;
 
 /// Reads the file.
 pub fn parse(bytes: &[u8]) -> ParsedRepoConfig {
@@ -74,6 +90,7 @@ pub fn parse(bytes: &[u8]) -> ParsedRepoConfig {
         paths: reader.paths(root),
         path_instructions: reader.path_instructions(root),
         codex: reader.codex(root),
+        verdict: reader.verdict(root),
     };
     ParsedRepoConfig {
         config,
@@ -104,12 +121,19 @@ impl Reader<'_> {
         let strictness = [Strictness::Relaxed, Strictness::Standard, Strictness::Strict]
             .map(|choice| (choice, ["relaxed", "standard", "strict"][choice as usize]));
         let gates = [(RepoGate::Off, "off"), (RepoGate::Block, "block")];
+        let modes = [
+            (ReviewMode::Comment, "comment"),
+            (ReviewMode::Approve, "approve"),
+            (ReviewMode::Gate, "gate"),
+        ];
         let presets = Preset::ALL.map(|preset| (preset, preset.as_str()));
         ReviewSettings {
             language,
             strictness: self.choice(table, "strictness", &strictness).unwrap_or_default(),
             disabled_reviewers: self.reviewers(table),
             gate: self.choice(table, "gate", &gates),
+            mode: self.choice(table, "mode", &modes),
+            max_inline: self.number(table, "review", "max_inline", 0..=MOST_INLINE),
             preset: self.choice(table, "preset", &presets),
         }
     }
@@ -198,6 +222,52 @@ impl Reader<'_> {
             fault.is_none().then_some(text)
         });
         CodexSettings { rules }
+    }
+
+    fn verdict(&mut self, root: &DeTable<'_>) -> RubricSettings {
+        let default = RubricSettings::default();
+        let Some(table) = self.table(root, "verdict") else {
+            return default;
+        };
+        RubricSettings {
+            // None at all is no pattern.
+            warnings: self
+                .number(table, "verdict", "warnings", 1..=MOST_WARNINGS)
+                .unwrap_or(default.warnings),
+            warnings_alike: self
+                .number(table, "verdict", "warnings_alike", 1..=MOST_WARNINGS)
+                .unwrap_or(default.warnings_alike),
+        }
+    }
+
+    /// A whole number in this range.
+    fn number<N: TryFrom<i64>>(
+        &mut self,
+        table: &DeTable<'_>,
+        name: &str,
+        key: &str,
+        range: RangeInclusive<i64>,
+    ) -> Option<N> {
+        let value = table.get(key)?;
+        let number = value.get_ref().as_integer();
+        let number =
+            number.and_then(|number| i64::from_str_radix(&number.as_str().replace('_', ""), number.radix()).ok());
+        let number = number
+            .filter(|number| range.contains(number))
+            .and_then(|number| N::try_from(number).ok());
+        if number.is_none() {
+            let found = match value.get_ref() {
+                DeValue::Integer(number) => number.to_string(),
+                other => kind(other).to_owned(),
+            };
+            let (least, most) = range.into_inner();
+            let message = format!(
+                "`{}` must be a whole number from {least} to {most}; it is {found}",
+                full(name, key)
+            );
+            self.problems.error(&value.span(), message);
+        }
+        number
     }
 
     /// A table below the root, with a word about each key that it should not have.

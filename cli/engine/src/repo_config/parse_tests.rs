@@ -28,6 +28,10 @@ No new global state.
 
 [codex]
 rules = "docs/rules"
+
+[verdict]
+warnings = 5
+warnings_alike = 3
 "#;
 
 fn problems(text: &str) -> Vec<String> {
@@ -47,6 +51,7 @@ fn a_full_file_is_read() {
         paths,
         path_instructions,
         codex,
+        verdict,
     } = parsed.config;
     assert_eq!(review.language.as_deref(), Some("German"));
     assert_eq!(review.strictness, Strictness::Strict);
@@ -57,6 +62,22 @@ fn a_full_file_is_read() {
     assert_eq!(path_instructions.len(), 2);
     assert_eq!(path_instructions[1].paths.len(), 2);
     assert_eq!(codex.rules.as_deref(), Some("docs/rules"));
+    assert_eq!((verdict.warnings, verdict.warnings_alike), (5, 3));
+}
+
+#[test]
+fn a_border_of_warnings_is_a_number_from_one() {
+    for bad in ["0", "-1", "1001", "\"3\"", "2.5"] {
+        let parsed = parse(format!("[verdict]\nwarnings = {bad}\nwarnings_alike = 4\n").as_bytes());
+        let problems: Vec<String> = parsed.problems.iter().map(ToString::to_string).collect();
+        let expected = ".conclave.toml:2:12: `verdict.warnings` must be a whole number from 1 to 1000";
+        assert_eq!(problems, [expected], "{bad}");
+        assert_eq!(
+            (parsed.config.verdict.warnings, parsed.config.verdict.warnings_alike),
+            (3, 4),
+            "{bad}"
+        );
+    }
 }
 
 #[test]
@@ -242,6 +263,7 @@ fn the_schema_describes_every_key_that_the_parser_knows_and_no_other() {
             "path_instructions" => &schema["definitions"]["PathInstruction"],
             "review" => &schema["definitions"]["ReviewSettings"],
             "paths" => &schema["definitions"]["PathSettings"],
+            "verdict" => &schema["definitions"]["RubricSettings"],
             _ => &schema["definitions"]["CodexSettings"],
         };
         let properties = object["properties"].as_object().expect("properties");

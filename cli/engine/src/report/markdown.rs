@@ -1,16 +1,18 @@
 //! The review as Markdown: what is posted on the merge request.
 
+mod coverage;
+mod finding;
+
 use std::fmt::Write;
 
-use conclave_shared::{severity::Severity, telemetry::ReviewerOutcome, verdict::Verdict};
+use conclave_shared::{reviewer::ReviewerName, severity::Severity, verdict::Verdict};
 
-use super::{
-    Review, neutral,
-    neutral::{cell, fenced, link},
-};
-use crate::{judge::JudgedFinding, rules::ManualReview, scheduler::ReviewerReport};
+pub(super) use self::finding::{code_span, language};
+use self::{coverage::coverage, finding::finding};
+use super::{Review, neutral, neutral::link};
+use crate::{judge::JudgedFinding, rules::ManualReview};
 
-/// The whole note, without the hidden marker.
+/// The whole note, without the hidden marker. A finding that has a thread of its own is told in a line, with a link to it.
 pub fn render_markdown(review: &Review) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "## {} {}\n", icon(review), headline(review));
@@ -20,16 +22,40 @@ pub fn render_markdown(review: &Review) -> String {
     for notice in notices(review) {
         let _ = writeln!(text, "> {notice}\n");
     }
-    for entry in review.standing() {
-        let _ = writeln!(text, "{}", finding(entry));
+    for (section, entries) in sections(review) {
+        let _ = writeln!(text, "### {}\n", neutral(&title(section)));
+        for entry in entries {
+            let _ = writeln!(text, "{}\n", finding(entry));
+        }
     }
     text.push_str(&coverage(review));
     text
 }
 
+/// The findings by section. The section with the worst finding comes first; inside they keep their order.
+fn sections(review: &Review) -> Vec<(&ReviewerName, Vec<&JudgedFinding>)> {
+    let mut sections: Vec<(&ReviewerName, Vec<&JudgedFinding>)> = Vec::new();
+    for entry in review.standing() {
+        match sections.iter_mut().find(|(section, _)| **section == entry.section) {
+            Some((_, entries)) => entries.push(entry),
+            None => sections.push((&entry.section, vec![entry])),
+        }
+    }
+    sections
+}
+
+/// A section's title: the name with a capital.
+fn title(section: &ReviewerName) -> String {
+    let name = section.display_name();
+    let mut characters = name.chars();
+    characters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
 fn icon(review: &Review) -> &'static str {
     match review.verdict {
-        verdict if verdict.approves() && !review.manual_reviews.is_empty() => "👤",
+        verdict if verdict.approves() && needs_person(review) => "👤",
         Verdict::Approved => "✅",
         Verdict::ApprovedWithComments => "🟢",
         Verdict::MinorIssues => "🟡",
@@ -55,7 +81,7 @@ pub fn headline(review: &Review) -> String {
     .collect::<Vec<_>>()
     .join(", ");
     let words = match review.verdict {
-        verdict if verdict.approves() && !review.manual_reviews.is_empty() => "A person has to approve this",
+        verdict if verdict.approves() && needs_person(review) => "A person has to approve this",
         Verdict::Approved => "Approved: nothing to change",
         Verdict::ApprovedWithComments => "Approved with comments",
         Verdict::MinorIssues => "Minor issues",
@@ -67,6 +93,11 @@ pub fn headline(review: &Review) -> String {
     } else {
         format!("{words}: {counts}").replace("reviewed: ", "reviewed; ")
     }
+}
+
+/// Whether the bot leaves it to a person although the verdict approves.
+fn needs_person(review: &Review) -> bool {
+    !review.manual_reviews.is_empty() || review.is_steered()
 }
 
 fn notices(review: &Review) -> Vec<String> {
@@ -84,6 +115,12 @@ fn notices(review: &Review) -> Vec<String> {
         notices.push(format!("**Degraded:** {}", neutral(reason).replace('\n', " ")));
     }
     notices.extend(review.manual_reviews.iter().map(manual_review));
+    if review.is_steered() {
+        notices.push(
+            "**Attempt to steer this review:** words in this change are aimed at its reviewers. The bot does not approve it."
+                .to_owned(),
+        );
+    }
     if review.from_fork && review.verdict.approves() {
         notices.push("This comes from a fork: a person has to approve it.".to_owned());
     }
@@ -112,206 +149,6 @@ fn manual_review(review: &ManualReview) -> String {
     )
 }
 
-fn finding(entry: &JudgedFinding) -> String {
-    let finding = &entry.finding;
-    let mark = match finding.severity {
-        Severity::Critical => "🔴 **Critical**",
-        Severity::Warning => "🟡 **Warning**",
-        Severity::Suggestion => "🔵 **Suggestion**",
-    };
-    let mut text = format!("### {mark} · {}\n\n{}", place(entry), neutral(&finding.claim));
-    let _ = write!(text, "\n\n{}", fenced(&finding.evidence, language(&finding.file)));
-    if !finding.scenario.trim().is_empty() {
-        let _ = write!(text, "\n\n{}", neutral(finding.scenario.trim()));
-    }
-    if let Some(second) = &finding.second {
-        let _ = write!(
-            text,
-            "\n\nSee also {}:\n\n{}",
-            code_span(&format!("{}:{}", second.file, second.line)),
-            fenced(&second.code, language(&second.file))
-        );
-    }
-    if let Some(fix) = &finding.fix {
-        let _ = write!(
-            text,
-            "\n\n<details><summary>Possible fix</summary>\n\n{}\n\n</details>",
-            fenced(fix, "")
-        );
-    }
-    let found_by: Vec<String> = finding
-        .found_by
-        .iter()
-        .map(conclave_shared::reviewer::ReviewerName::display_name)
-        .collect();
-    if let Some(rule) = &finding.rule {
-        let _ = write!(text, "\n\nRule {}", link(&rule.id, &rule.link));
-    }
-    let _ = write!(
-        text,
-        "\n\n<sub>{} · found by {}</sub>\n",
-        neutral(&finding.category),
-        neutral(&found_by.join(", "))
-    );
-    text
-}
-
-fn place(entry: &JudgedFinding) -> String {
-    let finding = &entry.finding;
-    code_span(&match finding.end_line {
-        Some(end) => format!("{}:{}-{end}", finding.file, finding.line),
-        None => format!("{}:{}", finding.file, finding.line),
-    })
-}
-
-/// A code span that its content cannot close.
-fn code_span(text: &str) -> String {
-    let text: String = text.chars().filter(|character| !character.is_control()).collect();
-    let longest = text
-        .split(|character| character != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or(0);
-    let fence = "`".repeat(longest + 1);
-    let pad = if text.starts_with('`') || text.ends_with('`') {
-        " "
-    } else {
-        ""
-    };
-    format!("{fence}{pad}{text}{pad}{fence}")
-}
-
-fn language(path: &str) -> &'static str {
-    match path.rsplit('.').next().unwrap_or_default() {
-        "rs" => "rust",
-        "py" => "python",
-        "js" | "mjs" | "jsx" => "javascript",
-        "ts" | "tsx" => "typescript",
-        "go" => "go",
-        "rb" => "ruby",
-        "java" => "java",
-        "kt" => "kotlin",
-        "c" | "h" => "c",
-        "cc" | "cpp" | "hpp" => "cpp",
-        "cs" => "csharp",
-        "php" => "php",
-        "sql" => "sql",
-        "sh" => "shell",
-        "yml" | "yaml" => "yaml",
-        "json" => "json",
-        "md" => "markdown",
-        _ => "",
-    }
-}
-
-fn coverage(review: &Review) -> String {
-    let coverage = &review.coverage;
-    let tokens = review.tokens();
-    let mut text = String::from("---\n\n<details><summary>");
-    let _ = write!(
-        text,
-        "{} files reviewed · {} tier · {} · {}",
-        coverage.reviewed.len() - coverage.not_read.len().min(coverage.reviewed.len()),
-        review.tier,
-        duration(review.seconds),
-        dollars(review.cost_usd, 2)
-    );
-    text.push_str("</summary>\n\n");
-    let _ = writeln!(
-        text,
-        "**Tier:** {} ({})\n",
-        review.tier,
-        neutral(&review.tier_reasons.join("; "))
-    );
-    let _ = writeln!(
-        text,
-        "| reviewer | outcome | model | tokens | cost | time |\n|---|---|---|---|---|---|"
-    );
-    for report in review.reviewers.iter().chain([&review.coordinator]) {
-        let _ = writeln!(text, "{}", reviewer_row(report));
-    }
-    text.push('\n');
-    if !coverage.filtered.is_empty() {
-        let _ = writeln!(text, "**Not reviewed by rule:**\n");
-        for file in &coverage.filtered {
-            let _ = writeln!(text, "- {}: {}", code_span(&file.path), file.reason.describe());
-        }
-        text.push('\n');
-    }
-    if !coverage.not_read.is_empty() {
-        let _ = writeln!(text, "**Not read:**\n");
-        for path in &coverage.not_read {
-            let _ = writeln!(text, "- {}", code_span(path));
-        }
-        text.push('\n');
-    }
-    if !coverage.cut.is_empty() {
-        let _ = writeln!(text, "**Too large to be read whole:**\n");
-        for file in &coverage.cut {
-            let _ = writeln!(
-                text,
-                "- {}: {} lines of its patch were left out",
-                code_span(&file.path),
-                file.lines_left_out
-            );
-        }
-        text.push('\n');
-    }
-    let dropped = review.findings.iter().filter(|entry| !entry.stands()).count();
-    let rate = review
-        .cache_hit_rate
-        .map_or_else(|| "–".to_owned(), |rate| format!("{:.0} %", rate * 100.0));
-    let _ = writeln!(
-        text,
-        "{} tokens, cache hit rate {rate}; {dropped} finding{} merged or dropped by the judge, {} without \
-         evidence.\n",
-        tokens.total(),
-        if dropped == 1 { "" } else { "s" },
-        coverage.hallucinated
-    );
-    for note in &coverage.notes {
-        let _ = writeln!(text, "- {}", neutral(note).replace('\n', " "));
-    }
-    for warning in &review.warnings {
-        let _ = writeln!(text, "- ⚠️ {}", neutral(warning).replace('\n', " "));
-    }
-    let _ = writeln!(
-        text,
-        "\n<sub>Reviewed {} … {} · run {}</sub>\n\n</details>",
-        short(&review.base_sha),
-        short(&review.head_sha),
-        review.run_id
-    );
-    text
-}
-
-fn short(sha: &str) -> &str {
-    sha.get(..8).unwrap_or(sha)
-}
-
-fn reviewer_row(report: &ReviewerReport) -> String {
-    let models: Vec<&str> = report.usage.iter().map(|usage| usage.model.as_str()).collect();
-    let tokens: u64 = report.usage.iter().map(|usage| usage.tokens.total()).sum();
-    let cost: f64 = report.usage.iter().map(|usage| usage.cost_usd).sum();
-    let outcome = match (report.outcome, &report.reason) {
-        (ReviewerOutcome::Ok, _) => "ok".to_owned(),
-        (outcome, Some(reason)) => format!("{}: {}", outcome.as_str().replace('_', " "), cell(reason)),
-        (outcome, None) => outcome.as_str().replace('_', " "),
-    };
-    format!(
-        "| {} | {outcome} | {} | {tokens} | {} | {} |",
-        report.name.display_name(),
-        cell(&models.join(", ")),
-        dollars(cost, 3),
-        duration(report.seconds)
-    )
-}
-
-/// A price. The sum of no prices is a negative zero, which the addition makes a plain one.
-fn dollars(cost: f64, digits: usize) -> String {
-    format!("${:.digits$}", cost + 0.0)
-}
-
 /// Seconds as a person says them.
 pub fn duration(seconds: f64) -> String {
     if seconds < 60.0 {
@@ -325,3 +162,7 @@ pub fn duration(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     format!("{} min {:02} s", whole / 60, whole % 60)
 }
+
+#[cfg(test)]
+#[path = "markdown_tests.rs"]
+mod tests;

@@ -3,15 +3,23 @@
 use conclave_shared::{
     pricing::TokenUsage, risk::RiskTier, severity::Severity, telemetry::TokensByModel, verdict::Verdict,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{diff::FilteredFile, judge::JudgedFinding, rules::ManualReview, scheduler::ReviewerReport};
+use super::ThreadAction;
+use crate::{
+    diff::FilteredFile,
+    judge::JudgedFinding,
+    rereview::{EarlierFiles, Ledger},
+    rules::ManualReview,
+    scheduler::ReviewerReport,
+};
 
 /// The version of the shape of `review.json`.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// A finished review.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Review {
     /// See [`SCHEMA_VERSION`].
     pub schema_version: u32,
@@ -60,6 +68,15 @@ pub struct Review {
     pub warnings: Vec<String>,
     /// Where the time went.
     pub stages: Vec<StageTime>,
+    /// What becomes of the threads that earlier reviews have opened.
+    #[serde(default)]
+    pub threads: Vec<ThreadAction>,
+    /// The answer to a light-hearted question of a person, at most once in a merge request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aside: Option<String>,
+    /// What the next review has to know; it goes into the summary, hidden and signed.
+    #[serde(default)]
+    pub ledger: Ledger,
     /// Seconds from the start of the sessions to the verdict.
     pub seconds: f64,
     /// The price of all model calls, in US dollars.
@@ -69,7 +86,7 @@ pub struct Review {
 }
 
 /// What was looked at, and what was not.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Coverage {
     /// Files that were given to the panel.
     pub reviewed: Vec<String>,
@@ -77,6 +94,9 @@ pub struct Coverage {
     pub changed_lines: u64,
     /// Files that were not, with the reason.
     pub filtered: Vec<FilteredFile>,
+    /// Files that are unchanged since an earlier review looked at them, and that were not given to the panel again.
+    #[serde(default)]
+    pub earlier: Vec<EarlierFiles>,
     /// Files that were given to the panel and that nobody opened.
     pub not_read: Vec<String>,
     /// Files of which reviewers got a part only, because the whole diff is larger than they can read.
@@ -92,7 +112,7 @@ pub struct Coverage {
 }
 
 /// A file whose patch was cut.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CutFile {
     /// The file.
     pub path: String,
@@ -101,7 +121,7 @@ pub struct CutFile {
 }
 
 /// Seconds that a stage took.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StageTime {
     /// The stage.
     pub stage: String,
@@ -120,9 +140,15 @@ impl StageTime {
 }
 
 impl Review {
-    /// Whether the bot may approve the merge request: the verdict says so, and nobody else has to.
+    /// Whether the bot may approve the merge request: the verdict says so, nobody else has to, it comes from this project,
+    /// and nothing in it tries to steer the review, however harmless the judge takes it to be.
     pub fn may_approve(&self) -> bool {
-        self.verdict.approves() && !self.from_fork && self.manual_reviews.is_empty()
+        self.verdict.approves() && !self.from_fork && self.manual_reviews.is_empty() && !self.is_steered()
+    }
+
+    /// Whether words that try to steer the review stand among the findings.
+    pub fn is_steered(&self) -> bool {
+        self.standing().any(|entry| entry.finding.is_prompt_injection())
     }
 
     /// Findings that stand, in the order in which they are shown.
@@ -169,4 +195,17 @@ impl Review {
         }
         tokens
     }
+}
+
+/// The JSON Schema of `review.json`.
+pub fn review_schema() -> serde_json::Value {
+    let settings = schemars::generate::SchemaSettings::draft2020_12();
+    let mut schema = settings.into_generator().into_root_schema_for::<Review>();
+    schema.insert("title".to_owned(), "review.json of Conclave".into());
+    schema.to_value()
+}
+
+/// Whether all that had to be reviewed was.
+pub(super) fn is_complete(review: &Review) -> bool {
+    review.verdict != Verdict::Inconclusive && review.coverage.gaps.is_empty()
 }

@@ -15,9 +15,11 @@ use tokio::sync::watch;
 
 use super::ReviewerReport;
 use crate::{
+    findings::same_claims,
     judge::Submission,
-    ports::{CoordinatorTools, ToolError},
+    ports::{CoordinatorTools, ExistingFinding, ToolError},
     prompt::Untrusted,
+    rereview::{Words, take_words},
 };
 
 /// How often the findings are given out. Each time they fill the coordinator's context once more, so one that does
@@ -36,21 +38,29 @@ pub struct Desk {
     ready: watch::Sender<Option<Ready>>,
     waiting: watch::Sender<bool>,
     answers: AtomicUsize,
-    submission: Mutex<Option<Submission>>,
+    submission: Mutex<Option<(Submission, Words)>>,
+    /// What the coordinator may speak of besides new findings.
+    earlier: Vec<ExistingFinding>,
 }
 
 impl Default for Desk {
     fn default() -> Self {
+        Self::new(Vec::new())
+    }
+}
+
+impl Desk {
+    /// A desk in a review that knows these earlier findings.
+    pub fn new(earlier: Vec<ExistingFinding>) -> Self {
         Self {
+            earlier,
             ready: watch::Sender::new(None),
             waiting: watch::Sender::new(false),
             answers: AtomicUsize::new(0),
             submission: Mutex::new(None),
         }
     }
-}
 
-impl Desk {
     /// Whether the coordinator is waiting for the reviewers just now.
     pub fn waiting(&self) -> watch::Receiver<bool> {
         self.waiting.subscribe()
@@ -80,7 +90,7 @@ impl Desk {
     }
 
     /// The coordinator's last valid submission.
-    pub fn take_submission(&self) -> Option<Submission> {
+    pub fn take_submission(&self) -> Option<(Submission, Words)> {
         self.submission.lock().ok()?.take()
     }
 }
@@ -89,10 +99,12 @@ fn answer(reports: &[ReviewerReport], findings: &[Finding]) -> Value {
     let reviewers: Vec<Value> = reports
         .iter()
         .map(|report| {
-            let own: Vec<&Finding> = findings
+            let mut own: Vec<&Finding> = findings
                 .iter()
                 .filter(|finding| finding.reviewer == report.name)
                 .collect();
+            // What several found first, what lacks a proof that it needs last.
+            own.sort_by_key(|finding| (std::cmp::Reverse(finding.found_by.len()), finding.lacks_second_quote()));
             json!({
                 "name": report.name,
                 "outcome": report.outcome,
@@ -101,7 +113,15 @@ fn answer(reports: &[ReviewerReport], findings: &[Finding]) -> Value {
             })
         })
         .collect();
-    sealed(json!({ "reviewers": reviewers }))
+    let mut answer = json!({ "reviewers": reviewers });
+    let groups: Vec<Vec<&str>> = same_claims(findings)
+        .into_iter()
+        .map(|group| group.into_iter().map(|index| findings[index].id.as_str()).collect())
+        .collect();
+    if !groups.is_empty() {
+        answer["same_claim"] = json!(groups);
+    }
+    sealed(answer)
 }
 
 /// Seals every text: what reviewers wrote was steered by what they read, and they read what the author wrote.
@@ -141,9 +161,11 @@ impl CoordinatorTools for Desk {
                 ));
             }
         };
+        let mut arguments = arguments;
+        let words = take_words(&mut arguments, &self.earlier).map_err(|faults| ToolError(faults.join("; ")))?;
         let submission = Submission::parse(arguments, &findings).map_err(|fault| ToolError(fault.to_string()))?;
         match self.submission.lock() {
-            Ok(mut place) => *place = Some(submission),
+            Ok(mut place) => *place = Some((submission, words)),
             Err(_) => return Err(ToolError("the review was stopped".into())),
         }
         Ok(json!({"accepted": true}))
@@ -157,7 +179,7 @@ mod tests {
     use conclave_shared::{reviewer::ReviewerName, severity::Severity, telemetry::ReviewerOutcome};
 
     use super::*;
-    use crate::judge::test_support::finding;
+    use crate::{judge::test_support::finding, rereview::test_support::existing};
 
     fn report(reason: &str) -> ReviewerReport {
         ReviewerReport {
@@ -211,7 +233,7 @@ mod tests {
                 .await
                 .expect("valid");
         }
-        assert_eq!(desk.take_submission().expect("there").summary, "number 499");
+        assert_eq!(desk.take_submission().expect("there").0.summary, "number 499");
     }
 
     #[tokio::test]
@@ -242,6 +264,31 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn the_coordinator_is_told_which_findings_make_one_claim_and_those_come_first() {
+        let desk = Desk::default();
+        let claim = "`load_user` returns None for an unknown id, and the caller dereferences it.";
+        let mut findings = vec![
+            finding("F1", Severity::Warning, "naming", "a", 1),
+            finding("F2", Severity::Warning, "null", "x", 1),
+            finding("F3", Severity::Warning, "missing-value", "x", 2),
+        ];
+        findings[0].claim = "The name hides that this is a list.".into();
+        findings[0].doubts = vec![conclave_shared::finding::Doubt::Wording];
+        findings[1].claim = claim.into();
+        findings[2].claim = claim.replace("returns None", "gives None");
+        findings[2].reviewer = ReviewerName::new("correctness").expect("a name");
+        findings[2].found_by = vec![findings[2].reviewer.clone()];
+        crate::findings::record_agreement(&mut findings);
+        desk.hand_over(&[report("")], findings);
+        let answer = desk.spawn_reviewers().await.expect("an answer");
+        assert_eq!(answer["same_claim"], json!([["F2", "F3"]]));
+        let own = &answer["reviewers"][0]["findings"];
+        assert_eq!((&own[0]["id"], &own[1]["id"]), (&json!("F2"), &json!("F1")));
+        assert_eq!(own[0]["found_by"], json!(["security", "correctness"]));
+        assert_eq!(own[1]["doubts"], json!(["wording"]));
+    }
+
+    #[tokio::test]
     async fn a_second_submission_replaces_the_first_and_a_bad_one_does_not() {
         let desk = Desk::default();
         desk.hand_over(&[], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
@@ -250,6 +297,22 @@ mod tests {
         desk.submit_review(submit("two")).await.expect("valid");
         assert!(desk.submit_review(submit("")).await.is_err());
         assert!(desk.has_submission());
-        assert_eq!(desk.take_submission().expect("there").summary, "two");
+        assert_eq!(desk.take_submission().expect("there").0.summary, "two");
+    }
+
+    #[tokio::test]
+    async fn what_it_says_of_earlier_findings_is_held_against_them() {
+        let desk = Desk::new(vec![existing("E1", "a")]);
+        desk.hand_over(&[], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
+        let submit = |earlier: &str| {
+            json!({"summary": "s", "earlier": [{"id": earlier, "status": "fixed", "reason": "gone"}],
+                   "decisions": [{"id": "F1", "action": "merge", "merge_into": "E1", "reason_code": "duplicate"}]})
+        };
+        let refused = desk.submit_review(submit("E2")).await.expect_err("no such finding");
+        assert_eq!(refused.to_string(), "there is no earlier finding E2");
+        desk.submit_review(submit("E1")).await.expect("valid");
+        let (_, words) = desk.take_submission().expect("there");
+        assert!(words.on("E1").is_some());
+        assert_eq!(words.repeats, [("F1".to_owned(), "E1".to_owned())]);
     }
 }

@@ -10,6 +10,7 @@ use conclave_shared::{
     reviewer::ReviewerName,
     telemetry::{EventBody, ReviewerCompleted, ReviewerOutcome, TokensByModel},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::{sync::Semaphore, task::JoinSet, time::Instant};
 
@@ -40,7 +41,7 @@ pub struct PanelMember {
 }
 
 /// How a reviewer, or the coordinator, did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReviewerReport {
     /// Who.
     pub name: ReviewerName,
@@ -154,6 +155,9 @@ impl MemberResult {
 pub struct PanelInput {
     /// The filtered diff.
     pub files: Arc<Vec<FileDiff>>,
+    /// Files of the merge request that were reviewed before, as they are. A finding may still be in one of them: what has
+    /// changed elsewhere can have broken it.
+    pub unchanged: Arc<Vec<FileDiff>>,
     /// The patch of each file, relative to the workspace, in the same order.
     pub patches: Arc<Vec<String>>,
     /// The reviewed source.
@@ -296,7 +300,8 @@ async fn take_answer(result: &mut MemberResult, text: &str, rules: Option<&RuleB
         }
     }
     let report = &mut result.report;
-    let checked = check(&report.name, &scanned.findings, &input.files, rules, &mut fetched);
+    let files: Vec<FileDiff> = input.files.iter().chain(input.unchanged.iter()).cloned().collect();
+    let checked = check(&report.name, &scanned.findings, &files, rules, &mut fetched);
     let faults: Vec<String> = scanned.faults.into_iter().chain(checked.faults).collect();
     if !faults.is_empty() {
         report.outcome = ReviewerOutcome::Failed;

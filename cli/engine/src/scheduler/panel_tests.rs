@@ -31,6 +31,7 @@ fn file(path: &str, changed: u64) -> FileDiff {
 
 fn input() -> PanelInput {
     PanelInput {
+        unchanged: Arc::default(),
         files: Arc::new(vec![file("large", 90), file("small", 1)]),
         patches: Arc::new(vec!["p/large".to_owned(), "p/small".to_owned()]),
         source: Arc::new(NoSource),

@@ -315,6 +315,34 @@ async fn a_running_session_leaves_a_provider_that_is_switched_off_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_told_late_of_the_turn_before_does_not_end_the_next_one() {
+    let stage = Stage::new(|_, number| {
+        let failure = fails(5, "APIError", Remedy::OtherProvider);
+        if number == 1 {
+            return failure;
+        }
+        // The runtime tells it once more when the next turn has begun.
+        let told_again = failure.into_iter().skip(1).take(1);
+        told_again.map(|(_, act)| (0, act)).chain(says(20, "here")).collect()
+    });
+    let result = run(&stage, &task()).await;
+    assert_eq!(result.outcome, ReviewerOutcome::Ok, "{:?}", result.reason);
+    assert_eq!(stage.models(), ["a/one", "b/three"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prompt_that_is_refused_without_a_message_fails_at_the_next_look() {
+    // So does OpenCode with an agent that it does not know.
+    let stage = Stage::new(|_, _| fails(0, "UnknownError", Remedy::None).split_off(1));
+    let result = run(&stage, &task()).await;
+    assert_eq!(
+        (result.outcome, result.reason.as_deref()),
+        (ReviewerOutcome::Failed, Some("UnknownError"))
+    );
+    assert!(result.duration.as_secs() <= 6, "{:?}", result.duration);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_session_that_begins_after_the_flip_never_asks_the_provider() {
     let stage = Stage::new(|_, _| says(1, "here"));
     let (mut context, _around, _stop) = context(&stage);

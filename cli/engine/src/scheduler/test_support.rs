@@ -21,7 +21,7 @@ use super::LiveRoutes;
 use super::{SessionContext, SessionTask};
 use crate::ports::{
     AgentRuntime, BudgetStanding, FileRead, ModelLedger, Progress, ProgressEvent, Remedy, RuntimeError, SessionAnswer,
-    SessionEvent, SessionId, SessionPrompt, StopCause, TelemetrySink, stop_channel,
+    SessionEvent, SessionFault, SessionId, SessionPrompt, StopCause, TelemetrySink, stop_channel,
 };
 
 /// What happens in a session after a prompt, each after a wait.
@@ -48,6 +48,7 @@ pub(crate) fn ends(seconds: u64, text: &str, finish: &str) -> Play {
                 text: text.to_owned(),
                 finish: Some(finish.to_owned()),
                 complete: true,
+                fault: None,
                 reads: vec![FileRead {
                     path: "p".to_owned(),
                     first: 1,
@@ -63,12 +64,21 @@ pub(crate) fn ends(seconds: u64, text: &str, finish: &str) -> Play {
 
 /// An error after this many seconds.
 pub(crate) fn fails(seconds: u64, name: &str, remedy: Remedy) -> Play {
-    let error = SessionEvent::Error {
+    let fault = SessionFault {
         name: name.to_owned(),
         message: String::new(),
         remedy,
     };
-    vec![(seconds, Act::Event(error)), (0, Act::Event(SessionEvent::Idle))]
+    let answer = SessionAnswer {
+        complete: true,
+        fault: Some(fault.clone()),
+        ..SessionAnswer::default()
+    };
+    vec![
+        (seconds, Act::Answer(answer)),
+        (0, Act::Event(SessionEvent::Error(fault))),
+        (0, Act::Event(SessionEvent::Idle)),
+    ]
 }
 
 /// Signs of life, `count` of them, `seconds` apart.

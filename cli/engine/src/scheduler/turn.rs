@@ -8,7 +8,9 @@ use super::{
     SessionContext, SessionTask,
     clock::{AttemptClock, Overdue},
 };
-use crate::ports::{ProgressEvent, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt};
+use crate::ports::{
+    ProgressEvent, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionFault, SessionId, SessionPrompt,
+};
 
 /// How long the runtime may take to say how a session is. It does so in milliseconds, unless it hangs.
 const ASK: Duration = Duration::from_secs(5);
@@ -60,20 +62,20 @@ impl Turn<'_> {
             return failed(error.to_string(), Remedy::None);
         }
         let mut clock = AttemptClock::start(self.task.attempt, self.task.deadline);
-        let mut failure: Option<SeenFailure> = None;
+        let mut reported: Option<SessionFault> = None;
         let (mut steps, mut unknown_steps) = (0, 0);
         loop {
             tokio::select! {
                 event = events.recv() => match event {
                     None => return failed("the runtime is gone".to_owned(), Remedy::None),
                     Some(SessionEvent::Gone(reason)) => return failed(reason, Remedy::None),
-                    Some(SessionEvent::Error { name, .. }) if name == ABORTED => {}
-                    Some(SessionEvent::Error { name, message, remedy }) => {
+                    Some(SessionEvent::Error(fault)) if fault.name == ABORTED => {}
+                    Some(SessionEvent::Error(fault)) => {
                         clock.sign_of_life();
-                        failure = Some(SeenFailure::new(&name, &message, remedy));
+                        reported = Some(fault);
                     }
                     Some(SessionEvent::Idle) => {
-                        if let Some(end) = self.finished(failure.as_ref(), before.as_deref()).await {
+                        if let Some(end) = self.finished(before.as_deref()).await {
                             return end;
                         }
                     }
@@ -101,10 +103,14 @@ impl Turn<'_> {
                         continue;
                     }
                     // A runtime that does not answer must not keep the clock from being looked at.
-                    if let Ok(false) = ask(runtime.is_busy(self.session)).await
-                        && let Some(end) = self.finished(failure.as_ref(), before.as_deref()).await
-                    {
-                        return end;
+                    if let Ok(false) = ask(runtime.is_busy(self.session)).await {
+                        if let Some(end) = self.finished(before.as_deref()).await {
+                            return end;
+                        }
+                        // Nothing was begun in all the time since the prompt, and an error was told: it was refused.
+                        if let Some(fault) = &reported {
+                            return ended_by(fault);
+                        }
                     }
                     match clock.overdue(limits, self.context.ledger.idle_for(self.session)) {
                         None => {}
@@ -129,50 +135,40 @@ impl Turn<'_> {
         });
     }
 
-    /// How the turn ended, if it has: with a failure that was reported, or with a complete answer that is new.
-    async fn finished(&self, failure: Option<&SeenFailure>, before: Option<&str>) -> Option<TurnEnd> {
-        if let Some(failure) = failure {
-            return Some(failure.end());
-        }
+    /// How the turn ended, if it has: by what its last message says, if that is new. What events tell of errors may be
+    /// about the turn before.
+    async fn finished(&self, before: Option<&str>) -> Option<TurnEnd> {
         let runtime = &self.context.runtime;
-        match ask(runtime.last_answer(self.session)).await {
-            Ok(answer) if is_final(&answer, before) => {
-                let busy = ask(runtime.is_busy(self.session)).await.unwrap_or(false);
-                (!busy).then_some(TurnEnd::Answered(answer))
-            }
-            Ok(_) => None,
-            Err(error) => Some(failed(error.to_string(), Remedy::None)),
+        let answer = match ask(runtime.last_answer(self.session)).await {
+            Ok(answer) => answer,
+            Err(error) => return Some(failed(error.to_string(), Remedy::None)),
+        };
+        if answer.message.as_deref() == before {
+            return None;
         }
+        let end = match &answer.fault {
+            Some(fault) if fault.name == ABORTED => return None,
+            Some(fault) => ended_by(fault),
+            None if is_whole(&answer) => TurnEnd::Answered(answer),
+            None => return None,
+        };
+        let busy = ask(runtime.is_busy(self.session)).await.unwrap_or(false);
+        (!busy).then_some(end)
     }
 }
 
-/// An error that was reported, while the turn has not ended yet.
-struct SeenFailure {
-    reason: String,
-    remedy: Remedy,
-    cut_off: bool,
-}
-
-impl SeenFailure {
-    fn new(name: &str, message: &str, remedy: Remedy) -> Self {
-        let message: String = message.chars().take(300).collect();
-        Self {
-            reason: if message.is_empty() {
-                name.to_owned()
-            } else {
-                format!("{name}: {message}")
-            },
-            remedy,
-            cut_off: name == OUTPUT_LENGTH,
-        }
+/// The end of a turn that failed.
+fn ended_by(fault: &SessionFault) -> TurnEnd {
+    if fault.name == OUTPUT_LENGTH {
+        return TurnEnd::CutOff;
     }
-
-    fn end(&self) -> TurnEnd {
-        if self.cut_off {
-            return TurnEnd::CutOff;
-        }
-        failed(self.reason.clone(), self.remedy)
-    }
+    let message: String = fault.message.chars().take(300).collect();
+    let reason = if message.is_empty() {
+        fault.name.clone()
+    } else {
+        format!("{}: {message}", fault.name)
+    };
+    failed(reason, fault.remedy)
 }
 
 fn failed(reason: String, remedy: Remedy) -> TurnEnd {
@@ -187,7 +183,7 @@ async fn ask<T>(question: impl Future<Output = Result<T, RuntimeError>>) -> Resu
     }
 }
 
-/// Whether this is the end of a turn: complete, not the answer that was there before, and not one step of several.
-fn is_final(answer: &SessionAnswer, before: Option<&str>) -> bool {
-    answer.complete && answer.message.as_deref() != before && answer.finish.as_deref() != Some("tool-calls")
+/// Whether a message ends a turn: complete, and not one step of several.
+fn is_whole(answer: &SessionAnswer) -> bool {
+    answer.complete && answer.finish.as_deref() != Some("tool-calls")
 }

@@ -1,6 +1,6 @@
-//! Our approval: given for one commit, taken back, and always read back.
+//! Our approval: given for one commit, taken back, and read back.
 
-use conclave_engine::report::Review;
+use chrono::{DateTime, FixedOffset};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -10,44 +10,54 @@ use crate::{GitLabError, client::Client};
 struct Approvals {
     #[serde(default)]
     user_has_approved: Option<bool>,
+    #[serde(default)]
+    approved_by: Option<Vec<Approver>>,
 }
 
-async fn has_approved(client: &Client) -> Result<bool, GitLabError> {
+#[derive(Debug, Deserialize)]
+struct Approver {
+    #[serde(default)]
+    user: Option<crate::discussions::User>,
+    #[serde(default)]
+    approved_at: Option<String>,
+}
+
+/// Our approval as it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// Whether GitLab counts it.
+    pub(crate) approved: bool,
+    /// When it was given, as far as GitLab tells.
+    pub(crate) since: Option<DateTime<FixedOffset>>,
+}
+
+/// Reads it.
+pub(crate) async fn read(client: &Client, bot: u64) -> Result<Standing, GitLabError> {
     let approvals: Approvals = client
         .get("read its approvals", &client.merge_request_path("/approvals"))
         .await?;
-    Ok(approvals.user_has_approved.unwrap_or(false))
+    let own = approvals
+        .approved_by
+        .unwrap_or_default()
+        .into_iter()
+        .find(|approver| approver.user.as_ref().is_some_and(|user| user.id == bot));
+    Ok(Standing {
+        approved: approvals.user_has_approved.unwrap_or(false),
+        since: own
+            .and_then(|approver| approver.approved_at)
+            .and_then(|time| time_of(&time)),
+    })
 }
 
-/// Brings our approval to what the review says. Returns whether it stands now, and what did not work.
-///
-/// A merge request from a fork is never approved, nor one that a person has to look at, and a commit that came after the reviewed one neither: GitLab is told
-/// the reviewed SHA and refuses. Whatever does not approve takes an earlier approval back. That an approval was refused
-/// is a warning; that one could not be taken back is an error, because it lets through what should not be.
-pub(crate) async fn apply(client: &Client, review: &Review) -> Result<(bool, Vec<String>), GitLabError> {
-    let wanted = review.may_approve();
-    let before = has_approved(client).await?;
-    let mut refused = None;
-    if wanted {
-        refused = approve(client, &review.head_sha, before).await?;
-    } else if before {
-        take_back(client).await?;
-    }
-    let after = has_approved(client).await?;
-    if after == wanted {
-        return Ok((after, Vec::new()));
-    }
-    let warning = refused.unwrap_or_else(|| {
-        format!(
-            "GitLab shows the merge request as {} by the bot, which is not what was asked",
-            if after { "approved" } else { "not approved" }
-        )
-    });
-    Ok((after, vec![warning]))
+/// A time as GitLab writes it.
+pub(crate) fn time_of(text: &str) -> Option<DateTime<FixedOffset>> {
+    DateTime::parse_from_rfc3339(text).ok()
 }
 
 /// Approves the commit, also when an approval stands already: it may stand for an older one. Returns why it was refused.
-async fn approve(client: &Client, sha: &str, before: bool) -> Result<Option<String>, GitLabError> {
+///
+/// GitLab is told the commit and refuses any other: one that came after the reviewed one is not approved.
+pub(crate) async fn approve(client: &Client, sha: &str, before: bool) -> Result<Option<String>, GitLabError> {
     let path = client.merge_request_path("/approve");
     match client.post("approve it", &path, &json!({"sha": sha})).await {
         Ok(()) => Ok(None),
@@ -62,22 +72,23 @@ async fn approve(client: &Client, sha: &str, before: bool) -> Result<Option<Stri
     }
 }
 
+/// What is said when somebody has pushed since.
+pub(crate) const NEWER: &str = "not approved: there is a newer commit than the reviewed one";
+
 fn why_not(error: &GitLabError) -> String {
     match error {
-        GitLabError::Status { status: 409, .. } if !error.is_lock() => {
-            "not approved: there is a newer commit than the reviewed one".to_owned()
-        }
+        GitLabError::Status { status: 409, .. } if !error.is_lock() => NEWER.to_owned(),
         GitLabError::Unauthorized { .. } => {
-            "not approved: GitLab does not let the bot approve it. Either it is not open \
-                                             any more, or the bot wrote it or a commit of it, which the project's \
-                                             settings forbid"
+            "not approved: GitLab does not let the bot approve it. The bot wrote it or a \
+                                             commit of it, which the project's settings forbid"
                 .to_owned()
         }
         _ => format!("not approved: {error}"),
     }
 }
 
-async fn take_back(client: &Client) -> Result<(), GitLabError> {
+/// Takes it back. That this fails is an error, because what stands lets through what should not be.
+pub(crate) async fn take_back(client: &Client) -> Result<(), GitLabError> {
     let path = client.merge_request_path("/unapprove");
     match client.post("take its approval back", &path, &json!({})).await {
         // There is none: that is what was wanted.

@@ -1,15 +1,12 @@
 //! GitLab's REST API: authentication, pages and retries.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use conclave_resilience::{
-    classify::ProviderFault,
-    retry::{RetryPolicy, retry_after},
-};
+use conclave_resilience::{classify::ProviderFault, retry::RetryPolicy};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{
-    Method, Response, StatusCode,
-    header::{HeaderMap, HeaderName, HeaderValue, LINK, LOCATION, RETRY_AFTER},
+    Certificate, ClientBuilder, Method, Response, StatusCode,
+    header::{HeaderMap, HeaderName, HeaderValue, LINK, LOCATION},
     redirect::Policy,
 };
 use secrecy::ExposeSecret;
@@ -17,7 +14,13 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::Url;
 
-use crate::{GitLabError, GitLabSettings};
+use crate::{
+    GitLabError, GitLabSettings,
+    pace::{self, Pace},
+};
+
+/// Stands for the one path that is not below `/api/v4`.
+const GRAPHQL: &str = "../graphql";
 
 const PRIVATE_TOKEN: HeaderName = HeaderName::from_static("private-token");
 
@@ -53,6 +56,7 @@ pub(crate) struct Client {
     token: HeaderValue,
     settings: GitLabSettings,
     retry: RetryPolicy,
+    pace: Arc<Pace>,
 }
 
 struct Answer {
@@ -72,10 +76,8 @@ impl Client {
         let mut token =
             HeaderValue::from_str(settings.token.expose_secret()).map_err(|_| GitLabError::UnusableToken)?;
         token.set_sensitive(true);
-        let http = reqwest::Client::builder()
+        let http = builder(&settings.ca_files)?
             .timeout(patience.request)
-            // The token's header would go along to wherever a redirect points, and a redirected POST becomes a GET.
-            .redirect(Policy::none())
             .build()
             .map_err(|error| GitLabError::unreachable(host(&settings), "prepare the client", error))?;
         Ok(Self {
@@ -83,6 +85,7 @@ impl Client {
             token,
             settings,
             retry: patience.retry,
+            pace: Arc::default(),
         })
     }
 
@@ -108,10 +111,16 @@ impl Client {
         read(what, &answer.body)
     }
 
-    /// Reads all pages of a list, following the links that GitLab gives: a short page is no last page.
-    pub(crate) async fn list<T: DeserializeOwned>(&self, what: &str, path: &str) -> Result<Vec<T>, GitLabError> {
+    /// Reads the pages of a list from this one on, following what GitLab says: a short page is no last page. Returns the
+    /// last page's number, too.
+    pub(crate) async fn list_from<T: DeserializeOwned>(
+        &self,
+        what: &str,
+        path: &str,
+        first: u64,
+    ) -> Result<(Vec<T>, u64), GitLabError> {
         let mut rows = Vec::new();
-        let mut page = "1".to_owned();
+        let mut page = first;
         for _ in 0..MOST_PAGES {
             let separator = if path.contains('?') { '&' } else { '?' };
             let paged = format!("{path}{separator}per_page=100&page={page}");
@@ -119,10 +128,13 @@ impl Client {
             rows.extend(read::<Vec<T>>(what, &answer.body)?);
             match next_page(&answer.headers) {
                 Some(next) => page = next,
-                None => return Ok(rows),
+                None => return Ok((rows, page)),
             }
         }
-        Ok(rows)
+        Err(GitLabError::TooMuch {
+            what: what.to_owned(),
+            rows: MOST_PAGES * 100,
+        })
     }
 
     /// Writes what may be written twice with the same result.
@@ -138,6 +150,20 @@ impl Client {
     /// Writes what must not be written twice: repeated only when GitLab says that it did nothing.
     pub(crate) async fn post_once(&self, what: &str, path: &str, body: &Value) -> Result<Value, GitLabError> {
         let answer = self.send(what, &Method::POST, path, Some(body), false).await?;
+        read(what, &answer.body)
+    }
+
+    /// Deletes something; that it is gone already is what was wanted.
+    pub(crate) async fn delete(&self, what: &str, path: &str) -> Result<(), GitLabError> {
+        match self.send(what, &Method::DELETE, path, None, true).await {
+            Ok(_) | Err(GitLabError::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Sends a query to GitLab's other API, for what the one used elsewhere does not have.
+    pub(crate) async fn graphql(&self, what: &str, body: &Value) -> Result<Value, GitLabError> {
+        let answer = self.send(what, &Method::POST, GRAPHQL, Some(body), true).await?;
         read(what, &answer.body)
     }
 
@@ -173,7 +199,12 @@ impl Client {
                 .and_then(|fault| self.retry.next_wait(failed, fault, asked, 0.5));
             let Some(wait) = wait else { return Err(error) };
             tracing::warn!(%error, ?wait, "asking GitLab again");
-            tokio::time::sleep(wait).await;
+            if matches!(fault, Some(ProviderFault::RateLimited)) {
+                // The limit is for all requests of the token, so those that run beside this one wait, too.
+                self.pace.hold(wait);
+            } else {
+                tokio::time::sleep(wait).await;
+            }
         }
     }
 
@@ -187,7 +218,12 @@ impl Client {
             error: GitLabError::unreachable(host(&self.settings), what, error),
             asked: None,
         };
-        let url = format!("{}/{path}", self.settings.api_url.as_str().trim_end_matches('/'));
+        let api = self.settings.api_url.as_str().trim_end_matches('/');
+        let url = match path {
+            GRAPHQL => format!("{}/graphql", api.trim_end_matches("/v4")),
+            path => format!("{api}/{path}"),
+        };
+        self.pace.wait().await;
         let mut request = self
             .http
             .request(method.clone(), url)
@@ -198,6 +234,9 @@ impl Client {
         let response: Response = request.send().await.map_err(broken)?;
         let (status, headers) = (response.status(), response.headers().clone());
         let body = response.text().await.map_err(broken)?;
+        if let Some(wait) = pace::used_up(&headers) {
+            self.pace.hold(wait.min(self.retry.longest_asked));
+        }
         if status.is_success() {
             return Ok(Answer { headers, body });
         }
@@ -213,9 +252,30 @@ impl Client {
         Err(Failure {
             fault: fault(status, &error),
             error,
-            asked: retry_after(text(RETRY_AFTER), None),
+            asked: pace::asked(&headers),
         })
     }
+}
+
+/// A client's settings that hold for every request to GitLab.
+pub(crate) fn builder(ca_files: &[std::path::PathBuf]) -> Result<ClientBuilder, GitLabError> {
+    let mut builder = reqwest::Client::builder()
+        .user_agent(concat!("conclave/", env!("CARGO_PKG_VERSION")))
+        // The token's header would go along to wherever a redirect points, and a redirected POST becomes a GET.
+        .redirect(Policy::none());
+    for path in ca_files {
+        let problem = |problem: String| GitLabError::CaFile {
+            path: path.display().to_string(),
+            problem,
+        };
+        let pem = std::fs::read(path).map_err(|error| problem(error.to_string()))?;
+        let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| problem(error.to_string()))?;
+        if certificates.is_empty() {
+            return Err(problem("it holds no certificate".to_owned()));
+        }
+        builder = builder.tls_certs_merge(certificates);
+    }
+    Ok(builder)
 }
 
 fn host(settings: &GitLabSettings) -> &str {
@@ -240,16 +300,16 @@ fn read<T: DeserializeOwned>(what: &str, body: &str) -> Result<T, GitLabError> {
 }
 
 /// The number of the next page, if there is one. Some proxies let only standard headers through, hence the link.
-fn next_page(headers: &HeaderMap) -> Option<String> {
+fn next_page(headers: &HeaderMap) -> Option<u64> {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     if let Some(next) = text(HeaderName::from_static("x-next-page")) {
-        return Some(next.trim().to_owned()).filter(|next| !next.is_empty());
+        return next.trim().parse().ok();
     }
     let link = text(LINK)?.split(',').find(|link| link.contains("rel=\"next\""))?;
     let address = link.split_once('<')?.1.split_once('>')?.0;
     let address = Url::parse(address).ok()?;
     let (_, page) = address.query_pairs().find(|(name, _)| name == "page")?;
-    Some(page.into_owned())
+    page.parse().ok()
 }
 
 #[cfg(test)]
@@ -261,9 +321,9 @@ mod tests {
         let link = r#"<https://x/api/v4/a?page=1&per_page=2>; rel="first", <https://x/api/v4/a?page=3&per_page=2>; rel="next""#;
         let last = r#"<https://x/api/v4/a?page=1&per_page=2>; rel="first""#;
         for (headers, expected) in [
-            (vec![("x-next-page", "2")], Some("2")),
+            (vec![("x-next-page", "2")], Some(2)),
             (vec![("x-next-page", ""), ("link", link)], None),
-            (vec![("link", link)], Some("3")),
+            (vec![("link", link)], Some(3)),
             (vec![("link", last)], None),
             (vec![], None),
         ] {
@@ -271,7 +331,7 @@ mod tests {
                 .iter()
                 .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
                 .collect();
-            assert_eq!(next_page(&map).as_deref(), expected, "{headers:?}");
+            assert_eq!(next_page(&map), expected, "{headers:?}");
         }
     }
 
@@ -283,6 +343,7 @@ mod tests {
             project: "1".to_owned(),
             iid: 1,
             secret: "s".to_owned().into(),
+            ca_files: Vec::new(),
         };
         let client = Client::new(settings, Patience::default()).unwrap();
         assert!(!format!("{client:?}").contains("glpat"));

@@ -33,10 +33,17 @@ pub enum GitLabError {
         /// GitLab's words.
         message: String,
     },
-    /// The token lacks a right.
+    /// The token's scope is too small.
+    #[error("the token may not {what} (403 {message}). Make one with the scope `api` and set GITLAB_TOKEN to it")]
+    Scope {
+        /// What was asked.
+        what: String,
+        /// GitLab's words.
+        message: String,
+    },
+    /// The token's user lacks a right.
     #[error(
-        "the token may not {what} (403 {message}). It needs the scope `api`, and its user the role Developer in the \
-         project"
+        "the token's user may not {what} (403 {message}). Give it the role Developer in the project, or a higher one"
     )]
     Forbidden {
         /// What was asked.
@@ -85,6 +92,45 @@ pub enum GitLabError {
         /// Why.
         cause: String,
     },
+    /// More than a merge request can have.
+    #[error(
+        "GitLab has more than {rows} rows to tell when asked to {what}; a merge request that large is not reviewed"
+    )]
+    TooMuch {
+        /// What was asked.
+        what: String,
+        /// How many were read.
+        rows: usize,
+    },
+    /// A file with certificates that cannot be used.
+    #[error("the certificates in {path} cannot be used: {problem}. Correct --ca-file, or CI_SERVER_TLS_CA_FILE")]
+    CaFile {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// An address that is none of a merge request.
+    #[error(
+        "`{address}` is not the address of a merge request: {problem}. It looks like \
+         https://gitlab.example.com/group/project/-/merge_requests/7"
+    )]
+    Address {
+        /// As it was given.
+        address: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// No GitLab answers there.
+    #[error("no GitLab answers at {origin}, nor below a path of it that {address} could mean: {reason}")]
+    NoGitLab {
+        /// The server.
+        origin: String,
+        /// The address of the merge request.
+        address: String,
+        /// What came instead.
+        reason: String,
+    },
     /// There is nothing to review any more.
     #[error("the merge request is {state}: only an open one is reviewed")]
     NotOpen {
@@ -102,6 +148,7 @@ impl GitLabError {
         let (what, message) = (what.to_owned(), message(body));
         match status.as_u16() {
             401 => Self::Unauthorized { what, message },
+            403 if is_scope(body) => Self::Scope { what, message },
             403 => Self::Forbidden { what, message },
             404 => Self::NotFound { what, message },
             status => Self::Status { what, status, message },
@@ -126,10 +173,31 @@ impl GitLabError {
         }
     }
 
+    /// Whether GitLab refused a note for what it is or where it should stand; nothing was done.
+    pub(crate) fn is_refused_note(&self) -> bool {
+        matches!(
+            self,
+            Self::Status {
+                status: 400 | 413 | 422,
+                ..
+            }
+        )
+    }
+
+    /// Whether the merge request holds as many notes as it can.
+    pub(crate) fn is_full(&self) -> bool {
+        matches!(self, Self::Status { message, .. } if message.contains("Maximum number of comments"))
+    }
+
     /// Whether another request held the merge request at the same time; nothing was done.
     pub(crate) fn is_lock(&self) -> bool {
         matches!(self, Self::Status { status: 409, message, .. } if message.contains("Resource lock"))
     }
+}
+
+/// Whether the token, and not its user, lacks the right.
+fn is_scope(body: &str) -> bool {
+    serde_json::from_str::<Value>(body).is_ok_and(|value| value["error"] == "insufficient_scope")
 }
 
 /// The error and what led to it: reqwest's own text names no cause.
@@ -173,6 +241,58 @@ fn shorten(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Every body of an error that GitLab is known to send: the status it comes with, and what is said of it.
+    #[test]
+    fn every_error_says_what_is_missing() {
+        let scope = r#"{"error":"insufficient_scope","error_description":"more","scope":"api"}"#;
+        for (status, body, part) in [
+            (
+                404,
+                r#"{"message":"404 Not found"}"#,
+                "A private project that the token cannot see",
+            ),
+            (
+                404,
+                r#"{"message":"404 Discussion Not Found"}"#,
+                "404 Discussion Not Found",
+            ),
+            (403, r#"{"message":"403 Forbidden"}"#, "Give it the role Developer"),
+            (403, scope, "Make one with the scope `api`"),
+            (401, r#"{"message":"401 Unauthorized"}"#, "GitLab refused the token"),
+            (
+                401,
+                r#"{"error":"invalid_token","error_description":"Token is expired."}"#,
+                "401 Token is expired.",
+            ),
+            (409, r#"{"message":"409 Conflict"}"#, "answered 409"),
+            (400, r#"{"error":"body is missing"}"#, "body is missing"),
+            (
+                400,
+                r#"{"message":{"note":["is too long"]}}"#,
+                r#"{"note":["is too long"]}"#,
+            ),
+            (
+                400,
+                r#"{"message":"400 Bad request - Note {:line_code=\u003e[\"can't be blank\"]}"}"#,
+                "line_code=>",
+            ),
+            (409, r#"{"message":"409 Conflict: Resource lock"}"#, "Resource lock"),
+            (429, "Retry later\n", "answered 429 when asked to x: Retry later"),
+            (429, r#"{"message":{"error":"too many"}}"#, r#"{"error":"too many"}"#),
+            (
+                500,
+                r#"{"message":"500 Internal Server Error"}"#,
+                "500 Internal Server Error",
+            ),
+            (502, "<html><body>502</body></html>", "an HTML page"),
+            (418, "", "answered 418"),
+        ] {
+            let status = StatusCode::from_u16(status).expect("a status");
+            let text = GitLabError::refusal("x", status, body).to_string();
+            assert!(text.contains(part), "{status} {body}: {text}");
+        }
+    }
 
     #[test]
     fn gitlabs_words_are_found_in_every_shape() {

@@ -2,21 +2,34 @@
 //!
 //! The token lives here and nowhere else: the agent's process never sees it.
 
+mod address;
 mod approval;
+mod break_glass;
 mod client;
+mod discussions;
 mod error;
+mod inline;
 mod length;
 mod marker;
 mod merge_request;
+mod pace;
 mod plugin;
+mod position;
 mod publisher;
 mod reviewers;
+mod stance;
+mod summary;
+mod threads;
 
+pub use address::{Located, MergeRequestAddress};
+pub use break_glass::{BreakGlass, BreakGlassPolicy};
 pub use client::Patience;
 pub use error::GitLabError;
 pub use merge_request::MergeRequestInfo;
 pub use plugin::{GitLabPlugin, MergeRequestArrival};
 pub use publisher::GitLab;
+
+use std::path::PathBuf;
 
 use secrecy::SecretString;
 use url::Url;
@@ -34,4 +47,6 @@ pub struct GitLabSettings {
     pub iid: u64,
     /// The installation's secret, for the hidden marker.
     pub secret: SecretString,
+    /// Files with certificates (PEM) to trust besides the system's.
+    pub ca_files: Vec<PathBuf>,
 }

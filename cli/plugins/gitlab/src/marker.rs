@@ -1,28 +1,28 @@
-//! The hidden marker by which our own note is found again.
+//! The hidden markers by which our own notes are found again, and what they remember.
+//!
+//! A marker is a comment that GitLab does not show. Only somebody who knows the installation's secret can make one, for
+//! one merge request, and it counts only in a note of our own account.
 
+use base64::{Engine, prelude::BASE64_STANDARD_NO_PAD};
+use conclave_engine::{report::FindingRecord, rereview::Ledger};
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretString};
-use sha2::Sha256;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use sha2::{Digest, Sha256};
 
-/// The marker of a merge request: a comment that GitLab does not show. Only somebody who knows the secret can make it,
-/// and it counts only in a note of our own account.
+/// Bytes of a code: 128 bits.
+const CODE_BYTES: usize = 16;
+
+/// The marker of a merge request's summary.
 pub(crate) fn marker(secret: &SecretString, project: u64, iid: u64) -> String {
-    let mut code = String::new();
-    if let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.expose_secret().as_bytes()) {
-        mac.update(format!("conclave summary\0{project}\0{iid}").as_bytes());
-        code = hex::encode(&mac.finalize().into_bytes()[..16]);
-    }
+    let code = code(secret, &format!("conclave summary\0{project}\0{iid}"));
     format!("<!-- conclave:summary:{code} -->")
 }
 
 /// What the reviews of a merge request have cost so far, in millionths of a dollar, as a comment that GitLab does not
 /// show. Nobody but the holder of the secret can make one.
 pub(crate) fn spent(secret: &SecretString, project: u64, iid: u64, micros: u64) -> String {
-    let mut code = String::new();
-    if let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.expose_secret().as_bytes()) {
-        mac.update(format!("conclave spent\0{project}\0{iid}\0{micros}").as_bytes());
-        code = hex::encode(&mac.finalize().into_bytes()[..16]);
-    }
+    let code = code(secret, &format!("conclave spent\0{project}\0{iid}\0{micros}"));
     format!("<!-- conclave:spent:{micros}:{code} -->")
 }
 
@@ -39,36 +39,94 @@ pub(crate) fn read_spent(secret: &SecretString, project: u64, iid: u64, body: &s
         .max()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn it_depends_on_everything() {
-        let of = |secret: &str, project, iid| marker(&SecretString::from(secret), project, iid);
-        assert_eq!(of("s", 1, 2), of("s", 1, 2));
-        for other in [of("t", 1, 2), of("s", 2, 2), of("s", 1, 3)] {
-            assert_ne!(other, of("s", 1, 2));
-        }
-        assert_eq!(of("s", 1, 2).len(), "<!-- conclave:summary: -->".len() + 32);
-    }
-
-    #[test]
-    fn what_was_spent_is_read_from_our_own_comment_only() {
-        let secret = SecretString::from("s");
-        let read = |body: &str| read_spent(&secret, 1, 2, body);
-        let own = spent(&secret, 1, 2, 1_230_000);
-        assert_eq!(read(&format!("text\n\n{own}\n")), Some(1_230_000));
-        assert_eq!(read("text"), None);
-        for foreign in [
-            spent(&SecretString::from("t"), 1, 2, 1),
-            spent(&secret, 1, 3, 1),
-            own.replace("1230000", "1"),
-            own.replace("1230000", "99999999999999999999999"),
-            own.get(..own.len() - 10).expect("ASCII").to_owned(),
-        ] {
-            assert_eq!(read(&foreign), None, "{foreign}");
-            assert_eq!(read(&format!("{foreign}{own}")), Some(1_230_000), "{foreign}");
-        }
-    }
+/// What a note beside its lines says of the finding that it shows.
+pub(crate) fn finding_marker(secret: &SecretString, project: u64, iid: u64, record: &FindingRecord) -> String {
+    write(secret, "finding", project, iid, record)
 }
+
+/// Reads such a marker; nothing if there is none, or none that was made with this secret for this merge request.
+pub(crate) fn read_finding(secret: &SecretString, project: u64, iid: u64, body: &str) -> Option<FindingRecord> {
+    read(secret, "finding", project, iid, body)
+}
+
+/// What the summary remembers of the run that wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct SummaryState {
+    /// A hash of what the review concludes, without times, costs and wording.
+    #[serde(default)]
+    pub(crate) conclusion: String,
+    /// A hash of the text as it was posted: whoever changes it does not change the next review.
+    #[serde(default)]
+    pub(crate) text: String,
+    /// Whether changes were requested, which nothing else tells reliably.
+    #[serde(default)]
+    pub(crate) requested_changes: bool,
+}
+
+/// The summary's memory.
+pub(crate) fn state_marker(secret: &SecretString, project: u64, iid: u64, state: &SummaryState) -> String {
+    write(secret, "state", project, iid, state)
+}
+
+/// Reads such a marker.
+pub(crate) fn read_state(secret: &SecretString, project: u64, iid: u64, body: &str) -> Option<SummaryState> {
+    read(secret, "state", project, iid, body)
+}
+
+/// The summary's memory of what was reviewed, and of what stands.
+pub(crate) fn ledger_marker(secret: &SecretString, project: u64, iid: u64, ledger: &Ledger) -> String {
+    write(secret, "ledger", project, iid, ledger)
+}
+
+/// Reads such a marker.
+pub(crate) fn read_ledger(secret: &SecretString, project: u64, iid: u64, body: &str) -> Option<Ledger> {
+    read(secret, "ledger", project, iid, body)
+}
+
+/// The marker of an answer to a light-hearted question.
+pub(crate) fn aside(secret: &SecretString, project: u64, iid: u64) -> String {
+    let code = code(secret, &format!("conclave aside\0{project}\0{iid}"));
+    format!("<!-- conclave:aside:{code} -->")
+}
+
+/// A short hash of a text.
+pub(crate) fn hash(text: &str) -> String {
+    hex::encode(&Sha256::digest(text.as_bytes())[..8])
+}
+
+/// A value as a marker of this kind.
+fn write<T: Serialize>(secret: &SecretString, kind: &str, project: u64, iid: u64, value: &T) -> String {
+    let payload = BASE64_STANDARD_NO_PAD.encode(serde_json::to_vec(value).unwrap_or_default());
+    let code = code(secret, &format!("conclave {kind}\0{project}\0{iid}\0{payload}"));
+    format!("<!-- conclave:{kind}:{payload}.{code} -->")
+}
+
+/// The last genuine marker of this kind: whatever a note quotes stands above its own.
+fn read<T: DeserializeOwned>(secret: &SecretString, kind: &str, project: u64, iid: u64, body: &str) -> Option<T> {
+    let start = format!("<!-- conclave:{kind}:");
+    body.rmatch_indices(&start).find_map(|(at, start)| {
+        let rest = body.get(at + start.len()..)?;
+        let (sealed, _) = rest.split_once(" -->")?;
+        let (payload, given) = sealed.rsplit_once('.')?;
+        let message = format!("conclave {kind}\0{project}\0{iid}\0{payload}");
+        let given = hex::decode(given).ok().filter(|given| given.len() == CODE_BYTES)?;
+        mac(secret, &message)?.verify_truncated_left(&given).ok()?;
+        serde_json::from_slice(&BASE64_STANDARD_NO_PAD.decode(payload).ok()?).ok()
+    })
+}
+
+fn code(secret: &SecretString, message: &str) -> String {
+    mac(secret, message).map_or_else(String::new, |mac| {
+        hex::encode(&mac.finalize().into_bytes()[..CODE_BYTES])
+    })
+}
+
+fn mac(secret: &SecretString, message: &str) -> Option<Hmac<Sha256>> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret.expose_secret().as_bytes()).ok()?;
+    mac.update(message.as_bytes());
+    Some(mac)
+}
+
+#[cfg(test)]
+#[path = "marker_tests.rs"]
+mod tests;

@@ -1,27 +1,28 @@
 //! The merge request as GitLab tells it, and as the engine sees it.
 
+use std::collections::HashSet;
+
+use chrono::{DateTime, FixedOffset};
 use conclave_engine::{
     ports::{Comment, ReviewSubject},
     prompt::Untrusted,
+    report::FindingRecord,
+    rereview::Ledger,
 };
 use secrecy::SecretString;
 use serde::Deserialize;
 
 use crate::{
-    GitLabError,
+    GitLabError, approval,
     client::Client,
-    marker::{self, marker},
+    discussions::{Conversation, Note, User},
+    marker::{self, SummaryState, marker},
+    position::DiffRefs,
+    threads,
 };
 
 /// Millionths of a dollar in a dollar.
 pub(crate) const MICROS: f64 = 1_000_000.0;
-
-#[derive(Debug, Deserialize)]
-struct User {
-    id: u64,
-    #[serde(default)]
-    username: Option<String>,
-}
 
 #[derive(Debug, Deserialize)]
 struct MergeRequest {
@@ -46,6 +47,8 @@ struct MergeRequest {
     web_url: Option<String>,
     #[serde(default)]
     references: Option<References>,
+    #[serde(default)]
+    author: Option<User>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -54,23 +57,79 @@ struct References {
     full: Option<String>,
 }
 
+/// The merge request at a moment: what may have changed since it was loaded.
 #[derive(Debug, Deserialize)]
-struct Version {
-    head_commit_sha: Option<String>,
-    base_commit_sha: Option<String>,
+pub(crate) struct MergeRequestNow {
+    #[serde(default)]
+    state: Option<String>,
+    #[serde(default)]
+    sha: Option<String>,
+    #[serde(default)]
+    detailed_merge_status: Option<String>,
+    #[serde(default)]
+    references: Option<References>,
+}
+
+impl MergeRequestNow {
+    pub(crate) async fn read(client: &Client) -> Result<Self, GitLabError> {
+        client
+            .get("read the merge request", &client.merge_request_path(""))
+            .await
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.state() == "opened"
+    }
+
+    pub(crate) fn state(&self) -> &str {
+        self.state.as_deref().unwrap_or("opened")
+    }
+
+    /// The newest commit.
+    pub(crate) fn head(&self) -> Option<&str> {
+        self.sha.as_deref()
+    }
+
+    /// The first of GitLab's checks that fails.
+    pub(crate) fn status(&self) -> &str {
+        self.detailed_merge_status.as_deref().unwrap_or("unchecked")
+    }
+
+    /// The path of its project.
+    pub(crate) fn project_path(&self) -> Option<&str> {
+        project_path(self.references.as_ref())
+    }
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct Note {
-    pub(crate) id: u64,
+struct VersionRow {
+    head_commit_sha: Option<String>,
+    base_commit_sha: Option<String>,
+    start_commit_sha: Option<String>,
     #[serde(default)]
-    body: Option<String>,
-    #[serde(default)]
-    author: Option<User>,
-    #[serde(default)]
-    system: Option<bool>,
-    #[serde(default)]
-    internal: Option<bool>,
+    created_at: Option<String>,
+}
+
+/// A version of the merge request's diff.
+#[derive(Debug, Clone)]
+pub(crate) struct Version {
+    pub(crate) refs: DiffRefs,
+    /// When GitLab made it.
+    pub(crate) created_at: Option<DateTime<FixedOffset>>,
+}
+
+impl VersionRow {
+    fn complete(&self) -> Option<Version> {
+        let (base, head) = (self.base_commit_sha.clone()?, self.head_commit_sha.clone()?);
+        Some(Version {
+            refs: DiffRefs {
+                start: self.start_commit_sha.clone().unwrap_or_else(|| base.clone()),
+                base,
+                head,
+            },
+            created_at: self.created_at.as_deref().and_then(approval::time_of),
+        })
+    }
 }
 
 /// Who we are: by this our note is known.
@@ -84,20 +143,60 @@ pub(crate) struct Ourselves {
 }
 
 impl Ourselves {
-    fn wrote(&self, note: &Note) -> bool {
-        note.author.as_ref().is_some_and(|author| author.id == self.bot)
+    pub(crate) fn bot(&self) -> u64 {
+        self.bot
     }
 
-    /// Our review among the notes. A marker that somebody copied is not ours, and neither is a note without one.
-    pub(crate) fn summary<'n>(&self, notes: &'n [Note]) -> Option<&'n Note> {
+    pub(crate) fn wrote(&self, note: &Note) -> bool {
+        note.system != Some(true) && note.author.as_ref().is_some_and(|author| author.id == self.bot)
+    }
+
+    /// Our review among the notes, the oldest if there are several. A marker that somebody copied is not ours, and neither
+    /// is a note without one.
+    pub(crate) fn summary<'n>(&self, notes: &[&'n Note]) -> Option<&'n Note> {
         notes
             .iter()
-            .find(|note| self.wrote(note) && note.body.as_deref().is_some_and(|body| body.contains(&self.marker)))
+            .copied()
+            .find(|note| self.wrote(note) && note.text().contains(&self.marker))
+    }
+
+    /// The finding that our note shows.
+    pub(crate) fn finding(&self, note: &Note) -> Option<FindingRecord> {
+        self.wrote(note)
+            .then(|| marker::read_finding(&self.secret, self.project, self.iid, note.text()))?
+    }
+
+    /// The comment by which a finding is known again.
+    pub(crate) fn finding_marker(&self, record: &FindingRecord) -> String {
+        marker::finding_marker(&self.secret, self.project, self.iid, record)
+    }
+
+    /// What the summary remembers of the run that wrote it.
+    pub(crate) fn state(&self, note: &Note) -> Option<SummaryState> {
+        marker::read_state(&self.secret, self.project, self.iid, note.text())
+    }
+
+    pub(crate) fn state_marker(&self, state: &SummaryState) -> String {
+        marker::state_marker(&self.secret, self.project, self.iid, state)
+    }
+
+    /// What the summary remembers of what was reviewed, and of what stands.
+    pub(crate) fn ledger(&self, note: &Note) -> Option<Ledger> {
+        marker::read_ledger(&self.secret, self.project, self.iid, note.text())
+    }
+
+    pub(crate) fn ledger_marker(&self, ledger: &Ledger) -> String {
+        marker::ledger_marker(&self.secret, self.project, self.iid, ledger)
+    }
+
+    /// The comment by which an answer to a light-hearted question is known.
+    pub(crate) fn aside_marker(&self) -> String {
+        marker::aside(&self.secret, self.project, self.iid)
     }
 
     /// What our reviews have cost so far, in millionths of a dollar, as our note among these says.
-    pub(crate) fn spent(&self, notes: &[Note]) -> u64 {
-        let body = self.summary(notes).and_then(|note| note.body.as_deref());
+    pub(crate) fn spent(&self, notes: &[&Note]) -> u64 {
+        let body = self.summary(notes).map(Note::text);
         body.and_then(|body| marker::read_spent(&self.secret, self.project, self.iid, body))
             .unwrap_or_default()
     }
@@ -115,13 +214,16 @@ pub struct MergeRequestInfo {
     pub subject: ReviewSubject,
     /// What earlier reviews of it have cost, in US dollars, as our note on it says.
     pub spent_before_usd: f64,
+    /// What our last summary remembers of what was reviewed, and of what stands.
+    pub ledger: Ledger,
+    /// Whether a light-hearted question may still be answered: nobody has got such an answer yet.
+    pub aside_open: bool,
     pub(crate) ourselves: Ourselves,
-}
-
-/// All notes, oldest first.
-pub(crate) async fn notes(client: &Client) -> Result<Vec<Note>, GitLabError> {
-    let path = client.merge_request_path("/notes?sort=asc&order_by=created_at");
-    client.list("read its comments", &path).await
+    /// The version that is reviewed.
+    pub(crate) version: Version,
+    /// Who opened it.
+    pub(crate) author: Option<u64>,
+    pub(crate) conversation: Conversation,
 }
 
 /// Reads everything that a review needs to know.
@@ -133,12 +235,12 @@ pub(crate) async fn load(client: &Client) -> Result<MergeRequestInfo, GitLabErro
     if let Some(state) = merge_request.state.filter(|state| state != "opened") {
         return Err(GitLabError::NotOpen { state });
     }
-    let versions: Vec<Version> = client
+    let versions: Vec<VersionRow> = client
         .get("read the versions of its diff", &client.merge_request_path("/versions"))
         .await?;
-    let (base_sha, head_sha) = versions
+    let version = versions
         .first()
-        .and_then(|version| Some((version.base_commit_sha.clone()?, version.head_commit_sha.clone()?)))
+        .and_then(VersionRow::complete)
         .ok_or(GitLabError::NotPrepared)?;
     let settings = client.settings();
     let ourselves = Ourselves {
@@ -148,34 +250,40 @@ pub(crate) async fn load(client: &Client) -> Result<MergeRequestInfo, GitLabErro
         project: merge_request.project_id,
         iid: settings.iid,
     };
-    let notes = notes(client).await?;
+    let conversation = Conversation::read(client).await?;
+    let notes = conversation.notes();
+    let in_own_threads: HashSet<u64> = conversation
+        .own_threads(&ourselves)
+        .iter()
+        .flat_map(|thread| thread.discussion.notes().iter().map(|note| note.id))
+        .collect();
     let comments = notes
         .iter()
-        // Everybody can read the review, so what only members can read stays out of it.
-        .filter(|note| !ourselves.wrote(note) && note.system != Some(true) && note.internal != Some(true))
-        .map(comment)
+        // Everybody can read the review, so what only members can read stays out of it. What is said in our threads is told
+        // with our findings.
+        .filter(|note| !ourselves.wrote(note) && note.is_public_comment() && !in_own_threads.contains(&note.id))
+        .map(|note| comment(note))
         .collect();
-    let previous_review = ourselves.summary(&notes).and_then(|note| note.body.clone());
-    let project = merge_request
-        .references
-        .as_ref()
-        .and_then(|references| references.full.as_deref())
-        .and_then(|full| full.rsplit_once('!'))
-        .map_or_else(|| settings.project.clone(), |(project, _)| project.to_owned());
+    let summary = ourselves.summary(&notes);
+    let previous_review = summary.map(|note| threads::without_markers(note.text()));
+    let ledger = summary.and_then(|note| ourselves.ledger(note)).unwrap_or_default();
+    let existing_findings = threads::read(client, &ourselves, &conversation).await;
+    let aside_open = !threads::has_aside(&ourselves, &conversation);
+    let project = project_path(merge_request.references.as_ref()).unwrap_or(&settings.project);
     let subject = ReviewSubject {
         forge: "gitlab",
-        project,
+        project: project.to_owned(),
         merge_request: Some(settings.iid),
         web_url: merge_request.web_url,
-        base_sha,
-        head_sha,
+        base_sha: version.refs.base.clone(),
+        head_sha: version.refs.head.clone(),
         title: merge_request.title.unwrap_or_default().into(),
         description: merge_request.description.unwrap_or_default().into(),
         source_branch: merge_request.source_branch.unwrap_or_default().into(),
         target_branch: merge_request.target_branch.unwrap_or_default().into(),
         commit_subjects: Vec::new(),
         comments,
-        existing_findings: Vec::new(),
+        existing_findings,
         previous_review: previous_review.map(Untrusted::from),
         draft: merge_request.draft.unwrap_or(false),
         // An unknown source is treated as a foreign one.
@@ -187,8 +295,19 @@ pub(crate) async fn load(client: &Client) -> Result<MergeRequestInfo, GitLabErro
     Ok(MergeRequestInfo {
         subject,
         spent_before_usd,
+        ledger,
+        aside_open,
         ourselves,
+        version,
+        author: merge_request.author.map(|author| author.id),
+        conversation,
     })
+}
+
+/// The project's path out of `group/project!7`.
+fn project_path(references: Option<&References>) -> Option<&str> {
+    let (path, _) = references?.full.as_deref()?.rsplit_once('!')?;
+    Some(path)
 }
 
 fn comment(note: &Note) -> Comment {

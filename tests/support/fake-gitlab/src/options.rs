@@ -1,5 +1,7 @@
 //! Switches of the server: what a test can change about how this GitLab behaves.
 
+use std::time::Duration;
+
 /// The licence tier of the instance. It decides whether "requested changes" blocks a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tier {
@@ -77,6 +79,10 @@ pub struct Options {
     pub note_characters: usize,
     /// The most notes that a merge request holds.
     pub notes_per_merge_request: usize,
+    /// The time that every request takes, besides its work.
+    pub latency: Duration,
+    /// The most notes that a user may post in a minute; more are answered with 429. GitLab's default is 300.
+    pub notes_per_minute: Option<usize>,
 }
 
 impl Default for Options {
@@ -93,6 +99,8 @@ impl Default for Options {
             diff_limits: DiffLimits::default(),
             note_characters: 1_000_000,
             notes_per_merge_request: 5000,
+            latency: Duration::ZERO,
+            notes_per_minute: None,
         }
     }
 }

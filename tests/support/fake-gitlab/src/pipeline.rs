@@ -1,6 +1,10 @@
 //! From a request to its answer: log, fault, route, token, contract, handler, page, contract again.
 
-use std::sync::{Mutex, MutexGuard};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Mutex, MutexGuard},
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -44,6 +48,8 @@ pub(crate) struct Core {
     pub(crate) state: State,
     pub(crate) log: Log,
     pub(crate) faults: Faults,
+    /// When notes were posted in the last minute, by user.
+    pub(crate) posted: BTreeMap<String, VecDeque<Instant>>,
     /// Called on every answer of a handler before it is checked; for tests of the check itself.
     pub(crate) tamper: Option<fn(&mut Value)>,
 }
@@ -62,6 +68,7 @@ impl Server {
             state,
             log: Log::default(),
             faults: Faults::default(),
+            posted: BTreeMap::new(),
             tamper: None,
         };
         Self {
@@ -104,7 +111,13 @@ impl Core {
             status: None,
             fault: None,
         });
-        let fault = self.faults.take(&incoming.method, &path);
+        if !incoming.path.starts_with(sub_path) {
+            // Below another path of the host there is something else, which is no GitLab.
+            self.log.requests[index].status = Some(404);
+            return Ending::Answer(Reply::raw(404, "text/html", b"<html>Not here</html>".to_vec()));
+        }
+        let too_many = self.is_too_fast(incoming, &path);
+        let fault = self.faults.take(&incoming.method, &path).or(too_many);
         self.log.requests[index].fault = fault.as_ref().map(|fault| format!("{fault:?}"));
         let ending = match &fault {
             Some(FaultKind::Hang) => Ending::Hang,
@@ -112,6 +125,11 @@ impl Core {
             _ => {
                 let reply = if below == "/api/graphql" {
                     routes::graphql::handle(&mut self.state, incoming)
+                } else if below.starts_with(API_PREFIX)
+                    && incoming.method == "GET"
+                    && let Some(id) = path.strip_prefix(routes::users::BELOW)
+                {
+                    routes::users::read(&self.state, incoming, id)
                 } else if below.starts_with(API_PREFIX) && path == routes::users::PATH && incoming.method == "GET" {
                     routes::users::find(&self.state, incoming, &query)
                 } else if below.starts_with(API_PREFIX) {
@@ -131,6 +149,26 @@ impl Core {
             Ending::Hang => None,
         };
         ending
+    }
+
+    /// Counts notes, and says when a user posts more of them in a minute than this server allows.
+    fn is_too_fast(&mut self, incoming: &Incoming, path: &str) -> Option<FaultKind> {
+        const MINUTE: Duration = Duration::from_mins(1);
+        let most = self.state.options.notes_per_minute?;
+        let is_note = path.ends_with("/notes") || path.ends_with("/discussions");
+        if incoming.method != "POST" || !is_note {
+            return None;
+        }
+        let user = auth::peek(&self.state, &incoming.credentials)?;
+        let posted = self.posted.entry(user).or_default();
+        while posted.front().is_some_and(|first| first.elapsed() > MINUTE) {
+            posted.pop_front();
+        }
+        if posted.len() >= most {
+            return Some(FaultKind::ApplicationLimit);
+        }
+        posted.push_back(Instant::now());
+        None
     }
 
     fn route(&mut self, incoming: &Incoming, path: &str, query: &[(String, String)]) -> Reply {

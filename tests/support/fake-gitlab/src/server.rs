@@ -170,6 +170,11 @@ async fn handle(Extracted(shared): Extracted<Shared>, request: Request) -> Resul
             bytes: bytes.to_vec(),
         },
     };
+    let latency = shared.server.core().state.options.latency;
+    if !latency.is_zero() {
+        // Outside of the lock: requests that run beside each other wait beside each other.
+        tokio::time::sleep(latency).await;
+    }
     let server = Arc::clone(&shared.server);
     let ending = tokio::task::spawn_blocking(move || server.process(&incoming)).await;
     Ok(match ending.expect("a handler does not panic") {

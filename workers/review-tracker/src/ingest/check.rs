@@ -41,6 +41,19 @@ pub(crate) fn event(event: &Event, now_ms: i64) -> Checked {
         // Model names are checked when they are read.
         EventBody::CircuitChanged(_) => Ok(()),
         EventBody::Failback(failback) => text("reviewer", &failback.reviewer, 64),
+        EventBody::VerdictApplied(applied) => {
+            count("merge_request", applied.merge_request.unwrap_or_default(), MAX_COUNT)?;
+            text("wanted", &applied.wanted, 40)?;
+            applied
+                .shown
+                .as_deref()
+                .map_or(Ok(()), |shown| text("shown", shown, 40))
+        }
+        EventBody::BreakGlass(glass) => {
+            count("merge_request", glass.merge_request, MAX_COUNT)?;
+            text("user", &glass.user, 256)?;
+            text("head_sha", &glass.head_sha, 64)
+        }
         EventBody::TelemetryDropped(dropped) => count("events", dropped.events, MAX_COUNT),
     }
 }
@@ -182,6 +195,32 @@ mod tests {
                 r#"{{"type":"failback","reviewer":"{reviewer}","from":"a/b","to":"a/c","reason":"circuit_open"}}"#
             );
             assert_eq!(event(&sample(of(&body)), NOW).is_ok(), taken, "{reviewer}");
+        }
+    }
+
+    #[test]
+    fn what_the_forge_shows_and_who_broke_the_glass_are_taken() {
+        let of = |body: &str| serde_json::from_str::<EventBody>(body).expect("an event");
+        for (body, taken) in [
+            (
+                r#"{"type":"verdict_applied","merge_request":7,"wanted":"approved","shown":"none","mismatch":true}"#,
+                true,
+            ),
+            (
+                r#"{"type":"verdict_applied","wanted":"requested_changes","mismatch":false}"#,
+                true,
+            ),
+            (r#"{"type":"verdict_applied","wanted":"","mismatch":false}"#, false),
+            (
+                r#"{"type":"break_glass","merge_request":7,"user":"alice","note":3,"head_sha":"0a"}"#,
+                true,
+            ),
+            (
+                r#"{"type":"break_glass","merge_request":7,"user":"","note":3,"head_sha":"0a"}"#,
+                false,
+            ),
+        ] {
+            assert_eq!(event(&sample(of(body)), NOW).is_ok(), taken, "{body}");
         }
     }
 

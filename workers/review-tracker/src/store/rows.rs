@@ -70,7 +70,10 @@ impl Rows {
                     rows.findings.push(row(event, finding));
                 }
                 // Kept as they came; nothing is counted from them.
-                EventBody::CircuitChanged(_) | EventBody::Failback(_) => {}
+                EventBody::CircuitChanged(_)
+                | EventBody::Failback(_)
+                | EventBody::VerdictApplied(_)
+                | EventBody::BreakGlass(_) => {}
                 EventBody::TelemetryDropped(dropped) => rows.dropped.push(row(event, dropped)),
             }
         }

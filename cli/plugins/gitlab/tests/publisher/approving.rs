@@ -7,8 +7,8 @@ use conclave_shared::verdict::Verdict;
 use crate::stage::{Stage, approved, edited, posted, publish, unapproved};
 
 const NEWER: &str = "not approved: there is a newer commit than the reviewed one";
-const NOT_ALLOWED: &str = "not approved: GitLab does not let the bot approve it. Either it is not open any more, or the \
-                           bot wrote it or a commit of it, which the project's settings forbid";
+const NOT_ALLOWED: &str = "not approved: GitLab does not let the bot approve it. The bot wrote it or a commit of it, which the \
+                           project's settings forbid";
 
 #[tokio::test]
 async fn a_worse_verdict_takes_the_approval_back() {
@@ -100,6 +100,27 @@ async fn a_push_in_between_is_not_approved() {
     assert_eq!(outcome, stage.outcome(false, &[NEWER]));
     let after = stage.snapshot();
     assert_eq!((after.notes, after.approved_by), (vec![posted(&review)], Vec::new()));
+    assert_eq!(stage.writes(), ["POST /notes 201"]);
+}
+
+/// GitLab is told the commit, so that what was pushed in the last moment is not approved either.
+#[tokio::test]
+async fn a_push_in_the_last_moment_is_not_approved() {
+    let stage = Stage::new().await;
+    let (plugin, review) = (stage.loaded().await, stage.review(Verdict::Approved));
+    let before = serde_json::to_string(&serde_json::json!({
+        "state": "opened", "sha": review.head_sha, "detailed_merge_status": "mergeable"
+    }));
+    let answer = FaultKind::Answer {
+        status: 200,
+        content_type: "application/json".to_owned(),
+        body: before.unwrap(),
+    };
+    let merge_request = "/projects/{id}/merge_requests/{iid}";
+    stage.gitlab.inject(Fault::once("GET", merge_request, answer));
+    stage.push();
+    let outcome = publish(&plugin, &review).await.unwrap();
+    assert_eq!(outcome, stage.outcome(false, &[NEWER]));
     assert_eq!(stage.writes(), ["POST /notes 201", "POST /approve 409"]);
 }
 
@@ -111,9 +132,9 @@ async fn an_approval_of_an_older_commit_does_not_outlive_a_push() {
     let (review, outcome) = publish_after_push(&stage).await;
     assert_eq!(outcome, stage.outcome(false, &[NEWER]));
     let after = stage.snapshot();
-    assert_eq!((after.notes, after.approved_by), (vec![edited(&review)], Vec::new()));
-    let writes = ["PUT /notes/[0] 200", "POST /approve 409", "POST /unapprove 201"];
-    assert_eq!(stage.writes(), writes);
+    assert_eq!((after.notes, after.approved_by), (vec![posted(&review)], Vec::new()));
+    // The note says the same already.
+    assert_eq!(stage.writes(), ["POST /unapprove 201"]);
 }
 
 #[tokio::test]
@@ -133,8 +154,8 @@ async fn the_bots_own_merge_request_is_reviewed_and_not_approved() {
 async fn a_reporter_may_comment_and_not_approve() {
     let stage = Stage::new().await;
     stage.gitlab.add_member(stage.project, stage.bot, AccessLevel::Reporter);
-    let warning = "not approved: the token may not approve it (403 403 Forbidden). It needs the scope `api`, and its \
-                   user the role Developer in the project";
+    let warning = "not approved: the token's user may not approve it (403 403 Forbidden). Give it the role Developer in the \
+                   project, or a higher one";
     assert_eq!(stage.run(Verdict::Approved).await, stage.outcome(false, &[warning]));
     assert_eq!(stage.snapshot().notes, [posted(&stage.review(Verdict::Approved))]);
 }
@@ -160,6 +181,7 @@ async fn an_approval_that_fails_for_good_is_a_warning() {
         let stage = Stage::new().await;
         if before {
             stage.gitlab.approve(stage.merge_request, stage.bot);
+            stage.push();
         }
         stage
             .gitlab

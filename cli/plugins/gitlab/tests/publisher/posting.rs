@@ -1,6 +1,6 @@
 //! One note a merge request: posted, found again, edited.
 
-use conclave_fake_gitlab::MergeRequestSnapshot;
+use conclave_fake_gitlab::{Fault, FaultKind, MergeRequestSnapshot};
 use conclave_shared::verdict::Verdict;
 
 use crate::stage::{MARKER, Stage, approved, edited, note, posted, publish};
@@ -24,7 +24,7 @@ async fn a_clean_review_is_one_note_and_an_approval() {
 }
 
 #[tokio::test]
-async fn the_same_review_again_edits_the_note() {
+async fn the_same_review_again_writes_nothing() {
     let stage = Stage::new().await;
     stage.run(Verdict::Approved).await;
     let before = stage.snapshot();
@@ -34,12 +34,28 @@ async fn the_same_review_again_edits_the_note() {
     assert_eq!(
         stage.snapshot(),
         MergeRequestSnapshot {
-            notes: vec![edited(&stage.review(Verdict::Approved))],
+            notes: vec![posted(&stage.review(Verdict::Approved))],
             ..before
         }
     );
-    // The approval is asked for again, because the one that stands may stand for an older commit.
-    assert_eq!(stage.writes(), ["PUT /notes/[0] 200", "POST /approve 401"]);
+    assert_eq!(stage.writes(), Vec::<String>::new());
+}
+
+/// An approval that GitLab does not date may stand for an older commit, so it is asked for again.
+#[tokio::test]
+async fn an_approval_without_a_date_is_given_again() {
+    let stage = Stage::new().await;
+    stage.run(Verdict::Approved).await;
+    let undated = FaultKind::Answer {
+        status: 200,
+        content_type: "application/json".to_owned(),
+        body: r#"{"user_has_approved":true,"approved_by":null}"#.to_owned(),
+    };
+    let approvals = "/projects/{id}/merge_requests/{iid}/approvals";
+    stage.gitlab.inject(Fault::once("GET", approvals, undated));
+    stage.gitlab.forget_requests();
+    assert_eq!(stage.run(Verdict::Approved).await, stage.outcome(true, &[]));
+    assert_eq!(stage.writes(), ["POST /approve 401"]);
 }
 
 #[tokio::test]
@@ -94,8 +110,8 @@ async fn a_copied_marker_is_not_ours() {
     let copy = format!("Approved by the bot, look: {MARKER}");
     stage.gitlab.comment(stage.merge_request, stage.human, &copy);
     let before = stage.snapshot();
-    for _ in 0..2 {
-        stage.run(Verdict::MinorIssues).await;
+    for verdict in [Verdict::Inconclusive, Verdict::MinorIssues] {
+        stage.run(verdict).await;
     }
     assert_eq!(
         stage.snapshot(),
@@ -168,7 +184,7 @@ async fn a_note_is_found_behind_many_others() {
     }
     stage.run(Verdict::MinorIssues).await;
     stage.gitlab.comment(stage.merge_request, stage.human, "One more");
-    stage.run(Verdict::MinorIssues).await;
+    stage.run(Verdict::Inconclusive).await;
     assert_eq!(stage.writes(), ["POST /notes 201", "PUT /notes/[5] 200"]);
 }
 

@@ -40,9 +40,12 @@ pub(crate) fn review(head_sha: &str, verdict: Verdict) -> Review {
         coverage: Coverage::default(),
         warnings: Vec::new(),
         stages: Vec::new(),
+        threads: Vec::new(),
         seconds: 1.0,
         cost_usd: 0.0,
         cache_hit_rate: None,
+        aside: None,
+        ledger: conclave_engine::rereview::Ledger::default(),
     }
 }
 
@@ -67,6 +70,7 @@ pub(crate) fn finding(claim: &str, evidence: &str) -> JudgedFinding {
         fix: None,
         evidence_status: EvidenceStatus::Verified,
         fingerprint: fingerprint("src/lib.py", "injection", evidence),
+        doubts: Vec::new(),
     })
 }
 

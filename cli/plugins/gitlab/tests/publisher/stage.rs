@@ -1,9 +1,10 @@
 //! One merge request, the people around it, and the bot's plugin.
 
-use std::{path::Path, process::Command, time::Duration};
+use std::{collections::HashMap, path::Path, process::Command, time::Duration};
 
 use conclave_engine::{
-    ports::{Forge, PublishOutcome},
+    diff::{DiffLimits, DiffReader, FileDiff},
+    ports::{AppliedStance, Forge, Publication, PublishOutcome, PublishSettings, ReviewMode, Stance},
     report::{Review, render_markdown},
 };
 use conclave_fake_gitlab::{
@@ -27,6 +28,9 @@ pub(crate) const SPENT: &str = "<!-- conclave:spent:0:ba2e2c1162462f82e74c43d1e4
 
 /// The longest wait that GitLab can make the plugin take here.
 pub(crate) const LONGEST_ASKED: Duration = Duration::from_millis(60);
+
+/// Files with their texts; nothing is a file that is gone.
+pub(crate) type Files<'a> = [(&'a str, Option<&'a str>)];
 
 pub(crate) struct Stage {
     pub(crate) gitlab: FakeGitlab,
@@ -58,13 +62,19 @@ impl Stage {
     }
 
     pub(crate) async fn with(builder: Builder) -> Self {
+        let (base, head) = ([("file.txt", Some("one\n"))], [("file.txt", Some("one\ntwo\n"))]);
+        Self::of_change(builder, &base, &head).await
+    }
+
+    /// A merge request whose branch makes `head` of `base`: files with their texts; nothing is a file that is gone.
+    pub(crate) async fn of_change(builder: Builder, base: &Files<'_>, head: &Files<'_>) -> Self {
         let gitlab = builder.start().await;
         let working_copy = TempDir::new().unwrap();
         let path = working_copy.path();
         git(path, &["init", "--quiet", "--initial-branch=main"]);
-        commit(path, "one\n");
+        write(path, base);
         git(path, &["checkout", "--quiet", "-b", "feature"]);
-        commit(path, "one\ntwo\n");
+        write(path, head);
         git(path, &["checkout", "--quiet", "main"]);
         let project = gitlab.create_project_from_git(path, "group/project");
         let (author, human, bot) = (
@@ -97,6 +107,7 @@ impl Stage {
             project: self.project.0.to_string(),
             iid: self.merge_request.iid,
             secret: "the installation's secret".to_owned().into(),
+            ca_files: Vec::new(),
         }
     }
 
@@ -142,6 +153,8 @@ impl Stage {
         PublishOutcome {
             url: Some(format!("{address}/group/project/-/merge_requests/1#note_{id}")),
             approved,
+            stance: None,
+            posted_inline: 0,
             warnings: warnings.iter().map(|warning| (*warning).to_owned()).collect(),
         }
     }
@@ -151,6 +164,7 @@ impl Stage {
         let mut snapshot = self.gitlab.snapshot(self.merge_request);
         for note in snapshot.notes.iter_mut().chain(&mut snapshot.system_notes) {
             note.id = 0;
+            note.body = without_memory(&note.body);
         }
         snapshot
     }
@@ -181,10 +195,82 @@ impl Stage {
 
     /// The author pushes another commit.
     pub(crate) fn push(&self) {
+        self.push_change(&[("file.txt", Some("one\ntwo\nthree\n"))]);
+    }
+
+    /// The author pushes this.
+    pub(crate) fn push_change(&self, files: &Files<'_>) {
         let path = self.working_copy.path();
         git(path, &["checkout", "--quiet", "feature"]);
-        commit(path, "one\ntwo\nthree\n");
+        write(path, files);
         self.gitlab.push(self.project, path, "feature");
+    }
+
+    /// The diff of the merge request, as the review reads it.
+    pub(crate) fn files(&self) -> Vec<FileDiff> {
+        let refs = self.gitlab.diff_refs(self.merge_request);
+        let range = ["base_sha", "head_sha"].map(|name| refs[name].as_str().unwrap().to_owned());
+        let mut reader = DiffReader::new(DiffLimits::default(), Vec::new());
+        let arguments = [
+            "diff",
+            "--raw",
+            "--patch",
+            "-z",
+            "--no-abbrev",
+            "--full-index",
+            "--find-renames",
+        ];
+        let output = Command::new("git")
+            .arg("-C")
+            .arg(self.gitlab.repository_path(self.project))
+            .args(arguments)
+            .args(range)
+            .output()
+            .unwrap();
+        assert!(output.status.success());
+        reader.push(&output.stdout).unwrap();
+        reader.finish().unwrap().0.files
+    }
+
+    /// A file as the branch leaves it.
+    pub(crate) fn source(&self, path: &str) -> Option<String> {
+        let output = Command::new("git")
+            .arg("-C")
+            .arg(self.gitlab.repository_path(self.project))
+            .args(["show", &format!("{}:{path}", self.gitlab.head(self.merge_request))])
+            .output()
+            .unwrap();
+        output
+            .status
+            .success()
+            .then(|| String::from_utf8(output.stdout).unwrap())
+    }
+
+    /// A whole run in this mode, with findings beside their lines.
+    pub(crate) async fn run_with(&self, review: &Review, settings: PublishSettings) -> PublishOutcome {
+        self.publish_with(&self.loaded().await, review, settings).await.unwrap()
+    }
+
+    /// Posts a review with everything that the command knows.
+    pub(crate) async fn publish_with(
+        &self,
+        plugin: &GitLab,
+        review: &Review,
+        settings: PublishSettings,
+    ) -> Result<PublishOutcome, String> {
+        let files = self.files();
+        let paths = review.findings.iter().map(|entry| entry.finding.file.clone());
+        let sources: HashMap<String, String> = paths
+            .filter_map(|path| Some((path.clone(), self.source(&path)?)))
+            .collect();
+        let publication = Publication {
+            review,
+            files: &files,
+            sources: &sources,
+            settings,
+            hurried: false,
+        };
+        plugin.publish(publication).await.map_err(|error| error.to_string())
     }
 
     /// The same stage with a merge request out of a fork, which has number 2.
@@ -199,10 +285,45 @@ impl Stage {
     }
 }
 
-/// Posts a review as the command does.
+/// Posts a review of which nothing can stand beside its lines. What the verdict asked for and what is shown are left out:
+/// tests of that have their own helper.
 pub(crate) async fn publish(plugin: &GitLab, review: &Review) -> Result<PublishOutcome, String> {
-    let outcome = plugin.publish(review, &render_markdown(review)).await;
-    outcome.map_err(|error| error.to_string())
+    let publication = Publication {
+        review,
+        files: &[],
+        sources: &HashMap::new(),
+        settings: PublishSettings::default(),
+        hurried: false,
+    };
+    let outcome = plugin.publish(publication).await.map_err(|error| error.to_string())?;
+    let Some(AppliedStance { shown, .. }) = outcome.stance else {
+        unreachable!("a stance is always taken")
+    };
+    assert!(
+        shown.is_none() || (shown == Some(Stance::Approved)) == outcome.approved,
+        "{outcome:?}"
+    );
+    Ok(PublishOutcome {
+        stance: None,
+        ..outcome
+    })
+}
+
+/// The settings of a mode.
+pub(crate) fn in_mode(mode: ReviewMode) -> PublishSettings {
+    PublishSettings {
+        mode,
+        ..PublishSettings::default()
+    }
+}
+
+/// A note without what it remembers of the run, which has tests of its own.
+pub(crate) fn without_memory(body: &str) -> String {
+    let hidden = ["<!-- conclave:state:", "<!-- conclave:ledger:"];
+    let lines = body
+        .lines()
+        .filter(|line| !hidden.iter().any(|start| line.starts_with(start)));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The note that holds a review.
@@ -256,8 +377,17 @@ fn quick() -> Patience {
     }
 }
 
-fn commit(path: &Path, text: &str) {
-    std::fs::write(path.join("file.txt"), text).unwrap();
+fn write(path: &Path, files: &Files<'_>) {
+    for (name, text) in files {
+        let file = path.join(name);
+        match text {
+            Some(text) => {
+                std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+                std::fs::write(file, text).unwrap();
+            }
+            None => std::fs::remove_file(file).unwrap(),
+        }
+    }
     git(path, &["add", "--all"]);
     git(path, &["commit", "--quiet", "--message", "A change"]);
 }

@@ -76,6 +76,12 @@ async fn nothing_that_is_posted_acts() {
     let review = hostile(&stage);
     // Posted and edited: both run quick actions.
     for edited in [false, true] {
+        if edited {
+            let note = stage.gitlab.snapshot(stage.merge_request).notes[0].id;
+            stage
+                .gitlab
+                .edit_note(stage.merge_request, note, &format!("Something else\n\n{MARKER}"));
+        }
         publish(&stage.loaded().await, &review).await.unwrap();
         let body = include_str!("golden/hostile.md").replace("{head}", &review.head_sha[..8]);
         let mut expected = note("review-bot", &format!("{body}\n{MARKER}\n{SPENT}"));

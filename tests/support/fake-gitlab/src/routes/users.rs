@@ -12,6 +12,21 @@ use crate::state::State;
 /// The path below the prefix.
 pub(crate) const PATH: &str = "/users";
 
+/// The beginning of the path of one user.
+pub(crate) const BELOW: &str = "/users/";
+
+/// `GET /users/:id`; unlike the authors of notes it tells whether the account is a bot.
+pub(crate) fn read(state: &State, incoming: &Incoming, id: &str) -> Reply {
+    if auth::peek(state, &incoming.credentials).is_none() {
+        return ApiError::unauthorized().reply();
+    }
+    let user = id.parse().ok().filter(|id| state.users.contains_key(id));
+    match user {
+        Some(id) => Reply::json(200, people::author(state, id)),
+        None => ApiError::not_found("User").reply(),
+    }
+}
+
 /// `GET /users?username=NAME`: one user, or none. The name is compared as a whole, in any case.
 pub(crate) fn find(state: &State, incoming: &Incoming, query: &[(String, String)]) -> Reply {
     if auth::peek(state, &incoming.credentials).is_none() {

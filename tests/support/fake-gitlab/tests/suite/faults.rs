@@ -137,3 +137,29 @@ async fn a_fault_can_wait_for_its_turn() {
         (0, 201)
     );
 }
+
+#[tokio::test]
+async fn notes_come_no_faster_than_allowed() {
+    let stage = Stage::free().await;
+    stage.gitlab.configure(|options| options.notes_per_minute = Some(2));
+    let note = json!({ "body": "Hello" });
+    for path in ["/notes", "/discussions"] {
+        assert_eq!(stage.bot.post(&stage.at(path), note.clone()).await.0, 201);
+    }
+    assert_eq!(stage.bot.post(&stage.at("/notes"), note.clone()).await.0, 429);
+    // Each user has an allowance of its own, and reading has none.
+    assert_eq!(stage.bot.get(&stage.at("/notes")).await.0, 200);
+    let human = stage.client(stage.human);
+    assert_eq!(human.post(&stage.at("/notes"), note).await.0, 201);
+}
+
+#[tokio::test]
+async fn every_request_takes_its_time() {
+    let stage = Stage::free().await;
+    let latency = std::time::Duration::from_millis(120);
+    stage.gitlab.configure(|options| options.latency = latency);
+    let started = std::time::Instant::now();
+    // Beside each other they wait together.
+    tokio::join!(stage.bot.get("/user"), stage.bot.get("/user"), stage.bot.get("/user"));
+    assert!(started.elapsed() >= latency);
+}

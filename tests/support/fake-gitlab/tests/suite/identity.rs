@@ -179,3 +179,13 @@ async fn a_user_is_found_by_the_whole_name_only() {
     assert_eq!(stranger.get("/users?username=bob").await.0, 401);
     stage.assert_no_violations();
 }
+
+#[tokio::test]
+async fn one_user_shows_whether_it_is_a_bot() {
+    let stage = Stage::free().await;
+    for (user, bot) in [(stage.human, false), (stage.bot_user, true)] {
+        let (status, found) = stage.bot.get(&format!("/users/{}", user.0)).await;
+        assert_eq!((status, &found["bot"]), (200, &json!(bot)));
+    }
+    assert_eq!(stage.bot.get("/users/999999").await.0, 404);
+}

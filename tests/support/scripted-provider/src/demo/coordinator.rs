@@ -1,7 +1,7 @@
 //! The coordinator of the demo model: spawns the reviewers, judges their findings, submits the review.
 
 use super::LABEL;
-use crate::model::{Answer, ModelRequest};
+use crate::model::{Answer, ModelRequest, Part};
 use serde_json::{Value, json};
 
 const SPAWN: &str = "spawn_reviewers";
@@ -38,7 +38,7 @@ pub(super) fn answer(request: &ModelRequest) -> Answer {
         return Answer::call(SPAWN, json!({}));
     };
     match reviewers(&text) {
-        Some(reviewers) => Answer::call(SUBMIT, review(&reviewers)),
+        Some(reviewers) => Answer::call(SUBMIT, with_earlier(review(&reviewers), request, &reviewers)),
         None => Answer::text(format!(
             "The answer of {SPAWN} could not be read, so there is no review ({LABEL})."
         )),
@@ -50,6 +50,66 @@ fn reviewers(text: &str) -> Option<Vec<Value>> {
     let json = &text[text.find('{')?..=text.rfind('}')?];
     let value: Value = serde_json::from_str(json).ok()?;
     value["reviewers"].as_array().cloned()
+}
+
+/// The review with a word on each open earlier finding whose code has changed, or that a member disagrees with: it is fixed
+/// if nobody has found the like in its file again.
+fn with_earlier(mut review: Value, request: &ModelRequest, reviewers: &[Value]) -> Value {
+    let found_again = |file: &str, category: &str| {
+        let mut findings = reviewers
+            .iter()
+            .flat_map(|reviewer| reviewer["findings"].as_array().into_iter().flatten());
+        findings.any(|finding| finding["file"] == file && finding["category"] == category)
+    };
+    let mut words = Vec::new();
+    for (entry, replies) in earlier_findings(request) {
+        let [number, place, _, category, state, code] = entry[..] else {
+            continue;
+        };
+        let id = format!("E{number}");
+        let disagrees = replies
+            .last()
+            .is_some_and(|reply| reply.contains(", member]") && reply.contains("I disagree"));
+        let changed = code == "code changed since";
+        if state != "open" && state != "in our summary only" || !(changed || disagrees) {
+            continue;
+        }
+        let file = place.rsplit_once(':').map_or(place, |(file, _)| file);
+        let fixed = changed && !found_again(file, category);
+        let mut word = json!({"id": id, "status": if fixed { "fixed" } else { "not_fixed" },
+                              "reason": if fixed { "Nobody finds it any more." } else { "It is still there." }});
+        if disagrees && !fixed {
+            word["answer"] = json!(format!("The code still does what the finding says ({LABEL})."));
+        }
+        words.push(word);
+    }
+    if !words.is_empty() {
+        review["earlier"] = json!(words);
+    }
+    review
+}
+
+/// The earlier findings in the coordinator's message: the parts of each one's line, and the replies below it.
+fn earlier_findings(request: &ModelRequest) -> Vec<(Vec<&str>, Vec<&str>)> {
+    let texts = request.messages.iter().flat_map(|message| &message.parts);
+    let texts = texts.filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    let mut findings: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
+    for line in texts.flat_map(str::lines) {
+        if let Some(entry) = line.strip_prefix("- E") {
+            let parts: Vec<&str> = entry.split(" | ").collect();
+            if parts.len() == 6 {
+                findings.push((parts, Vec::new()));
+            }
+        } else if let Some(reply) = line.strip_prefix("  [") {
+            if let Some((_, replies)) = findings.last_mut() {
+                replies.push(reply);
+            }
+        }
+    }
+    findings
 }
 
 /// What decides about a finding, and what the summary says of it.

@@ -1,0 +1,189 @@
+//! Several reports of one problem, as a judge sees them.
+
+use conclave_shared::{finding::Finding, telemetry::FindingFate};
+
+use super::JudgedFinding;
+use crate::findings::same_claims;
+
+/// Reports are of one place if they are at most so many lines apart.
+const ONE_PLACE: u32 = 3;
+
+/// Findings that a program may take for one, as groups of positions: those that make the same claim about the same place.
+///
+/// The same claim about another place is left to a judge who can read: it may be the same problem, seen from its other
+/// end, or the same mistake made twice.
+pub(super) fn repeats(findings: &[Finding]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for group in same_claims(findings) {
+        let mut places: Vec<Vec<usize>> = Vec::new();
+        for index in group {
+            let at_this_place = |place: &&mut Vec<usize>| {
+                place
+                    .iter()
+                    .any(|other| is_one_place(&findings[*other], &findings[index]))
+            };
+            match places.iter_mut().find(at_this_place) {
+                Some(place) => place.push(index),
+                None => places.push(vec![index]),
+            }
+        }
+        groups.extend(places);
+    }
+    // The same category at the same line is one problem, however it is said.
+    for (index, finding) in findings.iter().enumerate() {
+        let is_twin = |other: usize| {
+            let other = &findings[other];
+            other.file == finding.file && other.line == finding.line && other.category == finding.category
+        };
+        if groups.iter().any(|group| group.contains(&index) && group.len() > 1) {
+            continue;
+        }
+        if let Some(twin) = (0..index).find(|other| is_twin(*other)) {
+            groups.retain(|group| group != &[index]);
+            match groups.iter_mut().find(|group| group.contains(&twin)) {
+                Some(group) => group.push(index),
+                None => groups.push(vec![twin, index]),
+            }
+        }
+    }
+    groups.retain(|group| group.len() > 1);
+    groups
+}
+
+fn is_one_place(one: &Finding, other: &Finding) -> bool {
+    let end = |finding: &Finding| finding.end_line.unwrap_or(finding.line).max(finding.line);
+    one.fingerprint == other.fingerprint
+        || (one.file == other.file
+            && one.line <= end(other).saturating_add(ONE_PLACE)
+            && other.line <= end(one).saturating_add(ONE_PLACE))
+}
+
+/// Merges a group into the best proved of it, which takes over who found it, the worst severity and the most confidence.
+pub(super) fn merge(judged: &mut [JudgedFinding], group: &[usize]) {
+    let Some(&keeper) = group.iter().rev().max_by(|one, other| {
+        let proof = |index: usize| {
+            let finding = &judged[index].finding;
+            (!finding.lacks_second_quote(), finding.second.is_some())
+        };
+        let confidence = |index: usize| judged[index].finding.confidence;
+        proof(**one)
+            .cmp(&proof(**other))
+            .then(confidence(**one).total_cmp(&confidence(**other)))
+    }) else {
+        return;
+    };
+    for &index in group.iter().filter(|index| **index != keeper) {
+        let (severity, confidence, found_by) = {
+            let finding = &judged[index].finding;
+            (finding.severity, finding.confidence, finding.found_by.clone())
+        };
+        let kept = &mut judged[keeper].finding;
+        kept.severity = kept.severity.max(severity);
+        kept.confidence = kept.confidence.max(confidence);
+        for reviewer in found_by {
+            if !kept.found_by.contains(&reviewer) {
+                kept.found_by.push(reviewer);
+            }
+        }
+        let id = kept.id.clone();
+        let merged = &mut judged[index];
+        merged.fate = FindingFate::Merged;
+        merged.reason_code = Some("duplicate".into());
+        merged.reason = Some(format!("the same problem as {id}"));
+    }
+}
+
+/// Merges what the coordinator has not decided on into its repeats that stand. What it has decided stays as it is.
+pub(super) fn merge_undecided(judged: &mut [JudgedFinding], is_decided: impl Fn(&str) -> bool) {
+    let findings: Vec<Finding> = judged.iter().map(|entry| entry.finding.clone()).collect();
+    for group in repeats(&findings) {
+        let standing: Vec<usize> = group.into_iter().filter(|index| judged[*index].stands()).collect();
+        let (decided, open): (Vec<usize>, Vec<usize>) =
+            standing.into_iter().partition(|index| is_decided(&findings[*index].id));
+        match decided.first() {
+            None => merge(judged, &open),
+            Some(&keeper) => {
+                for index in open {
+                    // A worse one is not hidden behind what the coordinator has settled.
+                    if judged[index].finding.severity <= judged[keeper].finding.severity {
+                        let id = judged[keeper].finding.id.clone();
+                        let entry = &mut judged[index];
+                        entry.fate = FindingFate::Merged;
+                        entry.reason_code = Some("duplicate".into());
+                        entry.reason = Some(format!("the same problem as {id}"));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use conclave_shared::{reviewer::ReviewerName, severity::Severity};
+
+    use super::*;
+    use crate::judge::test_support::finding;
+
+    fn by(reviewer: &str, id: &str, line: u32, claim: &str) -> Finding {
+        let mut finding = finding(id, Severity::Warning, id, "src/a.py", line);
+        finding.reviewer = ReviewerName::new(reviewer).expect("a name");
+        finding.found_by = vec![finding.reviewer.clone()];
+        finding.claim = claim.to_owned();
+        finding
+    }
+
+    const CLAIM: &str = "`load_user` returns None for an unknown id, and the caller dereferences it.";
+    const REWORDED: &str = "The caller dereferences the result of `load_user`, which is None when the id is unknown.";
+
+    #[test]
+    fn only_the_same_claim_at_the_same_place_is_a_repeat() {
+        let near = [by("security", "F1", 10, CLAIM), by("correctness", "F2", 12, REWORDED)];
+        assert_eq!(repeats(&near), [vec![0, 1]]);
+        let far = [by("security", "F1", 10, CLAIM), by("correctness", "F2", 90, REWORDED)];
+        assert_eq!(repeats(&far), Vec::<Vec<usize>>::new());
+        let other = "The query is built from the name of the report without a parameter.";
+        let unlike = [by("security", "F1", 10, CLAIM), by("correctness", "F2", 10, other)];
+        assert_eq!(repeats(&unlike), Vec::<Vec<usize>>::new(), "a place alone says nothing");
+    }
+
+    #[test]
+    fn the_best_proved_is_kept_and_takes_over_what_the_others_knew() {
+        let mut second = by("correctness", "F2", 12, REWORDED);
+        second.severity = Severity::Critical;
+        let mut first = by("security", "F1", 10, CLAIM);
+        first.confidence = 0.95;
+        let mut judged: Vec<_> = [second, first].into_iter().map(JudgedFinding::kept).collect();
+        merge(&mut judged, &[0, 1]);
+        assert_eq!(
+            (judged[0].fate, judged[1].fate),
+            (FindingFate::Merged, FindingFate::Kept)
+        );
+        assert_eq!(judged[1].finding.severity, Severity::Critical);
+        assert_eq!(judged[1].finding.found_by.len(), 2);
+        assert_eq!(judged[0].reason.as_deref(), Some("the same problem as F1"));
+    }
+
+    #[test]
+    fn what_the_coordinator_forgot_is_merged_and_what_it_settled_is_not() {
+        let both = || {
+            vec![
+                JudgedFinding::kept(by("security", "F1", 10, CLAIM)),
+                JudgedFinding::kept(by("correctness", "F2", 12, REWORDED)),
+            ]
+        };
+        let mut judged = both();
+        merge_undecided(&mut judged, |id| id == "F2");
+        assert_eq!(
+            (judged[0].fate, judged[1].fate),
+            (FindingFate::Merged, FindingFate::Kept)
+        );
+        let mut judged = both();
+        merge_undecided(&mut judged, |_| true);
+        assert!(judged.iter().all(JudgedFinding::stands), "it has kept both");
+        let mut judged = both();
+        judged[0].finding.severity = Severity::Critical;
+        merge_undecided(&mut judged, |id| id == "F2");
+        assert!(judged.iter().all(JudgedFinding::stands), "a worse one is not hidden");
+    }
+}

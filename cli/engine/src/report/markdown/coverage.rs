@@ -1,0 +1,122 @@
+//! What was looked at, by whom, for how much: one quiet block at the end of the note.
+
+use std::fmt::Write;
+
+use conclave_shared::telemetry::ReviewerOutcome;
+
+use super::{duration, finding::code_span};
+use crate::{
+    report::{
+        Review,
+        neutral::{cell, neutral},
+    },
+    scheduler::ReviewerReport,
+};
+
+pub(super) fn coverage(review: &Review) -> String {
+    let coverage = &review.coverage;
+    let tokens = review.tokens();
+    let mut text = String::from("---\n\n<details><summary>");
+    let _ = write!(
+        text,
+        "{} files reviewed · {} tier · {} · {}",
+        coverage.reviewed.len() - coverage.not_read.len().min(coverage.reviewed.len()),
+        review.tier,
+        duration(review.seconds),
+        dollars(review.cost_usd, 2)
+    );
+    text.push_str("</summary>\n\n");
+    let _ = writeln!(
+        text,
+        "**Tier:** {} ({})\n",
+        review.tier,
+        neutral(&review.tier_reasons.join("; "))
+    );
+    let _ = writeln!(
+        text,
+        "| reviewer | outcome | model | tokens | cost | time |\n|---|---|---|---|---|---|"
+    );
+    for report in review.reviewers.iter().chain([&review.coordinator]) {
+        let _ = writeln!(text, "{}", reviewer_row(report));
+    }
+    text.push('\n');
+    if !coverage.filtered.is_empty() {
+        let _ = writeln!(text, "**Not reviewed by rule:**\n");
+        for file in &coverage.filtered {
+            let _ = writeln!(text, "- {}: {}", code_span(&file.path), file.reason.describe());
+        }
+        text.push('\n');
+    }
+    if !coverage.not_read.is_empty() {
+        let _ = writeln!(text, "**Not read:**\n");
+        for path in &coverage.not_read {
+            let _ = writeln!(text, "- {}", code_span(path));
+        }
+        text.push('\n');
+    }
+    if !coverage.cut.is_empty() {
+        let _ = writeln!(text, "**Too large to be read whole:**\n");
+        for file in &coverage.cut {
+            let _ = writeln!(
+                text,
+                "- {}: {} lines of its patch were left out",
+                code_span(&file.path),
+                file.lines_left_out
+            );
+        }
+        text.push('\n');
+    }
+    let dropped = review.findings.iter().filter(|entry| !entry.stands()).count();
+    let rate = review
+        .cache_hit_rate
+        .map_or_else(|| "–".to_owned(), |rate| format!("{:.0} %", rate * 100.0));
+    let _ = writeln!(
+        text,
+        "{} tokens, cache hit rate {rate}; {dropped} finding{} merged or dropped by the judge, {} without \
+         evidence.\n",
+        tokens.total(),
+        if dropped == 1 { "" } else { "s" },
+        coverage.hallucinated
+    );
+    for note in &coverage.notes {
+        let _ = writeln!(text, "- {}", neutral(note).replace('\n', " "));
+    }
+    for warning in &review.warnings {
+        let _ = writeln!(text, "- ⚠️ {}", neutral(warning).replace('\n', " "));
+    }
+    let _ = writeln!(
+        text,
+        "\n<sub>Reviewed {} … {} · run {}</sub>\n\n</details>",
+        short(&review.base_sha),
+        short(&review.head_sha),
+        review.run_id
+    );
+    text
+}
+
+fn short(sha: &str) -> &str {
+    sha.get(..8).unwrap_or(sha)
+}
+
+fn reviewer_row(report: &ReviewerReport) -> String {
+    let models: Vec<&str> = report.usage.iter().map(|usage| usage.model.as_str()).collect();
+    let tokens: u64 = report.usage.iter().map(|usage| usage.tokens.total()).sum();
+    let cost: f64 = report.usage.iter().map(|usage| usage.cost_usd).sum();
+    let outcome = match (report.outcome, &report.reason) {
+        (ReviewerOutcome::Ok, _) => "ok".to_owned(),
+        (outcome, Some(reason)) => format!("{}: {}", outcome.as_str().replace('_', " "), cell(reason)),
+        (outcome, None) => outcome.as_str().replace('_', " "),
+    };
+    format!(
+        "| {} | {outcome} | {} | {tokens} | {} | {} |",
+        report.name.display_name(),
+        cell(&models.join(", ")),
+        dollars(cost, 3),
+        duration(report.seconds)
+    )
+}
+
+/// A price. The sum of no prices is a negative zero, which the addition makes a plain one.
+fn dollars(cost: f64, digits: usize) -> String {
+    format!("${:.digits$}", cost + 0.0)
+}

@@ -1,0 +1,131 @@
+//! A finding in the note: what and where at a glance, the proof behind a fold.
+
+use std::fmt::Write;
+
+use conclave_shared::{reviewer::ReviewerName, severity::Severity};
+
+use crate::{
+    judge::JudgedFinding,
+    report::neutral::{fenced, link, neutral},
+};
+
+/// The finding; in two lines if it has a thread of its own, where all of it stands.
+pub(super) fn finding(entry: &JudgedFinding) -> String {
+    let (finding, thread) = (&entry.finding, entry.posted.as_deref());
+    let (mark, severity) = match finding.severity {
+        Severity::Critical => ("🔴", "Critical"),
+        Severity::Warning => ("🟡", "Warning"),
+        Severity::Suggestion => ("🔵", "Suggestion"),
+    };
+    let risk = if entry.production_risk && finding.severity != Severity::Critical {
+        ", endangers production"
+    } else {
+        ""
+    };
+    let place = place(entry);
+    let place = thread.map_or_else(|| place.clone(), |thread| link(&place, thread));
+    let mut text = format!(
+        "{mark} **{}**  \n{severity}{risk} · {place} · {}",
+        neutral(&finding.claim).replace('\n', " ").trim(),
+        found_by(&finding.found_by)
+    );
+    if thread.is_some() {
+        return text;
+    }
+    if !finding.scenario.trim().is_empty() {
+        let _ = write!(text, "\n\n{}", neutral(finding.scenario.trim()));
+    }
+    let folded = match (&finding.second, &finding.fix) {
+        (_, Some(_)) => "Evidence and possible fix",
+        (Some(_), None) => "Evidence, at two places",
+        (None, None) => "Evidence",
+    };
+    let _ = write!(
+        text,
+        "\n\n<details><summary>{folded}</summary>\n\n{}",
+        fenced(&finding.evidence, language(&finding.file))
+    );
+    if let Some(second) = &finding.second {
+        let _ = write!(
+            text,
+            "\n\nSee also {}:\n\n{}",
+            code_span(&format!("{}:{}", second.file, second.line)),
+            fenced(&second.code, language(&second.file))
+        );
+    }
+    if let Some(fix) = &finding.fix {
+        let _ = write!(text, "\n\nPossible fix:\n\n{}", fenced(fix, ""));
+    }
+    if let Some(rule) = &finding.rule {
+        let _ = write!(text, "\n\nRule {}", link(&rule.id, &rule.link));
+    }
+    let _ = write!(
+        text,
+        "\n\n<sub>{}</sub>\n\n</details>",
+        neutral(&finding.category).replace('\n', " ")
+    );
+    text
+}
+
+/// Who found it. That several did, independently of each other, is the strongest sign that it is true.
+fn found_by(reviewers: &[ReviewerName]) -> String {
+    let names: Vec<String> = reviewers.iter().map(ReviewerName::display_name).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => format!("found by {}", neutral(one)),
+        [first @ .., last] => format!(
+            "**found by {}**: {} and {}",
+            names.len(),
+            neutral(&first.join(", ")),
+            neutral(last)
+        ),
+    }
+}
+
+fn place(entry: &JudgedFinding) -> String {
+    let finding = &entry.finding;
+    code_span(&match finding.end_line {
+        Some(end) => format!("{}:{}-{end}", finding.file, finding.line),
+        None => format!("{}:{}", finding.file, finding.line),
+    })
+}
+
+/// A code span that its content cannot close.
+pub(in crate::report) fn code_span(text: &str) -> String {
+    let text: String = text.chars().filter(|character| !character.is_control()).collect();
+    let longest = text
+        .split(|character| character != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let pad = if text.starts_with('`') || text.ends_with('`') {
+        " "
+    } else {
+        ""
+    };
+    format!("{fence}{pad}{text}{pad}{fence}")
+}
+
+pub(in crate::report) fn language(path: &str) -> &'static str {
+    match path.rsplit('.').next().unwrap_or_default() {
+        "rs" => "rust",
+        "py" => "python",
+        "js" | "mjs" | "jsx" => "javascript",
+        "ts" | "tsx" => "typescript",
+        "go" => "go",
+        "rb" => "ruby",
+        "java" => "java",
+        "kt" => "kotlin",
+        "c" | "h" => "c",
+        "cc" | "cpp" | "hpp" => "cpp",
+        "cs" => "csharp",
+        "php" => "php",
+        "sql" => "sql",
+        "sh" => "shell",
+        "yml" | "yaml" => "yaml",
+        "json" => "json",
+        "md" => "markdown",
+        _ => "",
+    }
+}

@@ -1,0 +1,100 @@
+//! The note: what it says at a glance, and what it folds away.
+
+use conclave_shared::reviewer::ReviewerName;
+
+use super::*;
+use crate::{judge::test_support::finding as sample, report::test_support::review};
+
+fn named(name: &str) -> ReviewerName {
+    ReviewerName::new(name).expect("a name")
+}
+
+fn two_sections() -> Review {
+    let mut review = review();
+    let mut first = JudgedFinding::kept(sample("F1", Severity::Critical, "sql-injection", "src/db.py", 4));
+    first.finding.claim = "The name goes into the query\nas it came.".into();
+    first.finding.found_by.push(named("correctness"));
+    first.finding.fix = Some("query(name)".into());
+    let mut second = JudgedFinding::kept(sample("F2", Severity::Warning, "n-plus-one", "src/a.py", 9));
+    second.section = named("code_quality");
+    let third = JudgedFinding::kept(sample("F3", Severity::Suggestion, "naming", "src/db.py", 1));
+    review.findings = vec![first, second, third];
+    review.verdict = Verdict::SignificantConcerns;
+    review
+}
+
+#[test]
+fn a_glance_says_verdict_what_must_change_and_where() {
+    let text = render_markdown(&two_sections());
+    let open: String = folded_away(&text);
+    assert_eq!(
+        open,
+        "## 🔴 Significant concerns: 1 critical, 1 warning, 1 suggestion\n\nThe change is small.\n\n\
+         ### Security\n\n\
+         🔴 **The name goes into the query as it came.**  \n\
+         Critical · `src/db.py:4` · **found by 2**: security and correctness\n\n\
+         An input leads to a wrong result.\n\n\n\n\
+         🔵 **Claim F3.**  \nSuggestion · `src/db.py:1` · found by security\n\n\
+         An input leads to a wrong result.\n\n\n\n\
+         ### Code quality\n\n\
+         🟡 **Claim F2.**  \nWarning · `src/a.py:9` · found by security\n\n\
+         An input leads to a wrong result.\n\n\n\n---\n\n\n"
+    );
+}
+
+/// The note without what is folded away.
+fn folded_away(text: &str) -> String {
+    let mut open = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("<details>") {
+        open.push_str(before);
+        rest = after.split_once("</details>").map_or("", |(_, after)| after);
+    }
+    open + rest
+}
+
+#[test]
+fn a_finding_with_a_thread_is_two_lines_with_a_link() {
+    let mut review = two_sections();
+    let entry = review.findings.iter_mut().find(|entry| entry.finding.id == "F1");
+    entry.expect("it is there").posted = Some("https://gitlab.example.com/g/p/-/merge_requests/7#note_9".to_owned());
+    let text = render_markdown(&review);
+    assert!(
+        text.contains(
+            "Critical · [`src/db.py:4`](https://gitlab.example.com/g/p/-/merge_requests/7#note_9) · **found by 2**: \
+             security and correctness\n\n🔵"
+        ),
+        "{text}"
+    );
+    assert!(!text.contains("query(name)") && text.contains("code F2"), "{text}");
+}
+
+#[test]
+fn evidence_fix_and_cost_are_folded() {
+    let text = render_markdown(&two_sections());
+    for part in ["code F1", "query(name)", "$0.42", "sql-injection"] {
+        assert!(text.contains(part), "{part}");
+        assert!(!folded_away(&text).contains(part), "{part}");
+    }
+}
+
+#[test]
+fn words_that_steer_are_never_approved_and_the_note_says_so() {
+    let mut review = review();
+    assert!(review.may_approve());
+    // The judge took it for harmless: it stands as a suggestion.
+    let steering = sample("F1", Severity::Suggestion, "prompt-injection", "src/a.py", 1);
+    review.findings = vec![JudgedFinding::kept(steering)];
+    review.verdict = Verdict::ApprovedWithComments;
+    assert!(!review.may_approve());
+    let text = render_markdown(&review);
+    assert!(
+        text.starts_with("## 👤 A person has to approve this: 1 suggestion"),
+        "{text}"
+    );
+    assert!(text.contains("> **Attempt to steer this review:**"), "{text}");
+    review.findings[0].fate = conclave_shared::telemetry::FindingFate::Dropped;
+    assert!(review.may_approve(), "it was found to be none");
+    review.from_fork = true;
+    assert!(!review.may_approve());
+}

@@ -1,0 +1,107 @@
+//! What may be committed with a click, and what may not.
+
+use conclave_shared::severity::Severity;
+
+use super::*;
+use crate::judge::test_support::finding;
+
+const FILE: &str = "def load(key):\n    value = os.environ[key]\n    return value\n\ndef crlf():\r\n    pass\r\n";
+
+fn fixed(line: u32, evidence: &str, fix: &str) -> Option<Suggestion> {
+    let finding = Finding {
+        evidence: evidence.to_owned(),
+        fix: Some(fix.to_owned()),
+        ..finding("F1", Severity::Warning, "key-error", "src/config.py", line)
+    };
+    committable(&finding, FILE)
+}
+
+#[test]
+fn code_that_replaces_what_stands_there_can_be_committed() {
+    assert_eq!(
+        fixed(2, "    value = os.environ[key]", "    value = os.environ.get(key)"),
+        Some(Suggestion {
+            first: 2,
+            last: 2,
+            text: "    value = os.environ.get(key)".to_owned()
+        })
+    );
+    assert_eq!(
+        fixed(
+            2,
+            "\n    value = os.environ[key]\n    return value\n",
+            "    return os.environ.get(key)\n"
+        ),
+        Some(Suggestion {
+            first: 2,
+            last: 3,
+            text: "    return os.environ.get(key)".to_owned()
+        })
+    );
+}
+
+#[test]
+fn what_does_not_match_byte_for_byte_cannot() {
+    let fix = "    value = os.environ.get(key)";
+    for (line, evidence) in [
+        (2, "value = os.environ[key]"),
+        (2, "    value  = os.environ[key]"),
+        (2, "    value = os.environ[key] "),
+        (2, "+    value = os.environ[key]"),
+        (3, "    value = os.environ[key]"),
+        (2, "os.environ[key]"),
+        (2, "    value = os.environ[key]\n    return other"),
+        (6, "    pass"),
+        (0, "def load(key):"),
+        (70, "def load(key):"),
+    ] {
+        assert_eq!(fixed(line, evidence, fix), None, "{line} {evidence:?}");
+    }
+}
+
+#[test]
+fn words_are_no_code() {
+    for fix in [
+        "Use `os.environ.get(key)` and handle None.",
+        "Read the key with get and handle the missing value",
+        "use the get method of the environment",
+        "Do not raise here!",
+    ] {
+        assert_eq!(fixed(2, "    value = os.environ[key]", fix), None, "{fix}");
+    }
+    for fix in [
+        "import os, sys",
+        "value = compute(key)",
+        "return value;",
+        "if key not in value:",
+        "    a sentence that stands where code is indented",
+    ] {
+        assert!(fixed(2, "    value = os.environ[key]", fix).is_some(), "{fix}");
+    }
+}
+
+#[test]
+fn lines_that_could_act_or_hide_something_are_not_offered() {
+    for fix in [
+        "    a()\n/approve",
+        "    a()\n```\n/merge",
+        "    a()\r\n    b()",
+        "    a() \u{202e}x",
+        "    a(\"[redacted]\")",
+        "    a()\u{0}",
+    ] {
+        assert_eq!(fixed(2, "    value = os.environ[key]", fix), None, "{fix:?}");
+    }
+    assert!(fixed(2, "    value = os.environ[key]", "// a comment\n    a()").is_some());
+}
+
+#[test]
+fn ten_lines_are_the_most() {
+    let lines = |count: usize| vec!["    a()"; count].join("\n");
+    assert!(fixed(2, "    value = os.environ[key]", &lines(10)).is_some());
+    assert_eq!(fixed(2, "    value = os.environ[key]", &lines(11)), None);
+    assert_eq!(
+        fixed(2, "    value = os.environ[key]", "    value = os.environ[key]"),
+        None
+    );
+}

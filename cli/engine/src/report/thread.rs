@@ -1,0 +1,36 @@
+//! What becomes of the threads that earlier reviews have opened.
+
+use conclave_shared::finding::Fingerprint;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is to be done with one of our threads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadAction {
+    /// The thread's id on the forge.
+    pub thread: String,
+    /// The finding that it shows.
+    pub fingerprint: Fingerprint,
+    /// What is done.
+    pub change: ThreadChange,
+}
+
+/// A change of a thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum ThreadChange {
+    /// It stays as it is.
+    Keep,
+    /// It is resolved.
+    Resolve {
+        /// Why, in a sentence.
+        why: String,
+    },
+    /// It is answered, once.
+    Answer {
+        /// The answer.
+        text: String,
+        /// Whether it is resolved as well.
+        resolve: bool,
+    },
+}

@@ -1,0 +1,168 @@
+//! What stands, and what becomes of our threads.
+
+mod decide;
+mod standing;
+
+use conclave_shared::telemetry::FindingFate;
+
+use self::{
+    decide::{Outcome, Seen, change, decide},
+    standing::{drop_as, is_deleted, repeats, stand},
+};
+use super::{Remembered, Words, texts};
+use crate::{
+    judge::JudgedFinding,
+    ports::{Before, ExistingFinding, ThreadState},
+    report::ThreadAction,
+};
+
+/// What is known when the judge is done.
+#[derive(Debug)]
+pub struct SettleInput<'a> {
+    /// The earlier findings, assessed.
+    pub earlier: &'a [ExistingFinding],
+    /// The judge's word on them; nothing without a judge.
+    pub words: &'a Words,
+    /// The new findings, judged.
+    pub judged: Vec<JudgedFinding>,
+    /// Whether the review is not a whole one. Then nothing counts as fixed, whoever says so.
+    pub degraded: bool,
+    /// The reviewed commit.
+    pub head_sha: &'a str,
+}
+
+/// What follows from it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Settled {
+    /// New and carried findings, the severe ones first.
+    pub findings: Vec<JudgedFinding>,
+    /// What becomes of each of our threads.
+    pub threads: Vec<ThreadAction>,
+    /// What the ledger has to keep of findings that do not stand, or that a person has taken over.
+    pub remembered: Vec<Remembered>,
+    /// What the review says of it.
+    pub notes: Vec<String>,
+}
+
+/// Decides about all earlier findings, and joins them with the new ones.
+///
+/// A new finding that repeats an earlier one is not posted: it takes the earlier one's place, with its identity and its
+/// thread, or it is dropped where people have settled the matter. It is posted anew, in the old thread, only if it has
+/// become worse: a higher severity, or a danger to production that was none.
+pub fn settle(input: SettleInput<'_>) -> Settled {
+    let SettleInput {
+        earlier,
+        words,
+        mut judged,
+        degraded,
+        head_sha,
+    } = input;
+    let repeats = repeats(earlier, words, &judged);
+    let mut settled = Settled::default();
+    let mut count = Count::default();
+    for (at, finding) in earlier.iter().enumerate() {
+        let repeats = repeats.get(&at).map_or(&[][..], Vec::as_slice);
+        let seen = Seen::new(finding, repeats, &judged);
+        let outcome = decide(finding, words, seen, degraded);
+        let change = change(finding, outcome, words, seen, head_sha);
+        count.add(outcome);
+        remember(&mut settled, finding, outcome);
+        if let Some(thread) = &finding.thread {
+            settled.threads.push(ThreadAction {
+                thread: thread.clone(),
+                fingerprint: finding.record.fingerprint.clone(),
+                change,
+            });
+        }
+        match outcome {
+            Outcome::Stands | Outcome::Worse | Outcome::Back => {
+                settled
+                    .findings
+                    .push(stand(finding, repeats, &mut judged, seen, degraded));
+                let place = format!("{}:{}", finding.record.file, finding.record.line);
+                if is_deleted(finding) {
+                    settled.notes.push(texts::deleted(&place));
+                } else if finding.state == ThreadState::ResolvedByOther {
+                    settled.notes.push(texts::no_right(&place));
+                }
+            }
+            _ => {
+                for repeat in repeats {
+                    drop_as(
+                        &mut judged[*repeat],
+                        FindingFate::Dropped,
+                        "already_handled",
+                        texts::SETTLED,
+                    );
+                }
+            }
+        }
+    }
+    settled.notes.extend(count.notes());
+    // What stands comes first; within a severity the judge's order holds.
+    settled
+        .findings
+        .splice(0..0, judged.into_iter().filter(|entry| !entry.finding.id.is_empty()));
+    settled.findings.sort_by(|a, b| {
+        let key = |entry: &JudgedFinding| (entry.stands(), entry.finding.severity);
+        key(b).cmp(&key(a))
+    });
+    settled
+}
+
+/// What the ledger keeps of a finding that does not stand, or that a person has taken over.
+fn remember(settled: &mut Settled, finding: &ExistingFinding, outcome: Outcome) {
+    let before = match outcome {
+        Outcome::Fixed | Outcome::Declined(_) | Outcome::Withdrawn | Outcome::Closed => Before::Resolved,
+        Outcome::Settled if finding.state == ThreadState::ResolvedByUs => Before::Resolved,
+        Outcome::FixedInTalk => Before::Fixed,
+        Outcome::Stands if finding.before == Before::Reopened => Before::Reopened,
+        Outcome::Stands | Outcome::Worse | Outcome::Back | Outcome::Settled => return,
+    };
+    if finding.thread.is_none() {
+        // Nobody can come back to it.
+        return;
+    }
+    settled.remembered.push(Remembered {
+        fingerprint: finding.record.fingerprint.clone(),
+        severity: finding.record.severity,
+        production_risk: finding.record.production_risk,
+        before,
+        record: None,
+    });
+}
+
+/// How many went which way.
+#[derive(Debug, Default)]
+struct Count {
+    carried: usize,
+    fixed: usize,
+    settled: usize,
+}
+
+impl Count {
+    fn add(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Stands | Outcome::Worse | Outcome::Back => self.carried += 1,
+            Outcome::Fixed | Outcome::FixedInTalk => self.fixed += 1,
+            Outcome::Declined(_) | Outcome::Withdrawn => self.settled += 1,
+            Outcome::Settled | Outcome::Closed => {}
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let note = |number: usize, text: fn(usize) -> String| (number > 0).then(|| text(number));
+        [
+            note(self.carried, texts::carried),
+            note(self.fixed, texts::gone),
+            note(self.settled, texts::settled),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+#[cfg(test)]
+#[path = "settle_tests.rs"]
+mod tests;

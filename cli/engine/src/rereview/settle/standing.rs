@@ -1,0 +1,153 @@
+//! How an earlier finding goes on, and which new findings speak of it.
+
+use std::collections::HashMap;
+
+use conclave_shared::{
+    finding::{EvidenceStatus, Finding},
+    telemetry::FindingFate,
+};
+
+use super::decide::{Seen, own_rank, rank};
+use crate::{
+    judge::JudgedFinding,
+    ports::{Before, ExistingFinding, ThreadState},
+    rereview::{AnchorState, Words, texts},
+};
+
+/// The finding as it stands now. If the judge keeps a new one that repeats it, that one speaks for it: it knows the code as
+/// it is. The severity falls only where the code has changed, and a whole review has looked at it.
+pub(super) fn stand(
+    finding: &ExistingFinding,
+    repeats: &[usize],
+    judged: &mut [JudgedFinding],
+    seen: Seen,
+    degraded: bool,
+) -> JudgedFinding {
+    let mut own = own_rank(finding);
+    let speaker = repeats
+        .iter()
+        .copied()
+        .filter(|at| judged[*at].stands())
+        .max_by_key(|at| (rank(&judged[*at]), std::cmp::Reverse(*at)));
+    let mut entry = match speaker {
+        Some(at) => {
+            if finding.anchor == AnchorState::Changed && !degraded {
+                own = rank(&judged[at]);
+            }
+            let entry = judged[at].clone();
+            // It goes on as the earlier one; its place among the new ones is empty.
+            judged[at].finding.id.clear();
+            entry
+        }
+        None => carried(finding),
+    };
+    let (severity, production_risk) = own.max(seen.worst.unwrap_or(own));
+    entry.finding.severity = severity;
+    entry.production_risk = production_risk;
+    entry.finding.fingerprint = finding.record.fingerprint.clone();
+    entry.thread = shown_by(finding);
+    entry.since = Some(finding.record.head_sha.clone());
+    for at in repeats.iter().copied().filter(|at| Some(*at) != speaker) {
+        for reviewer in judged[at].finding.found_by.clone() {
+            if !entry.finding.found_by.contains(&reviewer) {
+                entry.finding.found_by.push(reviewer);
+            }
+        }
+        drop_as(&mut judged[at], FindingFate::Merged, "duplicate", texts::KNOWN);
+    }
+    entry
+}
+
+/// Whether a thread showed the finding, and somebody deleted it.
+pub(super) fn is_deleted(finding: &ExistingFinding) -> bool {
+    finding.thread.is_none() && finding.before == Before::Posted
+}
+
+/// The thread that shows the finding. Also one that was deleted keeps it from being posted again: whoever may delete our
+/// notes did not want it there.
+pub(super) fn shown_by(finding: &ExistingFinding) -> Option<String> {
+    finding.thread.clone().or_else(|| is_deleted(finding).then(String::new))
+}
+
+/// An earlier finding that no new one repeats.
+pub(super) fn carried(finding: &ExistingFinding) -> JudgedFinding {
+    let record = &finding.record;
+    let mut entry = JudgedFinding::kept(Finding {
+        id: finding.id.clone(),
+        reviewer: record.section.clone(),
+        found_by: vec![record.section.clone()],
+        severity: record.severity,
+        category: record.category.clone(),
+        rule: None,
+        file: record.file.clone(),
+        line: record.line,
+        end_line: record.end_line,
+        claim: record.claim.clone(),
+        evidence: finding.code.clone(),
+        second: None,
+        scenario: String::new(),
+        checked: String::new(),
+        confidence: 1.0,
+        fix: None,
+        evidence_status: EvidenceStatus::Verified,
+        doubts: Vec::new(),
+        fingerprint: record.fingerprint.clone(),
+    });
+    entry.anchor.clone_from(&record.anchor);
+    entry
+}
+
+pub(super) fn drop_as(entry: &mut JudgedFinding, fate: FindingFate, code: &str, reason: &str) {
+    if entry.stands() {
+        entry.fate = fate;
+        entry.reason_code = Some(code.to_owned());
+        entry.reason = Some(reason.to_owned());
+    }
+}
+
+/// Which new findings repeat which earlier one, by their places. The judge's word counts first, then the identity, then the
+/// same kind of problem on the same code (a file that was renamed changes the identity), and last, for threads that are
+/// still open, the same kind of problem on the same lines: there a mistake hides nothing, because the thread stands.
+pub(super) fn repeats(
+    earlier: &[ExistingFinding],
+    words: &Words,
+    judged: &[JudgedFinding],
+) -> HashMap<usize, Vec<usize>> {
+    let mut repeats: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (at, entry) in judged.iter().enumerate() {
+        let duplicate = entry.fate == FindingFate::Dropped && entry.reason_code.as_deref() == Some("duplicate");
+        let said = words.repeats.iter().find(|(id, _)| *id == entry.finding.id);
+        let by_word = said.and_then(|(_, target)| earlier.iter().position(|finding| finding.id == *target));
+        let of = by_word.or_else(|| {
+            let place = |test: &dyn Fn(&ExistingFinding) -> bool| earlier.iter().position(test);
+            place(&|finding| finding.record.fingerprint == entry.finding.fingerprint)
+                .or_else(|| place(&|finding| is_same_code(finding, entry)).filter(|_| entry.stands()))
+                .or_else(|| place(&|finding| is_same_place(finding, entry)).filter(|_| entry.stands()))
+        });
+        if let Some(of) = of
+            && (entry.stands() || duplicate)
+        {
+            repeats.entry(of).or_default().push(at);
+        }
+    }
+    repeats
+}
+
+pub(super) fn is_same_kind(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
+    finding.record.category == entry.finding.category && finding.record.file == entry.finding.file
+}
+
+pub(super) fn is_same_code(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
+    let (Some(before), Some(now)) = (&finding.record.anchor, &entry.anchor) else {
+        return false;
+    };
+    is_same_kind(finding, entry) && before.is_same_code(now)
+}
+
+pub(super) fn is_same_place(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
+    let live = matches!(finding.state, ThreadState::Open | ThreadState::ResolvedByOther);
+    let lines = |line: u32, end: Option<u32>| line..=end.unwrap_or(line).max(line);
+    let before = lines(finding.record.line, finding.record.end_line);
+    let now = lines(entry.finding.line, entry.finding.end_line);
+    live && is_same_kind(finding, entry) && before.start() <= now.end() && now.start() <= before.end()
+}

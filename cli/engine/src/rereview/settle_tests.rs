@@ -1,0 +1,462 @@
+use conclave_shared::severity::Severity;
+
+use super::*;
+use crate::{
+    ports::{Reply, Voice},
+    report::ThreadChange,
+    rereview::{
+        AnchorState, Status, Word,
+        test_support::{existing, fresh, said},
+    },
+};
+
+const HEAD: &str = "2222222222222222";
+
+fn word(id: &str, status: Status) -> Words {
+    Words {
+        words: vec![Word {
+            id: id.to_owned(),
+            status,
+            reason: "because".into(),
+            answer: Some("Because of line 3.".into()),
+        }],
+        ..Words::default()
+    }
+}
+
+struct Scene {
+    earlier: Vec<ExistingFinding>,
+    words: Words,
+    judged: Vec<JudgedFinding>,
+    degraded: bool,
+}
+
+/// One open warning, and nobody says anything.
+fn scene() -> Scene {
+    Scene {
+        earlier: vec![existing("E1", "c")],
+        words: Words::default(),
+        judged: Vec::new(),
+        degraded: false,
+    }
+}
+
+impl Scene {
+    fn settle(&self) -> Settled {
+        settle(SettleInput {
+            earlier: &self.earlier,
+            words: &self.words,
+            judged: self.judged.clone(),
+            degraded: self.degraded,
+            head_sha: HEAD,
+        })
+    }
+
+    fn replied(mut self, voice: Voice, text: &str) -> Self {
+        self.earlier[0].replies.push(said(voice, text));
+        self
+    }
+
+    fn state(mut self, state: ThreadState) -> Self {
+        self.earlier[0].state = state;
+        self
+    }
+
+    fn word(mut self, status: Status) -> Self {
+        self.words = word("E1", status);
+        self
+    }
+
+    fn judged(mut self, severity: Severity, letter: &str) -> Self {
+        let id = format!("F{}", self.judged.len() + 1);
+        self.judged.push(fresh(&id, severity, letter));
+        self
+    }
+}
+
+/// Everything that stands: id, severity, whether a thread shows it.
+fn standing(settled: &Settled) -> Vec<(String, Severity, bool)> {
+    let standing = settled.findings.iter().filter(|entry| entry.stands());
+    standing
+        .map(|entry| (entry.finding.id.clone(), entry.finding.severity, entry.thread.is_some()))
+        .collect()
+}
+
+fn change_of(settled: &Settled) -> ThreadChange {
+    let [action] = &settled.threads[..] else {
+        panic!("one thread, not {:?}", settled.threads)
+    };
+    assert_eq!(action.thread, "thread c");
+    action.change.clone()
+}
+
+#[track_caller]
+fn stands(scene: &Scene) {
+    let settled = scene.settle();
+    assert_eq!(standing(&settled), [("E1".to_owned(), Severity::Warning, true)]);
+    assert_eq!(change_of(&settled), ThreadChange::Keep);
+}
+
+#[track_caller]
+fn gone(scene: &Scene, change: &ThreadChange, before: Option<Before>) {
+    let settled = scene.settle();
+    assert_eq!(standing(&settled), []);
+    assert_eq!(change_of(&settled), *change);
+    assert_eq!(settled.remembered.first().map(|entry| entry.before), before);
+}
+
+fn resolve(why: &str) -> ThreadChange {
+    ThreadChange::Resolve { why: why.into() }
+}
+
+#[test]
+fn a_model_that_forgets_a_finding_changes_nothing() {
+    stands(&scene());
+    let carried = &scene().settle().findings[0];
+    assert_eq!(carried.since.as_deref(), Some("1111111111"));
+    assert_eq!(carried.finding.claim, "Claim E1.");
+}
+
+#[test]
+fn fixed_needs_the_judges_word_and_changed_code_and_a_whole_review() {
+    let fixed = resolve("fixed in 22222222");
+    gone(&scene().word(Status::Fixed), &fixed, Some(Before::Resolved));
+    stands(&scene().word(Status::NotFixed));
+    let mut unchanged = scene().word(Status::Fixed);
+    for anchor in [AnchorState::Unchanged, AnchorState::Unknown] {
+        unchanged.earlier[0].anchor = anchor;
+        stands(&unchanged);
+    }
+    let mut degraded = scene().word(Status::Fixed);
+    degraded.degraded = true;
+    stands(&degraded);
+}
+
+#[test]
+fn a_fixed_findings_thread_in_which_a_person_talks_is_left_to_that_person() {
+    for voice in [Voice::Member, Voice::Outsider] {
+        let scene = scene().replied(voice, "Have a look at b.py, too.").word(Status::Fixed);
+        gone(&scene, &ThreadChange::Keep, Some(Before::Fixed));
+    }
+    // A program's chatter is no conversation.
+    let scene = scene().replied(Voice::Machine, "Coverage: 80 %").word(Status::Fixed);
+    gone(&scene, &resolve("fixed in 22222222"), Some(Before::Resolved));
+}
+
+#[test]
+fn what_was_found_fixed_stays_so_without_being_said_again() {
+    let mut talk = scene().replied(Voice::Member, "Thanks!");
+    talk.earlier[0].before = Before::Fixed;
+    gone(&talk, &ThreadChange::Keep, Some(Before::Fixed));
+    // Unless the code is back, the judge says otherwise, or it is found anew.
+    talk.earlier[0].anchor = AnchorState::Unchanged;
+    stands(&talk);
+    talk.earlier[0].anchor = AnchorState::Changed;
+    talk.words = word("E1", Status::NotFixed);
+    stands(&talk);
+    talk.words = Words::default();
+    let talk = talk.judged(Severity::Warning, "c");
+    assert_eq!(standing(&talk.settle()), [("F1".to_owned(), Severity::Warning, true)]);
+}
+
+#[test]
+fn a_members_answer_decides_and_nobody_elses() {
+    gone(
+        &scene().replied(Voice::Member, "won't fix"),
+        &resolve("a member declined it"),
+        Some(Before::Resolved),
+    );
+    gone(
+        &scene().replied(Voice::Member, "Acknowledged."),
+        &resolve("a member acknowledged it"),
+        Some(Before::Resolved),
+    );
+    for voice in [Voice::Outsider, Voice::Machine, Voice::Us] {
+        stands(&scene().replied(voice, "won't fix"));
+    }
+    // The last word of a member counts.
+    stands(
+        &scene()
+            .replied(Voice::Member, "won't fix")
+            .replied(Voice::Member, "Please do, Bob."),
+    );
+    gone(
+        &scene()
+            .replied(Voice::Member, "Hm.")
+            .replied(Voice::Member, "won't fix")
+            .replied(Voice::Outsider, "Oh no."),
+        &resolve("a member declined it"),
+        Some(Before::Resolved),
+    );
+}
+
+#[test]
+fn an_answer_decides_also_without_a_judge() {
+    let mut scene = scene().replied(Voice::Member, "won't fix");
+    scene.degraded = true;
+    gone(&scene, &resolve("a member declined it"), Some(Before::Resolved));
+}
+
+#[test]
+fn a_disagreement_is_judged_and_answered_once() {
+    let disagrees = || scene().replied(Voice::Member, "I disagree, it is a constant.");
+    let answer = |resolve| ThreadChange::Answer {
+        text: "Because of line 3.".into(),
+        resolve,
+    };
+    gone(
+        &disagrees().word(Status::Withdrawn),
+        &answer(true),
+        Some(Before::Resolved),
+    );
+    let settled = disagrees().word(Status::NotFixed).settle();
+    assert_eq!(change_of(&settled), answer(false));
+    assert_eq!(standing(&settled), [("E1".to_owned(), Severity::Warning, true)]);
+    // Once: who has spoken does not speak again.
+    let again = || {
+        disagrees()
+            .replied(Voice::Us, "Because of line 2.")
+            .replied(Voice::Member, "I still disagree? No: I disagree.")
+    };
+    stands(&again().word(Status::NotFixed));
+    // But may give in, without another word.
+    let disagrees_again = disagrees()
+        .replied(Voice::Us, "Because of line 2.")
+        .replied(Voice::Member, "I disagree.")
+        .word(Status::Withdrawn);
+    gone(
+        &disagrees_again,
+        &resolve("a member's argument against it holds"),
+        Some(Before::Resolved),
+    );
+    // Without a judge nobody answers.
+    stands(&disagrees());
+    // Nobody without a role starts a dispute.
+    stands(&scene().replied(Voice::Outsider, "I disagree").word(Status::NotFixed));
+    stands(&scene().word(Status::Withdrawn));
+}
+
+#[test]
+fn a_members_question_is_answered_once() {
+    let asks = scene().replied(Voice::Member, "Why is that?").word(Status::NotFixed);
+    assert_eq!(
+        change_of(&asks.settle()),
+        ThreadChange::Answer {
+            text: "Because of line 3.".into(),
+            resolve: false
+        }
+    );
+    stands(&scene().replied(Voice::Member, "Nice find.").word(Status::NotFixed));
+}
+
+#[test]
+fn what_a_person_resolved_is_respected_unless_it_is_worse() {
+    let resolved = || scene().state(ThreadState::ResolvedByPerson);
+    gone(&resolved(), &ThreadChange::Keep, None);
+    gone(&resolved().judged(Severity::Warning, "c"), &ThreadChange::Keep, None);
+    gone(&resolved().judged(Severity::Suggestion, "c"), &ThreadChange::Keep, None);
+    let settled = resolved().judged(Severity::Warning, "c").settle();
+    assert_eq!(settled.findings[0].reason_code.as_deref(), Some("already_handled"));
+
+    let worse = |settled: &Settled, severity| {
+        assert_eq!(standing(settled), [("F1".to_owned(), severity, true)]);
+        let ThreadChange::Answer { text, resolve: false } = change_of(settled) else {
+            panic!("it is opened again: {:?}", settled.threads)
+        };
+        text
+    };
+    let text = worse(&resolved().judged(Severity::Critical, "c").settle(), Severity::Critical);
+    assert_eq!(
+        text,
+        "This was settled as a warning. With 22222222 it is a critical, so it is open again."
+    );
+    // A danger to production that was none is worse, too.
+    let mut dangerous = resolved().judged(Severity::Warning, "c");
+    dangerous.judged[0].production_risk = true;
+    worse(&dangerous.settle(), Severity::Warning);
+}
+
+#[test]
+fn nobody_without_a_role_settles_anything() {
+    let other = scene().state(ThreadState::ResolvedByOther);
+    let settled = other.settle();
+    assert_eq!(standing(&settled), [("E1".to_owned(), Severity::Warning, true)]);
+    assert!(
+        settled.notes[0].contains("no member of the project"),
+        "{:?}",
+        settled.notes
+    );
+    // What is fixed is fixed all the same.
+    gone(
+        &other.word(Status::Fixed),
+        &resolve("fixed in 22222222"),
+        Some(Before::Resolved),
+    );
+}
+
+#[test]
+fn what_we_resolved_comes_back_as_what_it_was() {
+    let ours = || scene().state(ThreadState::ResolvedByUs);
+    gone(&ours(), &ThreadChange::Keep, Some(Before::Resolved));
+    let settled = ours().judged(Severity::Warning, "c").settle();
+    assert_eq!(standing(&settled), [("F1".to_owned(), Severity::Warning, true)]);
+    assert!(matches!(change_of(&settled), ThreadChange::Answer { text, resolve: false } if text.contains("is back")));
+    // On a member's word it stays settled.
+    for answer in ["won't fix", "acknowledged", "I disagree"] {
+        let declined = || ours().replied(Voice::Member, answer);
+        gone(
+            &declined().judged(Severity::Warning, "c"),
+            &ThreadChange::Keep,
+            Some(Before::Resolved),
+        );
+        assert_eq!(standing(&declined().judged(Severity::Critical, "c").settle()).len(), 1);
+    }
+}
+
+#[test]
+fn a_thread_that_a_person_opened_again_is_that_persons() {
+    for text in ["won't fix", "Still there."] {
+        let mut reopened = scene().replied(Voice::Member, text).word(Status::Fixed);
+        reopened.earlier[0].before = Before::Reopened;
+        stands(&reopened);
+        assert_eq!(reopened.settle().remembered[0].before, Before::Reopened);
+    }
+}
+
+#[test]
+fn a_new_finding_that_repeats_an_open_one_takes_its_place() {
+    // The same identity, the same code in a file that was renamed, the same lines, the judge's word.
+    let by_identity = scene().judged(Severity::Warning, "c");
+    let mut by_code = scene().judged(Severity::Warning, "c");
+    by_code.judged[0].finding.fingerprint = fresh("F", Severity::Warning, "a").finding.fingerprint;
+    let mut by_place = scene().judged(Severity::Warning, "b");
+    by_place.judged[0].finding.end_line = Some(4);
+    let mut by_word = scene().judged(Severity::Warning, "i");
+    by_word.words.repeats = vec![("F1".into(), "E1".into())];
+    for (how, scene) in [
+        ("identity", by_identity),
+        ("code", by_code),
+        ("place", by_place),
+        ("word", by_word),
+    ] {
+        let settled = scene.settle();
+        assert_eq!(
+            standing(&settled),
+            [("F1".to_owned(), Severity::Warning, true)],
+            "{how}"
+        );
+        assert_eq!(
+            settled.findings[0].finding.fingerprint, scene.earlier[0].record.fingerprint,
+            "{how}"
+        );
+        assert_eq!(change_of(&settled), ThreadChange::Keep, "{how}");
+    }
+}
+
+#[test]
+fn another_problem_is_a_new_one() {
+    for letter in ["b", "d"] {
+        let settled = scene().judged(Severity::Warning, letter).settle();
+        assert_eq!(standing(&settled).len(), 2, "{letter}");
+    }
+    let mut other_kind = scene().judged(Severity::Critical, "c");
+    other_kind.judged[0].finding.category = "race".into();
+    other_kind.judged[0].finding.fingerprint = conclave_shared::finding::fingerprint("src/a.py", "race", "c");
+    let settled = other_kind.settle();
+    assert_eq!(
+        standing(&settled),
+        [
+            ("F1".to_owned(), Severity::Critical, false),
+            ("E1".to_owned(), Severity::Warning, true)
+        ]
+    );
+}
+
+#[test]
+fn of_several_repeats_the_worst_speaks_and_the_others_agree() {
+    let mut scene = scene().judged(Severity::Warning, "c").judged(Severity::Critical, "c");
+    scene.judged[0].finding.found_by =
+        vec![conclave_shared::reviewer::ReviewerName::new("correctness").expect("a name")];
+    let settled = scene.settle();
+    assert_eq!(standing(&settled), [("F2".to_owned(), Severity::Critical, true)]);
+    assert_eq!(settled.findings[0].finding.found_by.len(), 2);
+    assert_eq!(settled.findings[1].fate, FindingFate::Merged);
+}
+
+#[test]
+fn a_dropped_duplicate_neither_hides_nor_revives() {
+    let mut scene = scene().judged(Severity::Critical, "c");
+    scene.judged[0].fate = FindingFate::Dropped;
+    scene.judged[0].reason_code = Some("duplicate".into());
+    // The earlier one stands, as bad as the duplicate says.
+    assert_eq!(standing(&scene.settle()), [("E1".to_owned(), Severity::Critical, true)]);
+    scene.judged[0].reason_code = Some("false_positive".into());
+    assert_eq!(standing(&scene.settle()), [("E1".to_owned(), Severity::Warning, true)]);
+}
+
+#[test]
+fn a_severity_falls_only_with_changed_code_in_a_whole_review() {
+    let mut scene = scene().judged(Severity::Suggestion, "c");
+    assert_eq!(standing(&scene.settle())[0].1, Severity::Suggestion);
+    scene.degraded = true;
+    assert_eq!(standing(&scene.settle())[0].1, Severity::Warning);
+    scene.degraded = false;
+    scene.earlier[0].anchor = AnchorState::Unchanged;
+    assert_eq!(standing(&scene.settle())[0].1, Severity::Warning);
+}
+
+#[test]
+fn what_the_judge_keeps_is_not_fixed() {
+    let both = scene().word(Status::Fixed).judged(Severity::Warning, "c");
+    assert_eq!(standing(&both.settle()), [("F1".to_owned(), Severity::Warning, true)]);
+    let withdrawn = scene()
+        .replied(Voice::Member, "I disagree")
+        .word(Status::Withdrawn)
+        .judged(Severity::Warning, "c");
+    assert_eq!(standing(&withdrawn.settle()).len(), 1);
+}
+
+#[test]
+fn a_finding_of_the_summary_is_carried_and_can_be_fixed() {
+    let mut summary_only = scene();
+    summary_only.earlier[0].thread = None;
+    summary_only.earlier[0].before = Before::Stood;
+    let settled = summary_only.settle();
+    assert_eq!(standing(&settled), [("E1".to_owned(), Severity::Warning, false)]);
+    assert_eq!(settled.threads, []);
+    let settled = summary_only.word(Status::Fixed).settle();
+    assert_eq!((standing(&settled), settled.remembered), (vec![], vec![]));
+}
+
+#[test]
+fn a_deleted_threads_finding_stands_and_is_not_posted_again() {
+    let mut deleted = scene();
+    deleted.earlier[0].thread = None;
+    let settled = deleted.settle();
+    assert_eq!(standing(&settled), [("E1".to_owned(), Severity::Warning, true)]);
+    assert_eq!(settled.findings[0].thread.as_deref(), Some(""));
+    assert!(settled.notes[0].contains("was deleted"), "{:?}", settled.notes);
+}
+
+#[test]
+fn the_review_says_how_many_went_which_way() {
+    let mut scene = scene();
+    scene.earlier.push(ExistingFinding {
+        replies: vec![Reply {
+            body: "won't fix".into(),
+            voice: Voice::Member,
+            ..Reply::default()
+        }],
+        ..existing("E2", "e")
+    });
+    scene.earlier.push(existing("E3", "g"));
+    scene.words = word("E3", Status::Fixed);
+    assert_eq!(
+        scene.settle().notes,
+        [
+            "1 finding stands from an earlier review",
+            "1 earlier finding is fixed",
+            "1 earlier finding was settled by a member's answer"
+        ]
+    );
+}

@@ -1,0 +1,259 @@
+//! A merge request by the address that a person sees in the browser.
+
+use std::{path::PathBuf, time::Duration};
+
+use percent_encoding::percent_decode_str;
+use serde_json::Value;
+use url::Url;
+
+use crate::{GitLabError, client::builder};
+
+/// How long a server may take to say whether it is a GitLab.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Where a merge request is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MergeRequestAddress {
+    /// The server: scheme, host and port.
+    origin: Url,
+    /// Everything between the host and `/-/merge_requests/`: the path that GitLab is installed at, if it is at one, the groups
+    /// and the project.
+    segments: Vec<String>,
+    iid: u64,
+}
+
+/// The same, once it is known where GitLab itself is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Located {
+    /// The API's address, ending in `/api/v4`.
+    pub api_url: Url,
+    /// The project's path, groups included.
+    pub project: String,
+    /// The merge request's number in the project.
+    pub iid: u64,
+    /// Where the project's repository can be fetched over HTTP.
+    pub repository_url: Url,
+}
+
+impl MergeRequestAddress {
+    /// Reads an address such as `https://gitlab.example.com/group/project/-/merge_requests/7`, with whatever may stand
+    /// behind the number.
+    pub fn parse(address: &str) -> Result<Self, GitLabError> {
+        let fault = |problem: &str| GitLabError::Address {
+            address: address.to_owned(),
+            problem: problem.to_owned(),
+        };
+        let mut url = Url::parse(address.trim()).map_err(|error| fault(&error.to_string()))?;
+        if !matches!(url.scheme(), "https" | "http") || url.host_str().is_none() {
+            return Err(fault("it does not begin with https:// and a host"));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            // Shown without it: this ends up in a log.
+            return Err(GitLabError::Address {
+                address: format!("{}://…@{}", url.scheme(), url.host_str().unwrap_or_default()),
+                problem: "it holds a user or a password; the token is GITLAB_TOKEN".to_owned(),
+            });
+        }
+        let segments: Vec<String> = url
+            .path_segments()
+            .into_iter()
+            .flatten()
+            .filter(|segment| !segment.is_empty())
+            .map(|segment| percent_decode_str(segment).decode_utf8_lossy().into_owned())
+            .collect();
+        let at = segments
+            .iter()
+            .rposition(|segment| segment == "merge_requests")
+            .ok_or_else(|| fault("it has no `merge_requests` in it"))?;
+        let iid = segments.get(at + 1).ok_or_else(|| fault("the number is missing"))?;
+        let iid = iid
+            .parse()
+            .map_err(|_| fault(&format!("`{iid}` is no number of a merge request")))?;
+        // Older versions of GitLab have no `-` in between.
+        let end = if at > 0 && segments[at - 1] == "-" { at - 1 } else { at };
+        let segments = segments[..end].to_vec();
+        if segments.len() < 2 || segments.iter().any(|segment| segment.contains('/')) {
+            return Err(fault("it names no group and project"));
+        }
+        url.set_path("");
+        url.set_query(None);
+        url.set_fragment(None);
+        Ok(Self {
+            origin: url,
+            segments,
+            iid,
+        })
+    }
+
+    /// Finds out where GitLab is. Below a path its address looks like a group's, so the server is asked, without the token:
+    /// what else answers there need not get it. An address that is known already, as in a CI job, is believed.
+    pub async fn locate(&self, known: Option<&Url>, ca_files: &[PathBuf]) -> Result<Located, GitLabError> {
+        if let Some(located) = known.and_then(|api| self.below(api)) {
+            return Ok(located);
+        }
+        let http = builder(ca_files)?.timeout(PATIENCE).build();
+        let http = http.map_err(|error| GitLabError::unreachable(self.host(), "prepare the client", error))?;
+        let mut reason = None;
+        for depth in 0..self.segments.len() - 1 {
+            let located = self.at(depth)?;
+            let asked = format!("{}/version", located.api_url.as_str().trim_end_matches('/'));
+            match http.get(asked).send().await {
+                Err(error) => return Err(GitLabError::unreachable(self.host(), "look for GitLab", error)),
+                Ok(response) => {
+                    let status = response.status();
+                    let body = response.text().await.unwrap_or_default();
+                    if matches!(status.as_u16(), 200 | 401 | 403) && is_gitlab(&body) {
+                        return Ok(located);
+                    }
+                    reason.get_or_insert(format!("{} answered {status}", located.api_url));
+                }
+            }
+        }
+        Err(GitLabError::NoGitLab {
+            origin: self.origin.as_str().trim_end_matches('/').to_owned(),
+            address: self.segments.join("/"),
+            reason: reason.unwrap_or_default(),
+        })
+    }
+
+    fn host(&self) -> &str {
+        self.origin.host_str().unwrap_or_default()
+    }
+
+    /// With so many segments for the path that GitLab is installed at.
+    fn at(&self, depth: usize) -> Result<Located, GitLabError> {
+        let (installed, project) = self.segments.split_at(depth);
+        let url = |segments: &[&str]| {
+            let mut url = self.origin.clone();
+            let fault = || GitLabError::Address {
+                address: self.origin.to_string(),
+                problem: "it can have no path".to_owned(),
+            };
+            url.path_segments_mut()
+                .map_err(|()| fault())?
+                .clear()
+                .extend(installed)
+                .extend(segments);
+            Ok::<_, GitLabError>(url)
+        };
+        let project = project.join("/");
+        let mut repository: Vec<&str> = project.split('/').collect();
+        let last = format!("{}.git", repository.pop().unwrap_or_default());
+        repository.push(&last);
+        Ok(Located {
+            api_url: url(&["api", "v4"])?,
+            repository_url: url(&repository)?,
+            project,
+            iid: self.iid,
+        })
+    }
+
+    /// On a GitLab whose address is known.
+    fn below(&self, api: &Url) -> Option<Located> {
+        if api.origin() != self.origin.origin() {
+            return None;
+        }
+        let installed: Vec<&str> = api
+            .path()
+            .trim_end_matches('/')
+            .strip_suffix("/api/v4")?
+            .split('/')
+            .filter(|segment| !segment.is_empty())
+            .collect();
+        let fits =
+            self.segments.len() >= installed.len() + 2 && self.segments.iter().zip(&installed).all(|(a, b)| a == b);
+        if fits { self.at(installed.len()).ok() } else { None }
+    }
+}
+
+/// Whether this is what GitLab answers to somebody without a token, or with one.
+fn is_gitlab(body: &str) -> bool {
+    serde_json::from_str::<Value>(body).is_ok_and(|value| {
+        ["message", "error", "version"]
+            .iter()
+            .any(|key| value.get(*key).is_some())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(address: &str) -> (String, Vec<String>, u64) {
+        let address = MergeRequestAddress::parse(address).expect(address);
+        (address.origin.to_string(), address.segments, address.iid)
+    }
+
+    #[test]
+    fn addresses_as_people_copy_them() {
+        for (address, origin, segments, iid) in [
+            (
+                "https://gitlab.com/group/project/-/merge_requests/7",
+                "https://gitlab.com/",
+                "group project",
+                7,
+            ),
+            (
+                " https://gitlab.example.com:8443/a/b/c.d/my.project/-/merge_requests/12/diffs?view=inline#note_3 ",
+                "https://gitlab.example.com:8443/",
+                "a b c.d my.project",
+                12,
+            ),
+            (
+                "http://127.0.0.1:3000/gitlab/group/project/merge_requests/1",
+                "http://127.0.0.1:3000/",
+                "gitlab group project",
+                1,
+            ),
+            (
+                "https://x.example/g/merge_requests/-/merge_requests/3",
+                "https://x.example/",
+                "g merge_requests",
+                3,
+            ),
+        ] {
+            let expected: Vec<String> = segments.split(' ').map(str::to_owned).collect();
+            assert_eq!(parsed(address), (origin.to_owned(), expected, iid));
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_told_why() {
+        for (address, problem) in [
+            ("7", "relative URL"),
+            ("git@gitlab.com:group/project.git", "relative URL"),
+            ("ssh://gitlab.com/group/project/-/merge_requests/7", "https://"),
+            ("https://gitlab.com/group/project", "no `merge_requests`"),
+            ("https://gitlab.com/group/project/-/merge_requests", "number is missing"),
+            (
+                "https://gitlab.com/group/project/-/merge_requests/new",
+                "`new` is no number",
+            ),
+            ("https://gitlab.com/project/-/merge_requests/7", "no group and project"),
+            ("https://gitlab.com/a%2Fb/c/-/merge_requests/7", "no group and project"),
+            ("https://me:secret@gitlab.com/g/p/-/merge_requests/7", "GITLAB_TOKEN"),
+        ] {
+            let error = MergeRequestAddress::parse(address).expect_err(address).to_string();
+            assert!(error.contains(problem), "{address}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_known_gitlab_is_believed() {
+        let address = MergeRequestAddress::parse("https://x.example/gitlab/g/p.q/-/merge_requests/7").expect("one");
+        let below = |api: &str| address.below(&api.parse().expect("an address"));
+        let located = below("https://x.example/gitlab/api/v4").expect("below the path");
+        assert_eq!((located.project.as_str(), located.iid), ("g/p.q", 7));
+        assert_eq!(located.repository_url.as_str(), "https://x.example/gitlab/g/p.q.git");
+        let root = below("https://x.example/api/v4/").expect("at the root");
+        assert_eq!(root.project, "gitlab/g/p.q");
+        for other in [
+            "https://y.example/api/v4",
+            "https://x.example:444/api/v4",
+            "https://x.example/other/api/v4",
+            "https://x.example/gitlab/g/api/v4",
+        ] {
+            assert_eq!(below(other), None, "{other}");
+        }
+    }
+}

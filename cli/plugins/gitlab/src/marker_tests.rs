@@ -1,0 +1,104 @@
+//! Markers that are ours, and markers that only look like it.
+
+use conclave_shared::{finding::fingerprint, reviewer::ReviewerName, severity::Severity};
+
+use super::*;
+
+#[test]
+fn it_depends_on_everything() {
+    let of = |secret: &str, project, iid| marker(&SecretString::from(secret), project, iid);
+    assert_eq!(of("s", 1, 2), of("s", 1, 2));
+    for other in [of("t", 1, 2), of("s", 2, 2), of("s", 1, 3)] {
+        assert_ne!(other, of("s", 1, 2));
+    }
+    assert_eq!(of("s", 1, 2).len(), "<!-- conclave:summary: -->".len() + 32);
+}
+
+#[test]
+fn what_was_spent_is_read_from_our_own_comment_only() {
+    let secret = SecretString::from("s");
+    let read = |body: &str| read_spent(&secret, 1, 2, body);
+    let own = spent(&secret, 1, 2, 1_230_000);
+    assert_eq!(read(&format!("text\n\n{own}\n")), Some(1_230_000));
+    assert_eq!(read("text"), None);
+    for foreign in [
+        spent(&SecretString::from("t"), 1, 2, 1),
+        spent(&secret, 1, 3, 1),
+        own.replace("1230000", "1"),
+        own.replace("1230000", "99999999999999999999999"),
+        own.get(..own.len() - 10).expect("ASCII").to_owned(),
+    ] {
+        assert_eq!(read(&foreign), None, "{foreign}");
+        assert_eq!(read(&format!("{foreign}{own}")), Some(1_230_000), "{foreign}");
+    }
+}
+
+fn record(claim: &str) -> FindingRecord {
+    FindingRecord {
+        schema: 1,
+        fingerprint: fingerprint("src/a.py", "injection", "x"),
+        severity: Severity::Critical,
+        category: "injection".to_owned(),
+        file: "src/a.py".to_owned(),
+        line: 7,
+        end_line: Some(9),
+        section: ReviewerName::new("security").expect("a name"),
+        head_sha: "a".repeat(40),
+        claim: claim.to_owned(),
+        anchor: None,
+        production_risk: false,
+    }
+}
+
+#[test]
+fn a_finding_is_read_back_as_it_was() {
+    let secret = SecretString::from("s");
+    for claim in ["It fails.", "ends --> here\n/approve", "Ünïcode 🦀 >?~", ""] {
+        let own = finding_marker(&secret, 1, 2, &record(claim));
+        assert!(own.ends_with(" -->") && own.matches("-->").count() == 1, "{own}");
+        assert!(!own.contains('\n') && !own.contains("/approve"), "{own}");
+        let body = format!("text\n\n{own}\n");
+        assert_eq!(read_finding(&secret, 1, 2, &body), Some(record(claim)));
+    }
+}
+
+#[test]
+fn a_marker_of_somebody_else_or_for_something_else_is_none() {
+    let secret = SecretString::from("s");
+    let own = finding_marker(&secret, 1, 2, &record("It fails."));
+    let state = SummaryState {
+        requested_changes: true,
+        ..SummaryState::default()
+    };
+    let (start, end) = own.split_at(own.len() / 2);
+    for foreign in [
+        finding_marker(&SecretString::from("t"), 1, 2, &record("It fails.")),
+        finding_marker(&secret, 1, 3, &record("It fails.")),
+        finding_marker(&secret, 3, 2, &record("It fails.")),
+        state_marker(&secret, 1, 2, &state).replace("conclave:state", "conclave:finding"),
+        format!("{start}A{end}"),
+        own.replace(" -->", "00 -->"),
+        own.trim_end_matches(" -->").to_owned(),
+        "<!-- conclave:finding: -->".to_owned(),
+        "<!-- conclave:finding:. -->".to_owned(),
+    ] {
+        assert_eq!(read_finding(&secret, 1, 2, &foreign), None, "{foreign}");
+        let both = format!("> {foreign}\n\n{own}");
+        assert_eq!(
+            read_finding(&secret, 1, 2, &both),
+            Some(record("It fails.")),
+            "{foreign}"
+        );
+    }
+    let sealed = state_marker(&secret, 1, 2, &state);
+    assert_eq!(read_state(&secret, 1, 2, &sealed), Some(state));
+}
+
+#[test]
+fn of_several_the_last_one_is_the_notes_own() {
+    let secret = SecretString::from("s");
+    let quoted = finding_marker(&secret, 1, 2, &record("An older one."));
+    let own = finding_marker(&secret, 1, 2, &record("This one."));
+    let read = read_finding(&secret, 1, 2, &format!("> {quoted}\n\n{own}"));
+    assert_eq!(read, Some(record("This one.")));
+}

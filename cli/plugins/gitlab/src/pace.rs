@@ -1,0 +1,112 @@
+//! Not asking faster than GitLab allows: what one request is told holds for all that run beside it.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use chrono::{DateTime, Utc};
+use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
+use tokio::time::{Instant, sleep_until};
+
+/// When the next request may be sent.
+#[derive(Debug, Default)]
+pub(crate) struct Pace {
+    not_before: Mutex<Option<Instant>>,
+}
+
+impl Pace {
+    /// Waits until a request may be sent.
+    pub(crate) async fn wait(&self) {
+        loop {
+            let until = *self.not_before.lock().unwrap_or_else(PoisonError::into_inner);
+            match until.filter(|until| *until > Instant::now()) {
+                // Another answer may have moved the time meanwhile, so it is looked at again.
+                Some(until) => sleep_until(until).await,
+                None => return,
+            }
+        }
+    }
+
+    /// Holds all requests for so long from now.
+    pub(crate) fn hold(&self, wait: Duration) {
+        let mut not_before = self.not_before.lock().unwrap_or_else(PoisonError::into_inner);
+        *not_before = (*not_before).max(Some(Instant::now() + wait));
+    }
+}
+
+/// How long GitLab asks to wait, by the answer's headers: in seconds, or until a time, of which there are two spellings.
+/// The server's own clock says what time it is, so that a wrong one here does no harm.
+pub(crate) fn asked(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let retry_after = text(RETRY_AFTER.as_str());
+    if let Some(wait) = conclave_resilience::retry::retry_after(retry_after, None) {
+        return Some(wait);
+    }
+    let now = DateTime::parse_from_rfc2822(text(DATE.as_str())?).ok()?;
+    let dates = [retry_after, text("ratelimit-resettime")];
+    let dates = dates
+        .into_iter()
+        .flatten()
+        .filter_map(|date| DateTime::parse_from_rfc2822(date).ok());
+    let reset = text("ratelimit-reset")
+        .and_then(|seconds| seconds.parse().ok())
+        .and_then(|seconds| DateTime::<Utc>::from_timestamp(seconds, 0));
+    let until = dates.map(|date| date.to_utc()).chain(reset).next()?;
+    Some(until.signed_duration_since(now).to_std().unwrap_or_default())
+}
+
+/// How long to wait after an answer that used up what may be asked in this span of time.
+pub(crate) fn used_up(headers: &HeaderMap) -> Option<Duration> {
+    let remaining = headers.get("ratelimit-remaining")?.to_str().ok()?;
+    if remaining.trim() == "0" { asked(headers) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn map(headers: &[(&'static str, &'static str)]) -> HeaderMap {
+        headers
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+            .collect()
+    }
+
+    const NOW: (&str, &str) = ("date", "Sun, 01 Mar 2026 12:00:00 GMT");
+
+    #[test]
+    fn the_wait_is_in_one_header_or_another() {
+        for (headers, seconds) in [
+            (vec![("retry-after", "7")], Some(7)),
+            (vec![("retry-after", "Sun, 01 Mar 2026 12:00:09 GMT"), NOW], Some(9)),
+            (vec![("ratelimit-reset", "1772366411"), NOW], Some(11)),
+            (
+                vec![("ratelimit-resettime", "Sun, 01 Mar 2026 12:00:13 GMT"), NOW],
+                Some(13),
+            ),
+            (vec![("ratelimit-reset", "1772366300"), NOW], Some(0)),
+            (vec![("ratelimit-reset", "1772366411")], None),
+            (vec![("ratelimit-reset", "soon"), NOW], None),
+            (vec![NOW], None),
+        ] {
+            assert_eq!(asked(&map(&headers)).map(|wait| wait.as_secs()), seconds, "{headers:?}");
+        }
+        let reset = ("ratelimit-reset", "1772366411");
+        assert!(used_up(&map(&[("ratelimit-remaining", "0"), reset, NOW])).is_some());
+        assert!(used_up(&map(&[("ratelimit-remaining", "1"), reset, NOW])).is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn all_wait_for_the_longest() {
+        let (pace, started) = (Pace::default(), Instant::now());
+        pace.wait().await;
+        assert_eq!(started.elapsed(), Duration::ZERO);
+        pace.hold(Duration::from_secs(30));
+        pace.hold(Duration::from_secs(5));
+        tokio::join!(pace.wait(), pace.wait());
+        assert_eq!(started.elapsed().as_secs(), 30);
+    }
+}

@@ -1,0 +1,310 @@
+//! Our threads: read as the engine sees them, and changed as it says.
+
+use std::collections::HashMap;
+
+use conclave_engine::{
+    ports::{Before, ExistingFinding, Reply, ThreadState, Voice},
+    prompt::Untrusted,
+    report::{FindingRecord, Review, ThreadAction, ThreadChange, neutral},
+    rereview::AnchorState,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    GitLabError,
+    break_glass::may_decide,
+    client::Client,
+    discussions::{Conversation, Discussion, Note, User},
+    merge_request::{MergeRequestNow, Ourselves},
+};
+
+/// Whose word an account's is, asked once each.
+struct Voices<'c> {
+    client: &'c Client,
+    bot: u64,
+    known: HashMap<u64, Voice>,
+}
+
+impl Voices<'_> {
+    async fn of(&mut self, user: Option<&User>) -> Voice {
+        let Some(user) = user else { return Voice::Outsider };
+        if user.id == self.bot {
+            return Voice::Us;
+        }
+        if let Some(voice) = self.known.get(&user.id) {
+            return *voice;
+        }
+        let voice = match may_decide(self.client, user).await {
+            Ok(true) => Voice::Member,
+            Ok(false) if user.is_program() => Voice::Machine,
+            Ok(false) => Voice::Outsider,
+            Err(error) => {
+                // A word that nobody can vouch for is read, and decides nothing.
+                tracing::warn!(%error, "a role could not be read");
+                Voice::Outsider
+            }
+        };
+        self.known.insert(user.id, voice);
+        voice
+    }
+}
+
+/// Our threads that show findings, oldest first, with what people answered.
+pub(crate) async fn read(client: &Client, ourselves: &Ourselves, conversation: &Conversation) -> Vec<ExistingFinding> {
+    let mut voices = Voices {
+        client,
+        bot: ourselves.bot(),
+        known: HashMap::new(),
+    };
+    let mut existing = Vec::new();
+    for thread in conversation.own_threads(ourselves) {
+        let mut replies = Vec::new();
+        for note in answers(thread.discussion) {
+            let author = note.author.as_ref();
+            replies.push(Reply {
+                author: author.and_then(|user| user.username.clone()).unwrap_or_default().into(),
+                body: without_markers(note.text()).into(),
+                voice: voices.of(author).await,
+            });
+        }
+        // When a finding had become worse, our answer said so.
+        let newest = thread
+            .discussion
+            .notes()
+            .iter()
+            .rev()
+            .find_map(|note| ourselves.finding(note));
+        let state = if thread.discussion.is_resolved() {
+            match voices.of(thread.discussion.resolved_by_user()).await {
+                Voice::Us => ThreadState::ResolvedByUs,
+                Voice::Member => ThreadState::ResolvedByPerson,
+                Voice::Outsider | Voice::Machine => ThreadState::ResolvedByOther,
+            }
+        } else {
+            ThreadState::Open
+        };
+        existing.push(ExistingFinding {
+            id: String::new(),
+            body: Untrusted::from(without_markers(thread.note.text())),
+            record: newest.unwrap_or(thread.record),
+            thread: Some(thread.discussion.id.clone()),
+            state,
+            replies,
+            anchor: AnchorState::Unknown,
+            code: String::new(),
+            before: Before::Posted,
+        });
+    }
+    existing
+}
+
+/// What was answered in a thread, for everybody to read.
+fn answers(discussion: &Discussion) -> impl DoubleEndedIterator<Item = &Note> {
+    discussion
+        .notes()
+        .iter()
+        .skip(1)
+        .filter(|note| note.is_public_comment())
+}
+
+/// The text without our hidden comments.
+pub(crate) fn without_markers(text: &str) -> String {
+    let mut rest = text;
+    let mut kept = String::new();
+    while let Some((before, marker)) = rest.split_once("<!-- conclave:") {
+        kept.push_str(before);
+        rest = marker.split_once("-->").map_or("", |(_, after)| after);
+    }
+    kept.push_str(rest);
+    kept.trim().to_owned()
+}
+
+/// The newest note of each thread of ours: whoever writes after it has not been read.
+pub(crate) fn newest(ourselves: &Ourselves, conversation: &Conversation) -> HashMap<String, u64> {
+    let threads = conversation.own_threads(ourselves);
+    let last = |discussion: &Discussion| discussion.notes().iter().map(|note| note.id).max().unwrap_or_default();
+    threads
+        .iter()
+        .map(|thread| (thread.discussion.id.clone(), last(thread.discussion)))
+        .collect()
+}
+
+/// Changes our threads as the review says, and answers what it answers. What is so already is left alone, so a second time
+/// nothing is written. What does not work is a warning: the verdict does not depend on it.
+pub(crate) async fn apply(
+    client: &Client,
+    ourselves: &Ourselves,
+    review: &Review,
+    seen: &HashMap<String, u64>,
+    now: &MergeRequestNow,
+    conversation: &mut Conversation,
+) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let changes: Vec<&ThreadAction> = review
+        .threads
+        .iter()
+        .filter(|action| action.change != ThreadChange::Keep)
+        .collect();
+    let is_newest = now.head().is_none_or(|head| head == review.head_sha);
+    if !changes.is_empty() && !is_newest {
+        warnings.push("the threads of earlier reviews were left as they are: there is a newer commit".to_owned());
+    } else if now.is_open() {
+        for action in changes {
+            let Some(discussion) = conversation.find(&action.thread) else {
+                // Somebody has deleted it.
+                continue;
+            };
+            let unread =
+                |note: &Note| !ourselves.wrote(note) && note.id > seen.get(&action.thread).copied().unwrap_or(u64::MAX);
+            if answers(discussion).any(unread) {
+                // Somebody has answered while the review ran: the next one reads it first.
+                continue;
+            }
+            match change(client, ourselves, review, action, discussion.clone()).await {
+                Ok(Some(changed)) => conversation.replace(changed),
+                Ok(None) => {}
+                Err(error) => warnings.push(format!("a thread of an earlier review could not be changed: {error}")),
+            }
+        }
+    }
+    if let Some(text) = review.aside.as_deref().filter(|_| now.is_open())
+        && let Err(error) = say_aside(client, ourselves, text, conversation).await
+    {
+        warnings.push(format!("a question was not answered: {error}"));
+    }
+    warnings
+}
+
+/// Makes one change. Returns the thread as it is then, if anything was written.
+async fn change(
+    client: &Client,
+    ourselves: &Ourselves,
+    review: &Review,
+    action: &ThreadAction,
+    mut discussion: Discussion,
+) -> Result<Option<Discussion>, GitLabError> {
+    let path = client.merge_request_path(&format!("/discussions/{}", discussion.id));
+    let (answer, resolved) = match &action.change {
+        ThreadChange::Keep => return Ok(None),
+        ThreadChange::Resolve { .. } => (None, true),
+        ThreadChange::Answer { text, resolve } => (Some(text), *resolve),
+    };
+    let was_resolved = discussion.is_resolved();
+    let mut written = false;
+    if let Some(text) = answer.filter(|_| !is_answered(ourselves, &discussion)) {
+        let mut body = neutral(text.trim());
+        if was_resolved && !resolved {
+            // It is opened again as what it is now.
+            let entry = review
+                .standing()
+                .find(|entry| entry.finding.fingerprint == action.fingerprint);
+            if let Some(entry) = entry {
+                let record = FindingRecord::new(entry, &review.head_sha);
+                body = format!("{body}\n\n{}", ourselves.finding_marker(&record));
+            }
+        }
+        reply(client, ourselves, &path, &body).await?;
+        written = true;
+    }
+    // An answer reopens nothing by itself, and resolves nothing.
+    if was_resolved != resolved && (answer.is_none() || written || resolved) {
+        client
+            .put("resolve a thread", &path, &json!({ "resolved": resolved }))
+            .await?;
+        written = true;
+    }
+    if written {
+        discussion = client.get("read a thread", &path).await?;
+    }
+    Ok(written.then_some(discussion))
+}
+
+/// Whether the last word is ours: then everything is said.
+fn is_answered(ourselves: &Ourselves, discussion: &Discussion) -> bool {
+    let is_settled_by_us = discussion.is_resolved() && discussion.resolved_by() == Some(ourselves.bot());
+    let last = answers(discussion).next_back();
+    !is_settled_by_us && last.is_some_and(|note| ourselves.wrote(note)) && !discussion.is_resolved()
+}
+
+/// Answers in a thread, once: after a failure the thread is looked at before anything is said again.
+async fn reply(client: &Client, ourselves: &Ourselves, path: &str, body: &str) -> Result<(), GitLabError> {
+    let mut failed = 0;
+    loop {
+        match client
+            .post_once("answer in a thread", &format!("{path}/notes"), &json!({ "body": body }))
+            .await
+        {
+            Ok(_) => return Ok(()),
+            Err(error) if error.may_have_happened() => {
+                failed += 1;
+                let again = client.pause(failed).await;
+                let discussion: Discussion = client.get("read a thread", path).await?;
+                let said = |note: &Note| ourselves.wrote(note) && note.text().trim() == body.trim();
+                if answers(&discussion).next_back().is_some_and(said) {
+                    return Ok(());
+                }
+                if !again {
+                    return Err(error);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Answers a light-hearted question, in a note of its own: a thread would have to be resolved by somebody.
+async fn say_aside(
+    client: &Client,
+    ourselves: &Ourselves,
+    text: &str,
+    conversation: &mut Conversation,
+) -> Result<(), GitLabError> {
+    let body = format!("{}\n\n{}", neutral(text.trim()), ourselves.aside_marker());
+    let path = client.merge_request_path("/notes");
+    let mut failed = 0;
+    while !has_aside(ourselves, conversation) {
+        let result: Result<Value, GitLabError> = client
+            .post_once("answer a question", &path, &json!({ "body": body }))
+            .await;
+        match result {
+            Ok(_) => return Ok(()),
+            Err(error) if error.may_have_happened() => {
+                failed += 1;
+                let again = client.pause(failed).await;
+                conversation.read_on(client).await?;
+                if !again && !has_aside(ourselves, conversation) {
+                    return Err(error);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Whether we have answered a light-hearted question on this merge request.
+pub(crate) fn has_aside(ourselves: &Ourselves, conversation: &Conversation) -> bool {
+    let marker = ourselves.aside_marker();
+    let notes = conversation.notes();
+    notes
+        .iter()
+        .any(|note| ourselves.wrote(note) && note.text().contains(&marker))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_hidden_comments_are_taken_out() {
+        for (text, kept) in [
+            ("Text.\n\n<!-- conclave:finding:abc -->", "Text."),
+            ("<!-- conclave:a --> b <!-- conclave:c -->d", "b d"),
+            ("<!-- of somebody else -->", "<!-- of somebody else -->"),
+            ("cut <!-- conclave:ledger:abc", "cut"),
+            ("", ""),
+        ] {
+            assert_eq!(without_markers(text), kept, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What earlier reviews of the merge request have to do with this one: read from git and from what the forge told.
+
+use conclave_engine::{
+    diff::{FileDiff, FilterReason, FilteredDiff, FilteredFile},
+    pipeline::{Plan, Prior},
+    rereview::{PatchId, Texts, assess, narrow, wanted},
+};
+use conclave_git::Repository;
+use conclave_shared::reviewer::ReviewerName;
+
+use super::{Job, changes::Spool};
+use crate::exit::Failure;
+
+/// Takes out of the diff what was reviewed as it is, and finds the earlier findings again. The plan is made before, of the
+/// whole diff: how risky a merge request is does not depend on how often somebody pushed to it.
+pub(super) async fn prepare(
+    job: &mut Job,
+    diff: &mut FilteredDiff,
+    plan: &Plan,
+    spool: &Spool,
+) -> Result<Prior, Failure> {
+    if job.subject.merge_request.is_none() {
+        return Ok(Prior::default());
+    }
+    // Who cannot run does not make a review of what others have reviewed.
+    let panel = plan.members.iter().filter(|member| member.route.is_ok());
+    let panel: Vec<ReviewerName> = panel.map(|member| member.name.clone()).collect();
+    narrow_down(job, diff, &panel, spool).await
+}
+
+/// The same for this panel.
+async fn narrow_down(
+    job: &mut Job,
+    diff: &mut FilteredDiff,
+    panel: &[ReviewerName],
+    spool: &Spool,
+) -> Result<Prior, Failure> {
+    let existing = std::mem::take(&mut job.subject.existing_findings);
+    let texts = texts(job, &wanted(&existing, &job.ledger, &diff.files)).await?;
+    job.subject.existing_findings = assess(existing, &job.ledger, &diff.files, &texts);
+
+    let patches = identities(&diff.files, spool)?;
+    let narrowed = narrow(std::mem::take(&mut diff.files), patches, panel, &job.ledger);
+    diff.files = narrowed.files;
+    diff.filtered.extend(narrowed.unchanged.iter().map(|file| FilteredFile {
+        path: file.path.clone(),
+        reason: FilterReason::ReviewedBefore,
+    }));
+    Ok(Prior {
+        patches: narrowed.patches,
+        unchanged: narrowed.unchanged,
+        earlier: narrowed.earlier,
+        reviewed: narrowed.reviewed,
+        aside_open: job.aside_open,
+    })
+}
+
+fn identities(files: &[FileDiff], spool: &Spool) -> Result<Vec<PatchId>, Failure> {
+    let mut patch = Vec::new();
+    let mut identities = Vec::with_capacity(files.len());
+    for file in files {
+        spool.patch(file, &mut patch)?;
+        identities.push(PatchId::new(file, &patch));
+    }
+    Ok(identities)
+}
+
+/// The texts of these files; what is not there is missing.
+async fn texts(job: &Job, wanted: &[(String, bool)]) -> Result<Texts, Failure> {
+    let (repository, subject): (&Repository, _) = (&job.repository, &job.subject);
+    let mut texts = Texts::new();
+    for (path, at_base) in wanted {
+        let commit = if *at_base { &subject.base_sha } else { &subject.head_sha };
+        if let Some(bytes) = repository.file(commit, path).await? {
+            texts.insert(path.clone(), String::from_utf8_lossy(&bytes).into_owned());
+        }
+    }
+    Ok(texts)
+}
+
+#[cfg(test)]
+#[path = "rereview_tests.rs"]
+mod tests;
