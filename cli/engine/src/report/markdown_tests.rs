@@ -86,7 +86,10 @@ fn a_fix_in_words_is_text_and_one_in_code_is_code() {
     };
     assert!(with("query(name)").contains("Possible fix:\n\n```python\nquery(name)\n```"));
     let words = with("Pass the *value* as a bound parameter.");
-    assert!(words.contains("Possible fix: Pass the \\*value\\* as a bound parameter.\n"), "{words}");
+    assert!(
+        words.contains("Possible fix: Pass the \\*value\\* as a bound parameter.\n"),
+        "{words}"
+    );
 }
 
 #[test]

@@ -150,11 +150,6 @@ async fn the_discussion() {
     assert_eq!(found, expected);
 }
 
-/// A note as people see it, without our markers.
-fn shown(body: &str) -> &str {
-    body.split("<!-- conclave:").next().unwrap().trim()
-}
-
 fn comment(author: &str, body: &str) -> Comment {
     Comment {
         author: author.into(),
