@@ -36,6 +36,7 @@ use conclave_engine::{
 };
 use conclave_git::{Repository, check_out_workspace};
 use conclave_shared::{
+    config::PriceList,
     redact::Redactor,
     telemetry::{EventBody, RunStarted},
     verdict::Verdict,
@@ -346,6 +347,7 @@ impl Sessions<'_> {
             boundary: run.tape.boundary(),
         };
         let desk = rereview::desk(&job);
+        let prices = PriceList::new(&config.prices);
         let starting = async {
             check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
             let inputs = inputs::write(sources, &mut plan, &spool, directory, &workspace).await?;
@@ -360,6 +362,7 @@ impl Sessions<'_> {
                 redactor: run.redactor,
                 budget: live::budget(&job, run.arguments, &config.limits.budget),
                 limits: live::gateway_limits(&config.limits),
+                prices: prices.clone(),
                 observer: live::observer(Arc::clone(&run.progress), run.observers.sink()),
                 tape: run.tape.settings(&inputs.boundary),
                 config: &runtime_config,
@@ -410,6 +413,9 @@ impl Sessions<'_> {
         watch.lap("sessions");
         let gateway = output::gateway_lines(&runtime.gateway.events());
         review.warnings.extend(gateway.into_iter().chain(live.warning()));
+        let usage = review.usage();
+        let dated = prices.describe(usage.iter().map(|usage| &usage.model));
+        review.coverage.notes.extend(dated);
         Ok(Some((job, all, review, runtime)))
     }
 }

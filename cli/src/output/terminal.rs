@@ -160,12 +160,14 @@ pub(super) fn finding(entry: &JudgedFinding, excerpts: &Excerpts, width: usize) 
             clean(&format!("rule {}: {}", rule.id, rule.link)).dimmed()
         );
     }
-    let found_by: Vec<String> = finding.found_by.iter().map(ReviewerName::display_name).collect();
-    let _ = write!(
-        text,
-        "\n  {}",
-        format!("{} · {}", finding.category, found_by.join(", ")).dimmed()
-    );
+    let names: Vec<String> = finding.found_by.iter().map(ReviewerName::display_name).collect();
+    let names = names.join(", ");
+    let found_by = match finding.found_by.len() {
+        0 | 1 => names,
+        // That several found it independently is the strongest sign that it is true.
+        several => format!("found by {several}: {names}"),
+    };
+    let _ = write!(text, "\n  {}", format!("{} · {found_by}", finding.category).dimmed());
     text
 }
 

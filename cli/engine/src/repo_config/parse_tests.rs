@@ -67,10 +67,17 @@ fn a_full_file_is_read() {
 
 #[test]
 fn a_border_of_warnings_is_a_number_from_one() {
-    for bad in ["0", "-1", "1001", "\"3\"", "2.5"] {
+    for (bad, found) in [
+        ("0", "0"),
+        ("-1", "-1"),
+        ("1001", "1001"),
+        ("\"3\"", "a text"),
+        ("2.5", "a number"),
+    ] {
         let parsed = parse(format!("[verdict]\nwarnings = {bad}\nwarnings_alike = 4\n").as_bytes());
         let problems: Vec<String> = parsed.problems.iter().map(ToString::to_string).collect();
-        let expected = ".conclave.toml:2:12: `verdict.warnings` must be a whole number from 1 to 1000";
+        let expected =
+            format!(".conclave.toml:2:12: `verdict.warnings` must be a whole number from 1 to 1000; it is {found}");
         assert_eq!(problems, [expected], "{bad}");
         assert_eq!(
             (parsed.config.verdict.warnings, parsed.config.verdict.warnings_alike),

@@ -9,9 +9,9 @@ use crate::{
     report::neutral::{fenced, link, neutral},
 };
 
-/// The finding; in two lines if it has a thread of its own, where all of it stands.
+/// The finding; in two lines if it has a note of its own, where all of it stands.
 pub(super) fn finding(entry: &JudgedFinding) -> String {
-    let (finding, thread) = (&entry.finding, entry.posted.as_deref());
+    let finding = &entry.finding;
     let (mark, severity) = match finding.severity {
         Severity::Critical => ("🔴", "Critical"),
         Severity::Warning => ("🟡", "Warning"),
@@ -23,13 +23,16 @@ pub(super) fn finding(entry: &JudgedFinding) -> String {
         ""
     };
     let place = place(entry);
-    let place = thread.map_or_else(|| place.clone(), |thread| link(&place, thread));
+    let place = match &entry.posted {
+        Some(address) => link(&place, address),
+        None => place,
+    };
     let mut text = format!(
         "{mark} **{}**  \n{severity}{risk} · {place} · {}",
         neutral(&finding.claim).replace('\n', " ").trim(),
         found_by(&finding.found_by)
     );
-    if thread.is_some() {
+    if entry.posted.is_some() {
         return text;
     }
     if !finding.scenario.trim().is_empty() {
@@ -54,7 +57,12 @@ pub(super) fn finding(entry: &JudgedFinding) -> String {
         );
     }
     if let Some(fix) = &finding.fix {
-        let _ = write!(text, "\n\nPossible fix:\n\n{}", fenced(fix, ""));
+        let fix = if is_sentence(fix) {
+            format!(" {}", neutral(fix.trim()))
+        } else {
+            format!("\n\n{}", fenced(fix, language(&finding.file)))
+        };
+        let _ = write!(text, "\n\nPossible fix:{fix}");
     }
     if let Some(rule) = &finding.rule {
         let _ = write!(text, "\n\nRule {}", link(&rule.id, &rule.link));
@@ -65,6 +73,12 @@ pub(super) fn finding(entry: &JudgedFinding) -> String {
         neutral(&finding.category).replace('\n', " ")
     );
     text
+}
+
+/// Whether the fix is told in words: reviewers may write code or one sentence.
+fn is_sentence(fix: &str) -> bool {
+    let fix = fix.trim();
+    fix.ends_with('.') && !fix.contains('\n') && fix.starts_with(char::is_uppercase) && fix.split(' ').count() > 3
 }
 
 /// Who found it. That several did, independently of each other, is the strongest sign that it is true.

@@ -123,7 +123,7 @@ async fn a_note_that_is_too_long_is_cut_and_found_again() {
         unreachable!("{} notes", after.notes.len())
     };
     assert!((59_000..60_500).contains(&note.body.len()), "{}", note.body.len());
-    let end = "```\n\n> The review is longer than a note can be; the whole of it is in the job's artifacts.\n\n";
+    let end = "```\n\n</details>\n\n> The review is longer than a note can be; the whole of it is in the job's artifacts.\n\n";
     assert!(
         note.body.ends_with(&format!("{end}{MARKER}\n{SPENT}")),
         "{}",
