@@ -309,6 +309,13 @@ fn nothing_left(diff: &FilteredDiff, redactor: &Redactor) {
 /// What is left of a run when its sessions have ended: the diff's files, and the runtime, which the caller stops.
 type Ran = (Job, Arc<Vec<FileDiff>>, Review, Runtime);
 
+/// Says of which day the prices are, where they are an operator's.
+fn date_prices(review: &mut Review, prices: &PriceList) {
+    let usage = review.usage();
+    let line = prices.describe(usage.iter().map(|usage| &usage.model));
+    review.coverage.notes.extend(line);
+}
+
 /// What only the part with the agent runtime needs.
 struct Sessions<'a> {
     run: &'a Run<'a>,
@@ -348,7 +355,6 @@ impl Sessions<'_> {
             boundary: run.tape.boundary(),
         };
         let desk = Arc::new(Desk::new(job.subject.existing_findings.clone()));
-        let prices = PriceList::new(&config.prices);
         let starting = async {
             check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
             let inputs = inputs::write(sources, &mut plan, &spool, directory, &workspace).await?;
@@ -364,7 +370,7 @@ impl Sessions<'_> {
                 redactor: run.redactor,
                 budget: live::budget(&job, run.arguments, &config.limits.budget),
                 limits: live::gateway_limits(&config.limits),
-                prices: prices.clone(),
+                prices: PriceList::new(&config.prices),
                 observer: live::observer(Arc::clone(&run.progress), run.observers.sink()),
                 tape: run.tape.settings(&inputs.boundary),
                 config: &runtime_config,
@@ -416,11 +422,7 @@ impl Sessions<'_> {
         watch.lap("sessions");
         review.warnings.extend(output::gateway_lines(&runtime.gateway.events()));
         review.warnings.extend(live.warning());
-        let usage = review.usage();
-        review
-            .coverage
-            .notes
-            .extend(prices.describe(usage.iter().map(|usage| &usage.model)));
+        date_prices(&mut review, &PriceList::new(&config.prices));
         Ok(Some((job, Arc::new(all), review, runtime)))
     }
 }
