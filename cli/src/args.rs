@@ -1,5 +1,12 @@
 //! The command line.
 
+mod config;
+
+pub(crate) use config::{
+    ApplyArguments, ChangeArguments, ConfigArguments, ConfigCommand, FailbackArguments, HistoryArguments,
+    ProviderArguments, ProviderState, RollbackArguments, ShowArguments,
+};
+
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use conclave_engine::{ports::ReviewMode, repo_config::RepoGate};
@@ -27,6 +34,7 @@ const AFTER_HELP: &str = "Examples:
   conclave review                    in a GitLab merge-request pipeline: review and post
   conclave review --dry-run          the same, but print instead of posting
   conclave replay RUN_DIR            show a finished or crashed run again
+  conclave config provider off anthropic --reason 'incident 7'    every review goes round it within seconds
 
 Exit codes: 0 reviewed; 1 blocked (--gate block); 2 bad usage or configuration; 3 the forge failed;
 4 inconclusive (--strict); 5 out of time; 130, 143 stopped by a signal.";
@@ -41,6 +49,8 @@ pub(crate) enum Command {
     Plan(PlanArguments),
     /// Show a finished or crashed run again from its records; calls no model
     Replay(ReplayArguments),
+    /// Show and change the configuration of all reviews: providers, models, limits (the reviewer-config Worker)
+    Config(ConfigArguments),
 }
 
 #[derive(Debug, Args)]
@@ -287,7 +297,9 @@ mod tests {
     fn the_command_line_is_consistent_and_every_flag_has_a_variable() {
         let command = Arguments::command();
         command.clone().debug_assert();
-        for sub in command.get_subcommands() {
+        let mut subs: Vec<&clap::Command> = command.get_subcommands().collect();
+        while let Some(sub) = subs.pop() {
+            subs.extend(sub.get_subcommands());
             for argument in sub
                 .get_arguments()
                 .filter(|argument| argument.get_long().is_some_and(|long| long != "help"))

@@ -1,5 +1,6 @@
 //! The commands.
 
+mod config;
 mod local;
 mod plan;
 mod replay;
@@ -20,5 +21,6 @@ pub(crate) async fn run(arguments: Arguments, environment: &Environment, redacto
         Command::Review(arguments) => review::run(arguments, environment, redactor).await,
         Command::Plan(arguments) => Box::pin(plan::run(arguments, environment, redactor)).await,
         Command::Replay(arguments) => replay::run(&arguments, redactor),
+        Command::Config(arguments) => Box::pin(config::run(arguments.command, environment, redactor)).await,
     }
 }

@@ -8,17 +8,18 @@ use conclave_git::{GitError, WorkspaceError};
 use conclave_opencode::{ProcessError, StartError};
 use conclave_plugin_gitlab::GitLabError;
 use conclave_plugin_local::{LocalError, RangeError};
+use conclave_plugin_reviewer_config::AdminError;
 
 /// How the program ends; scripts rely on these numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// The review ran, whatever it found; or there was nothing to review.
+    /// The review ran, whatever it found; or there was nothing to review. Another command did what it was asked.
     Reviewed,
-    /// The gate is on and the verdict is `significant_concerns`.
+    /// The gate is on and the verdict is `significant_concerns`; `config diff` found differences, `config validate` faults.
     Blocked,
     /// Bad usage or configuration: the review could not start.
     Usage,
-    /// The forge failed.
+    /// The forge failed; for `config`, its service.
     Forge,
     /// The review is inconclusive, and `--strict` is on.
     Inconclusive,
@@ -96,6 +97,9 @@ pub(crate) enum Failure {
     /// The model gateway.
     #[error("failed to start the model gateway: {0}")]
     Gateway(#[from] ConfigError),
+    /// The configuration service, asked by an operator.
+    #[error(transparent)]
+    Config(#[from] AdminError),
     /// A file or directory of ours.
     #[error("failed to {what}: {source}")]
     Io {
@@ -122,6 +126,7 @@ impl Failure {
             // What the person has given is wrong, and nobody was asked.
             Self::GitLab(GitLabError::Address { .. } | GitLabError::CaFile { .. }) => Exit::Usage,
             Self::GitLab(_) | Self::Forge(_) => Exit::Forge,
+            Self::Config(error) if error.is_service() => Exit::Forge,
             _ => Exit::Usage,
         }
     }

@@ -1,5 +1,6 @@
 //! Everything that a person sees in the terminal: the only door to standard output and standard error.
 
+mod config;
 mod excerpts;
 mod live;
 mod plan;
@@ -9,6 +10,9 @@ mod replay;
 mod sections;
 mod terminal;
 
+pub(crate) use config::{
+    colored_diff, config, config_chain, config_failback, config_faults, config_history, confirmed, json_diff,
+};
 pub(crate) use excerpts::Excerpts;
 pub(crate) use plan::{explained, plan};
 pub(crate) use progress::{Display, Screen, gateway_lines, plan_line, timed_line};

@@ -33,10 +33,10 @@ use conclave_engine::{
     ports::{Forge, Progress, ProgressEvent, ReviewSubject},
     report::Review,
     rereview::Ledger,
-    scheduler::Desk,
 };
 use conclave_git::{Repository, check_out_workspace};
 use conclave_shared::{
+    config::PriceList,
     redact::Redactor,
     telemetry::{EventBody, RunStarted},
     verdict::Verdict,
@@ -346,13 +346,13 @@ impl Sessions<'_> {
             library: &library,
             boundary: run.tape.boundary(),
         };
-        let desk = Arc::new(Desk::new(job.subject.existing_findings.clone()));
+        let desk = rereview::desk(&job);
+        let prices = PriceList::new(&config.prices);
         let starting = async {
             check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
             let inputs = inputs::write(sources, &mut plan, &spool, directory, &workspace).await?;
-            for warning in &inputs.warnings {
-                run.progress.report(ProgressEvent::Warning(warning));
-            }
+            let tell = |warning: &String| run.progress.report(ProgressEvent::Warning(warning));
+            inputs.warnings.iter().for_each(tell);
             watch.lap("workspace");
             let runtime = Runtime::start(RuntimeInput {
                 child,
@@ -362,6 +362,7 @@ impl Sessions<'_> {
                 redactor: run.redactor,
                 budget: live::budget(&job, run.arguments, &config.limits.budget),
                 limits: live::gateway_limits(&config.limits),
+                prices: prices.clone(),
                 observer: live::observer(Arc::clone(&run.progress), run.observers.sink()),
                 tape: run.tape.settings(&inputs.boundary),
                 config: &runtime_config,
@@ -381,8 +382,7 @@ impl Sessions<'_> {
 
         let providers = runtime_config.providers.iter().map(|owned| owned.value.name.clone());
         let live = Live::start(&follower, &plan, preset.0, providers.collect(), &runtime.gateway);
-        // Something can be said about every changed file, also about one that is not reviewed again.
-        let all: Vec<FileDiff> = diff.files.iter().chain(&prior.unchanged).cloned().collect();
+        let all = Arc::new(rereview::all_files(&diff, &prior));
         let review_job = ReviewJob {
             run_id: run.id.to_string(),
             subject: job.subject.clone(),
@@ -411,8 +411,11 @@ impl Sessions<'_> {
         };
         let mut review = run_review(review_job, ports).await;
         watch.lap("sessions");
-        review.warnings.extend(output::gateway_lines(&runtime.gateway.events()));
-        review.warnings.extend(live.warning());
-        Ok(Some((job, Arc::new(all), review, runtime)))
+        let gateway = output::gateway_lines(&runtime.gateway.events());
+        review.warnings.extend(gateway.into_iter().chain(live.warning()));
+        let usage = review.usage();
+        let dated = prices.describe(usage.iter().map(|usage| &usage.model));
+        review.coverage.notes.extend(dated);
+        Ok(Some((job, all, review, runtime)))
     }
 }

@@ -5,7 +5,7 @@
 worker_inputs() {
   local files
   cd -- "$CONCLAVE_ROOT" || return
-  files=$(find "workers/$1" workers/common shared Cargo.toml Cargo.lock rust-toolchain.toml wrangler.toml \
+  files=$(find "workers/$1" workers/common shared docs/schema Cargo.toml Cargo.lock rust-toolchain.toml wrangler.toml \
     scripts/versions.env package-lock.json \( -name build -o -name tests -o -name node_modules \) -prune -o -type f -print | LC_ALL=C sort)
   { printf '%s\n' "$files" && git hash-object --no-filters --stdin-paths <<<"$files"; } | git hash-object --stdin
 }

@@ -3,7 +3,11 @@
 mod document;
 mod policy;
 mod preset;
+mod prices;
+mod projects;
+mod read;
 mod routing;
+mod schema;
 mod validate;
 
 pub use document::{
@@ -12,8 +16,12 @@ pub use document::{
 };
 pub use policy::{BreakerLimits, BudgetLimits};
 pub use preset::{ModelTier, Preset, default_failback, model_tier};
+pub use prices::{ModelPrice, PriceList};
+pub use projects::{LimitOverrides, MAX_PROJECTS, ProjectOverride, ProjectRules};
+pub use read::{read, unknown_fields};
 pub use routing::{
     ConsideredModel, ModelReason, ModelRoute, ModelSource, NoModel, RouteExplanation, RouteInput, SkippedModel,
-    explain_route, route,
+    explain_route, known_providers, route,
 };
+pub use schema::schema;
 pub use validate::{ConfigFault, MAX_CHAIN, validate};

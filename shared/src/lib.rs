@@ -8,6 +8,7 @@ pub mod config;
 pub mod finding;
 pub mod model;
 pub mod nearest;
+pub mod oidc;
 pub mod path_globs;
 pub mod pricing;
 pub mod problem;

@@ -7,8 +7,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// A model as configuration names it: `provider/model`, where the model's own id may hold more slashes
 /// (`cloudflare-workers-ai/@cf/moonshotai/kimi-k2.6`).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(with = "String"))]
 pub struct ModelId {
     text: String,
     slash: usize,
@@ -78,6 +76,21 @@ impl<'de> Deserialize<'de> for ModelId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
         text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl schemars::JsonSchema for ModelId {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ModelId".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A model as `provider/model`.",
+            "type": "string",
+            "pattern": "^[!-.0-~]+/[!-~]+$",
+            "maxLength": 200,
+        })
     }
 }
 

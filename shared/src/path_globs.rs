@@ -29,20 +29,26 @@ pub struct BadGlob {
 impl PathGlobs {
     /// The patterns, or every one that is none.
     pub fn new<S: AsRef<str>>(patterns: &[S]) -> Result<Self, Vec<BadGlob>> {
-        Self::build(patterns, false)
+        Self::build(patterns, false, false)
     }
 
     /// The same, where upper and lower case are alike.
     pub fn ignoring_case<S: AsRef<str>>(patterns: &[S]) -> Result<Self, Vec<BadGlob>> {
-        Self::build(patterns, true)
+        Self::build(patterns, true, false)
     }
 
-    fn build<S: AsRef<str>>(patterns: &[S], ignore_case: bool) -> Result<Self, Vec<BadGlob>> {
+    /// Patterns over the paths of projects: case does not count, and every pattern starts at the root, also one without a
+    /// slash. `platform` is the group of that name with everything in it, and never `somebody/platform`.
+    pub fn of_projects<S: AsRef<str>>(patterns: &[S]) -> Result<Self, Vec<BadGlob>> {
+        Self::build(patterns, true, true)
+    }
+
+    fn build<S: AsRef<str>>(patterns: &[S], ignore_case: bool, anchored: bool) -> Result<Self, Vec<BadGlob>> {
         let mut builder = GlobSetBuilder::new();
         let mut names = Vec::new();
         let mut bad = Vec::new();
         for (index, pattern) in patterns.iter().map(AsRef::as_ref).enumerate() {
-            match globs(pattern, ignore_case) {
+            match globs(pattern, ignore_case, anchored) {
                 Ok(globs) => {
                     for glob in globs {
                         builder.add(glob);
@@ -92,7 +98,7 @@ impl PathGlobs {
 }
 
 /// The globs of one pattern: the path itself, and what is below it.
-fn globs(pattern: &str, ignore_case: bool) -> Result<Vec<Glob>, String> {
+fn globs(pattern: &str, ignore_case: bool, anchored: bool) -> Result<Vec<Glob>, String> {
     if pattern.trim().is_empty() {
         return Err("it is empty".to_owned());
     }
@@ -101,7 +107,7 @@ fn globs(pattern: &str, ignore_case: bool) -> Result<Vec<Glob>, String> {
     }
     let below_only = pattern.ends_with('/');
     let bare = pattern.trim_end_matches('/');
-    let anchored = bare.contains('/');
+    let anchored = anchored || bare.contains('/');
     let bare = bare.trim_start_matches('/');
     if bare.is_empty() {
         return Err("it names nothing".to_owned());
@@ -162,6 +168,17 @@ mod tests {
     fn case_counts_unless_it_is_ignored() {
         assert!(!PathGlobs::new(&["*.PEM"]).expect("valid").is_match("a.pem"));
         assert!(PathGlobs::ignoring_case(&["*.PEM"]).expect("valid").is_match("a.pem"));
+    }
+
+    #[test]
+    fn patterns_of_projects_start_at_the_root() {
+        let globs = PathGlobs::of_projects(&["platform", "*/docs", "**/sandbox"]).expect("valid");
+        for path in ["platform", "Platform/a/b", "any/docs", "sandbox", "a/b/sandbox"] {
+            assert!(globs.is_match(path), "{path}");
+        }
+        for path in ["evil/platform", "docs", "a/b/docs", "platform-x"] {
+            assert!(!globs.is_match(path), "{path}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::OnceLock};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::ModelId;
@@ -27,7 +28,7 @@ pub struct ModelFacts {
 }
 
 /// The prices of a call whose prompt is longer than a limit. They hold for all of its tokens, not only for those beyond.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LongContext {
     /// The longest prompt, in tokens, that still has the ordinary price.
     pub above: u64,
@@ -42,8 +43,7 @@ pub struct LongContext {
 }
 
 /// Tokens of one or many model calls. The kinds do not overlap: a prompt's size is `input + cache_read + cache_write`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TokenUsage {
     /// Uncached prompt tokens.
     pub input: u64,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A member of the panel, or the coordinator. A name rather than an enum: a team may add reviewers of its own.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(schemars::JsonSchema)]
 pub struct ReviewerName(String);
 
 /// A reviewer's name that is not `[a-z][a-z0-9_]{0,39}`.

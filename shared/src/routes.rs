@@ -16,6 +16,8 @@ pub const HISTORY: &str = "/v1/history";
 pub const ROLLBACK: &str = "/v1/rollback";
 /// `reviewer-config`: the description of this API.
 pub const CONFIG_OPENAPI: &str = "/v1/openapi.json";
+/// `reviewer-config`: the JSON Schema of the document.
+pub const CONFIG_SCHEMA: &str = "/v1/schema.json";
 /// `review-tracker`: takes a batch of events.
 pub const EVENTS: &str = "/v1/events";
 /// `review-tracker`: metrics for Prometheus.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The three severities of a finding, least to most severe, so that `max` and sorting mean what they say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(schemars::JsonSchema)]
 pub enum Severity {
     /// An improvement worth considering.
     Suggestion,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// What the review concludes; computed by the rubric from typed findings, never taken from a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(schemars::JsonSchema)]
 pub enum Verdict {
     /// Nothing stands.
     Approved,

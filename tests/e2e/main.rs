@@ -13,6 +13,7 @@ mod bad_input;
 mod broken_things;
 mod checkouts;
 mod codex;
+mod config_command;
 mod failure_table;
 mod gitlab_review;
 mod hostile_repository;

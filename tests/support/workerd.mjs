@@ -6,7 +6,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { Log, LogLevel, Miniflare, Response, convertV4MiniflareOptions } from 'miniflare';
+import { Log, LogLevel, Miniflare, Response, convertV4MiniflareOptions, fetch } from 'miniflare';
 import { unstable_getMiniflareWorkerOptions, unstable_splitSqlQuery } from 'wrangler';
 
 /** The repository. */
@@ -25,12 +25,13 @@ process.env.WRANGLER_SEND_METRICS = 'false';
  * @param {Record<string, string>} [options.vars] Secrets and variables. Nothing is taken from `.dev.vars`.
  * @param {string} [options.persist] A directory as in `wrangler dev --persist-to`; without, storage ends with the instance.
  * @param {string[]} [options.without] Kinds of bindings that are left out, as if their service were down.
+ * @param {string[]} [options.reachable] Origins that the Worker may ask; it may ask nobody else.
  * @param {boolean} [options.migrate] `false` leaves the database as it is.
  * @param {string} [options.host]
  * @param {number} [options.port] 0 takes a free one.
  * @returns {Promise<{url: string, mf: Miniflare, dispose: () => Promise<void>}>}
  */
-export async function start(name, { vars = {}, persist, without = [], migrate = true, host = '127.0.0.1', port = 0 } = {}) {
+export async function start(name, { vars = {}, persist, without = [], reachable = [], migrate = true, host = '127.0.0.1', port = 0 } = {}) {
   const build = buildOf(name);
   const { workerOptions } = unstable_getMiniflareWorkerOptions(join(root, 'wrangler.toml'), name);
   delete workerOptions.modulesRules;
@@ -43,7 +44,10 @@ export async function start(name, { vars = {}, persist, without = [], migrate = 
       { type: 'CompiledWasm', path: 'index_bg.wasm', contents: readFileSync(join(build, 'index_bg.wasm')) },
     ],
     bindings: vars,
-    outboundService: (request) => new Response(`tests may not call ${request.url}`, { status: 599 }),
+    outboundService: (request) =>
+      reachable.includes(new URL(request.url).origin)
+        ? fetch(request)
+        : new Response(`tests may not call ${request.url}`, { status: 599 }),
     host,
     port,
     cf: false,

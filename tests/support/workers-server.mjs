@@ -2,9 +2,10 @@
 // Runs both Workers for tests that are not written in JavaScript.
 //
 //   node tests/support/workers-server.mjs [--persist DIR] [--reader-tokens T] [--ingest-tokens T] [--metrics-tokens T]
-//        [--dashboard-tokens T] [--config-port N] [--tracker-port N] [--kv KEY=VALUE]...
+//        [--admin-tokens T] [--dashboard-tokens T] [--config-port N] [--tracker-port N] [--kv KEY=VALUE]...
+//        [--job-projects PATTERNS]
 //
-// Tokens may also come from READER_TOKENS, INGEST_TOKENS, METRICS_TOKENS and DASHBOARD_TOKENS, the directory from
+// Tokens may also come from READER_TOKENS, ADMIN_TOKENS, INGEST_TOKENS, METRICS_TOKENS and DASHBOARD_TOKENS, the directory from
 // PERSIST_TO. Without a directory the storage ends with the process. Each list is comma-separated.
 //
 // Standard output is one JSON object a line. The first is {"config_url","tracker_url"}. Afterwards each line of standard
@@ -14,12 +15,14 @@
 //   kv get KEY            → {"ok":true,"value":…}
 //   kv delete KEY
 //   sql STATEMENT         → {"ok":true,"rows":[…]}
+//   job-token PROJECT     → {"ok":true,"token":…}: what GitLab gives to a job, with --job-projects
 //
 // It ends on end of input, SIGTERM or SIGINT, and takes workerd with it, even when it is killed.
 
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
+import { startIssuer } from './oidc-issuer.mjs';
 import { start, workerdPids } from './workerd.mjs';
 
 const { values: options } = parseArgs({
@@ -29,6 +32,8 @@ const { values: options } = parseArgs({
     'ingest-tokens': { type: 'string', default: process.env.INGEST_TOKENS },
     'metrics-tokens': { type: 'string', default: process.env.METRICS_TOKENS },
     'dashboard-tokens': { type: 'string', default: process.env.DASHBOARD_TOKENS },
+    'admin-tokens': { type: 'string', default: process.env.ADMIN_TOKENS },
+    'job-projects': { type: 'string' },
     'config-port': { type: 'string', default: '0' },
     'tracker-port': { type: 'string', default: '0' },
     kv: { type: 'string', multiple: true, default: [] },
@@ -44,8 +49,15 @@ function secrets(...names) {
   );
 }
 
+const issuer = options['job-projects'] === undefined ? undefined : await startIssuer();
+const jobs = issuer && {
+  OIDC_ISSUER: issuer.url,
+  OIDC_AUDIENCE: issuer.claims().aud,
+  OIDC_PROJECTS: options['job-projects'],
+};
 const config = await start('reviewer-config', {
-  vars: secrets('READER_TOKENS'),
+  vars: { ...secrets('READER_TOKENS', 'ADMIN_TOKENS'), ...jobs },
+  reachable: issuer ? [issuer.url] : [],
   persist: options.persist,
   port: Number(options['config-port']),
 });
@@ -77,6 +89,9 @@ async function run(line) {
   if (verb === 'sql') {
     return { rows: (await database.prepare(rest).all()).results };
   }
+  if (verb === 'job-token' && issuer) {
+    return { token: issuer.token({ project_path: rest }) };
+  }
   const [, action, key, value] = /^(\S+)\s+(\S+)\s*(.*)$/s.exec(rest ?? '') ?? [];
   if (verb === 'kv' && action === 'put') {
     await kv.put(key, value);
@@ -89,7 +104,7 @@ async function run(line) {
     await kv.delete(key);
     return {};
   }
-  throw new Error('the commands are: kv put KEY VALUE, kv get KEY, kv delete KEY, sql STATEMENT');
+  throw new Error('the commands are: kv put KEY VALUE, kv get KEY, kv delete KEY, sql STATEMENT, job-token PROJECT');
 }
 
 let stopping;

@@ -76,8 +76,9 @@ describe('who may write', () => {
     });
   }
 
-  test('an administrator is no reader: the two lists are apart', async () => {
-    await assertProblem(await client(worker)('GET', '/v1/config'), 401, 'unauthorized');
+  test('an administrator may read what a reader may', async () => {
+    assert.equal((await client(worker)('GET', '/v1/config')).status, 200);
+    await assertProblem(await client(worker, 'nobody')('GET', '/v1/config'), 401, 'unauthorized');
   });
 
   test('after too many guesses an address has to wait, and a reader with a token does not', async () => {
@@ -134,7 +135,32 @@ describe('the document', () => {
         assert.deepEqual(problem.errors.map(({ pointer }) => pointer), ['/reviewers/..~1x', '/reviewers/..~1x/timeout_seconds', '/limits/sessions']);
       }
       assert.deepEqual(await (await call('GET', '/v1/history')).json(), { revisions: [] });
-      assert.deepEqual(await (await call('POST', '/v1/config/validate', { schema_version: 1 })).json(), { valid: true });
+      assert.deepEqual(await (await call('POST', '/v1/config/validate', { schema_version: 1 })).json(), { valid: true, unknown: [] });
+      const typo = { schema_version: 1, reviwers: {}, limits: { sesions: 3 } };
+      assert.deepEqual(await (await call('POST', '/v1/config/validate', typo)).json(), { valid: true, unknown: ['/reviwers', '/limits/sesions'] });
+    }));
+
+  test('with values of the wrong kind names every one of them, beside what is not allowed', () =>
+    withWorker(async (worker, call) => {
+      const wrong = {
+        schema_version: 1,
+        limits: { sessions: 'many', panel_seconds: 0 },
+        providers: { anthropic: {} },
+        projects: [{ paths: [7, 'a['] }, { limits: { sessions: 1 } }, { paths: ['b'], limits: { sessions: 0 } }],
+        prices: { 'a/b': { as_of: 'soon', input: -1, output: 1 } },
+      };
+      const problem = await assertProblem(await call('POST', '/v1/config/validate', wrong), 422, 'invalid-document');
+      assert.deepEqual(problem.errors.map(({ pointer }) => pointer).toSorted(), [
+        '/limits/panel_seconds',
+        '/limits/sessions',
+        '/prices/a~1b/as_of',
+        '/prices/a~1b/input',
+        '/projects/0/paths/0',
+        '/projects/0/paths/1',
+        '/projects/1',
+        '/projects/2/limits/sessions',
+        '/providers/anthropic',
+      ]);
     }));
 
   test('bodies are capped, and have to be JSON', () =>
@@ -166,6 +192,72 @@ describe('the document', () => {
       assert.equal(history.length, 101);
       const reasons = new Set(history.map(({ why }) => why));
       for (let n = 0; n < 100; n += 1) assert.ok(reasons.has(`writer ${n}`), `writer ${n}`);
+    }));
+});
+
+describe('projects', () => {
+  const document = {
+    schema_version: 1,
+    limits: { sessions: 5 },
+    prices: { 'anthropic/claude-opus-4-7': { as_of: '2026-11-01', input: 4, output: 20 } },
+    projects: [
+      { paths: ['platform/**'], limits: { sessions: 3 }, reviewers: { security: { timeout_seconds: 500 } } },
+      { paths: ['platform/payments'], limits: { sessions: 1 }, providers: { openai: { enabled: false, reason: 'residency' } } },
+    ],
+  };
+  const of = async (worker, project, headers = {}) =>
+    client(worker, 'reader')('GET', `/v1/config?project=${encodeURIComponent(project)}`, undefined, headers);
+
+  test('get what is otherwise in them, the last word last, and a tag of their own', () =>
+    withWorker(async (worker, call) => {
+      await written(await call('PUT', '/v1/config/document', document, { 'if-match': '"0"' }));
+      const tags = new Map();
+      for (const [project, sessions, openai, timeout] of [
+        ['website/shop', 5, undefined, undefined],
+        ['platform/build', 3, undefined, 500],
+        ['platform/payments', 1, false, 500],
+        ['platform/payments/ledger', 1, false, 500],
+      ]) {
+        const response = await of(worker, project);
+        tags.set(project, response.headers.get('etag'));
+        const { config, warnings } = await response.json();
+        assert.deepEqual(warnings, []);
+        assert.equal(config.limits.sessions, sessions, project);
+        assert.equal(config.providers.openai?.enabled, openai, project);
+        assert.equal(config.reviewers.security?.timeout_seconds, timeout, project);
+        assert.equal(config.projects, undefined, 'an old client need not know of them');
+        assert.equal(config.prices['anthropic/claude-opus-4-7'].as_of, '2026-11-01');
+      }
+      assert.equal(new Set(tags.values()).size, 3);
+      const again = await of(worker, 'platform/build', { 'if-none-match': tags.get('platform/build') });
+      assert.equal(again.status, 304);
+      const other = await of(worker, 'platform/build', { 'if-none-match': tags.get('website/shop') });
+      assert.equal(other.status, 200, 'the tag of another project is another one');
+      await other.arrayBuffer();
+    }));
+
+  test('a switch reaches all of them at once, and none is switched on by one', () =>
+    withWorker(async (worker, call) => {
+      await written(await call('PUT', '/v1/config/document', document, { 'if-match': '"0"' }));
+      await written(await call('PUT', '/v1/providers/anthropic', { enabled: false, reason: 'incident 7' }));
+      await written(await call('PUT', '/v1/providers/openai', { enabled: true }));
+      const { config } = await (await of(worker, 'platform/payments')).json();
+      assert.equal(config.providers.anthropic.enabled, false);
+      assert.deepEqual(config.providers.openai, { enabled: false, reason: 'residency' });
+      const elsewhere = (await (await of(worker, 'website/shop')).json()).config;
+      assert.equal(elsewhere.providers.openai.enabled, true);
+    }));
+
+  test('in a document that was written by hand count as well, and its faults are named', () =>
+    withWorker(async (worker) => {
+      const kv = await worker.mf.getKVNamespace('CONFIG');
+      await kv.put('config/document', JSON.stringify(document));
+      const good = await effective(worker, ({ config }) => config.limits.sessions === 5);
+      assert.deepEqual(good.warnings, []);
+      assert.equal((await (await of(worker, 'platform/build')).json()).config.limits.sessions, 3);
+      await kv.put('config/document', JSON.stringify({ ...document, projects: [{ paths: ['a['] }] }));
+      const bad = await effective(worker, ({ warnings }) => warnings.length > 0);
+      assert.match(bad.warnings[0], /\/projects\/0\/paths\/0/);
     }));
 });
 
@@ -304,6 +396,14 @@ describe('the description', () => {
   test('is served as it stands in the repository', () =>
     withWorker(async (worker) => {
       assert.deepEqual(await (await fetch(`${worker.url}/v1/openapi.json`)).json(), openapi);
+    }));
+
+  test('the schema of the document is served as it is published, and the description leads to it', () =>
+    withWorker(async (worker) => {
+      const published = JSON.parse(readFileSync(join(root, 'docs/schema/config-document.schema.json'), 'utf8'));
+      const response = await fetch(worker.url + openapi.components.schemas.ConfigDocument.$ref);
+      assert.equal(response.headers.get('content-type'), 'application/schema+json');
+      assert.deepEqual(await response.json(), published);
     }));
 
   test('has every route of the Worker, with its methods, and no other', () =>

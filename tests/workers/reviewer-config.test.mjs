@@ -120,6 +120,7 @@ describe('bad values in the store', () => {
     ['empty', '', /cannot be read/],
     ['another shape', '[]', /cannot be read/],
     ['a later schema', '{"schema_version":2}', /\/schema_version/],
+    ['several values of the wrong kind', '{"schema_version":1,"limits":{"sessions":"x"},"panels":{"lite":[7]}}', /\/limits\/sessions.*\/panels\/lite\/0/],
     ['several faults', '{"schema_version":1,"limits":{"sessions":0},"failback":{"x":null}}', /\/failback\/x.*\/limits\/sessions/],
     ['a cycle', '{"schema_version":1,"failback":{"a/b":"c/d","c/d":"a/b"}}', /comes back/],
     ['very deep', '{"a":'.repeat(2000), /cannot be read/],
@@ -184,7 +185,7 @@ describe('routes', () => {
   });
 
   test('unknown paths are 404', async () => {
-    for (const path of ['/', '/v1', '/v1/config/', '/v1/providers', '/v1/rollback', '/%00', '/..%2f', `/${'x'.repeat(4000)}`]) {
+    for (const path of ['/v1', '/v1/config/', '/v1/providers', '/v1/rollback', '/%00', '/..%2f', `/${'x'.repeat(4000)}`]) {
       await assertProblem(await get(path), 404, 'not-found');
     }
   });

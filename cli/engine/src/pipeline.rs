@@ -4,10 +4,12 @@ mod coverage;
 mod estimate;
 mod partial;
 mod plan;
+mod prior;
 mod run;
 mod seats;
 
 pub use estimate::{Counted, Estimate, EstimateInput, SessionEstimate, estimate};
 pub use plan::{Plan, PlanInput, explain_models, plan};
-pub use run::{Prior, ReviewJob, ReviewPorts, review};
+pub use prior::Prior;
+pub use run::{ReviewJob, ReviewPorts, review};
 pub use seats::{Presence, Seat};

@@ -93,7 +93,7 @@ fn on_panel(plan: &PlanDocument) -> impl Iterator<Item = &PlannedReviewer> {
     reviewers.filter(|reviewer| reviewer.presence == Presence::OnPanel)
 }
 
-fn section(text: &mut String, title: &str) {
+pub(super) fn section(text: &mut String, title: &str) {
     let _ = writeln!(text, "\n{}", title.bold());
 }
 
@@ -106,7 +106,7 @@ fn table(width: usize) -> Table {
     table
 }
 
-fn rows<const COLUMNS: usize>(rows: impl Iterator<Item = [String; COLUMNS]>, width: usize) -> String {
+pub(super) fn rows<const COLUMNS: usize>(rows: impl Iterator<Item = [String; COLUMNS]>, width: usize) -> String {
     let mut table = table(width);
     for row in rows {
         table.add_row(row);

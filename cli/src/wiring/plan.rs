@@ -7,9 +7,9 @@ use conclave_engine::{
 };
 use conclave_opencode::{ConfigFile, Endpoints};
 use conclave_shared::{
-    config::{ModelReason, ModelSource, RouteExplanation},
+    config::{ModelReason, ModelSource, PriceList, RouteExplanation},
     model::ModelId,
-    pricing::{self, TokenUsage},
+    pricing::TokenUsage,
     redact::Redactor,
     reviewer::ReviewerName,
     risk::RiskTier,
@@ -213,8 +213,10 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
         prepared.spool.patch(file, &mut patch)?;
         patches.push(String::from_utf8_lossy(&patch).into_owned());
     }
+    let prices = PriceList::new(&prepared.config.prices);
     let estimate = estimate(&EstimateInput {
         plan,
+        prices: &prices,
         library: &prepared.library,
         coordinator_message: &inputs.coordinator,
         patches: &patches.iter().map(String::as_str).collect::<Vec<_>>(),
@@ -225,7 +227,7 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
     warnings.extend(prepared.warnings.iter().cloned());
     warnings.extend(plan.nobody_can_run().map(|none| format!("nobody can review: {none}")));
     let planned = |name: &ReviewerName, presence, required, reason| PlannedReviewer {
-        models: choice_of(name, &prepared),
+        models: choice_of(name, &prepared, &prices),
         estimate: session_of(name, &estimate),
         name: name.clone(),
         presence,
@@ -285,7 +287,7 @@ fn session_of(name: &ReviewerName, estimate: &Estimate) -> Option<SessionEstimat
     estimate.sessions.iter().find(|session| session.name == *name).cloned()
 }
 
-fn choice_of(name: &ReviewerName, prepared: &Prepared) -> Option<ModelChoice> {
+fn choice_of(name: &ReviewerName, prepared: &Prepared, prices: &PriceList) -> Option<ModelChoice> {
     let (_, explained) = prepared.models.iter().find(|(known, _)| known == name)?;
     let RouteExplanation {
         source,
@@ -305,7 +307,7 @@ fn choice_of(name: &ReviewerName, prepared: &Prepared) -> Option<ModelChoice> {
         considered: considered
             .iter()
             .map(|considered| PlannedModel {
-                known: pricing::facts(&considered.model).is_some(),
+                known: prices.facts(&considered.model).is_some(),
                 model: considered.model.clone(),
                 stands_in_for: match &considered.reason {
                     ModelReason::Preferred => None,

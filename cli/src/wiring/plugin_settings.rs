@@ -1,7 +1,7 @@
 //! The settings of plugins, from the environment.
 
 use conclave_plugin_cloudflare::{AiGateway, anonymous_user, gateway_url};
-use conclave_plugin_reviewer_config::ConfigSource;
+use conclave_plugin_reviewer_config::{ConfigAccess, ConfigSource};
 use conclave_plugin_telemetry::TelemetrySettings;
 use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
@@ -21,13 +21,18 @@ pub(super) fn config_source(environment: &Environment, project: &str) -> Result<
     let Some(address) = environment.get(env_vars::CONFIG_URL) else {
         return Ok(None);
     };
-    Ok(Some(ConfigSource {
-        token: token(
+    // A token that ends with its job is the better one to show.
+    let access = match environment.get(env_vars::CONFIG_OIDC_TOKEN) {
+        Some(token) => ConfigAccess::Job(token.into()),
+        None => ConfigAccess::Token(token(
             environment,
             env_vars::CONFIG_URL,
             env_vars::CONFIG_TOKEN,
             "one of the Worker's READER_TOKENS",
-        )?,
+        )?),
+    };
+    Ok(Some(ConfigSource {
+        access,
         url: url(env_vars::CONFIG_URL, address)?,
         project: project.to_owned(),
     }))

@@ -1,9 +1,13 @@
 //! What earlier reviews of the merge request have to do with this one: read from git and from what the forge told.
 
+use std::sync::Arc;
+
 use conclave_engine::{
     diff::{FileDiff, FilterReason, FilteredDiff, FilteredFile},
     pipeline::{Plan, Prior},
+    ports::Comment,
     rereview::{PatchId, Texts, assess, narrow, wanted},
+    scheduler::Desk,
 };
 use conclave_git::Repository;
 use conclave_shared::reviewer::ReviewerName;
@@ -51,8 +55,18 @@ async fn narrow_down(
         unchanged: narrowed.unchanged,
         earlier: narrowed.earlier,
         reviewed: narrowed.reviewed,
-        aside_open: job.aside_open,
+        aside_open: job.aside_open && job.subject.comments.iter().any(asks),
     })
+}
+
+/// All changed files: something can be said about each, also about one that is not reviewed again.
+pub(super) fn all_files(diff: &FilteredDiff, prior: &Prior) -> Vec<FileDiff> {
+    diff.files.iter().chain(&prior.unchanged).cloned().collect()
+}
+
+/// Where the coordinator's tool calls arrive: it knows the earlier findings.
+pub(super) fn desk(job: &Job) -> Arc<Desk> {
+    Arc::new(Desk::new(job.subject.existing_findings.clone()))
 }
 
 fn identities(files: &[FileDiff], spool: &Spool) -> Result<Vec<PatchId>, Failure> {
@@ -63,6 +77,11 @@ fn identities(files: &[FileDiff], spool: &Spool) -> Result<Vec<PatchId>, Failure
         identities.push(PatchId::new(file, &patch));
     }
     Ok(identities)
+}
+
+/// Whether a person asks something.
+fn asks(comment: &Comment) -> bool {
+    comment.body.sealed().contains('?')
 }
 
 /// The texts of these files; what is not there is missing.

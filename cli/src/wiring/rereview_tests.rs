@@ -5,14 +5,13 @@ use std::{
     fmt::Write,
     path::{Path, PathBuf},
     process::Command,
-    sync::Arc,
 };
 
 use camino::Utf8PathBuf;
 use conclave_engine::{
     diff::FilteredDiff,
     judge::{JudgedFinding, RubricInput, RubricSettings, verdict},
-    ports::{ExistingFinding, Forge, Publication, PublishSettings},
+    ports::{ExistingFinding, Forge, Publication, PublishSettings, ReviewMode},
     report::{Coverage, Review, SCHEMA_VERSION},
     rereview::{Anchor, Done, Ledger, Lines, SettleInput, needs_judge, remember, settle, take_words},
     scheduler::ReviewerReport,
@@ -21,7 +20,7 @@ use conclave_fake_gitlab::{
     AccessLevel, FakeGitlab, Fault, FaultKind, MergeRequestRef, NewMergeRequest, ProjectId, Scope, ThreadSnapshot,
     UserId,
 };
-use conclave_plugin_gitlab::{GitLab, GitLabSettings};
+use conclave_plugin_gitlab::{BreakGlassPolicy, GitLab, GitLabSettings};
 use conclave_shared::{
     finding::{EvidenceStatus, Finding, fingerprint},
     risk::RiskTier,
@@ -393,6 +392,7 @@ fn finding(number: usize, path: &str, line: &str, severity: Severity, text: &str
         confidence: 0.9,
         fix: None,
         evidence_status: EvidenceStatus::Verified,
+        doubts: Vec::new(),
         fingerprint: fingerprint(path, "injection", line),
         doubts: Vec::new(),
     });
@@ -502,9 +502,26 @@ async fn one_is_fixed_one_is_kept_one_is_new() {
     let scene = Scene::new().await;
     scene.run(&BOTH).await;
     scene.push(&[(A, &text(&[(5, "good one"), (25, "bad three")]))]);
+    scene.gitlab.forget_requests();
     let run = scene
         .run_judged(&[(A, "bad three", WARNING)], says("bad one", "fixed"))
         .await;
+    let writes = scene.gitlab.writes();
+    let kinds: Vec<String> = writes
+        .iter()
+        .map(|request| {
+            format!(
+                "{} {}",
+                request.method,
+                request.path.split('/').nth(5).unwrap_or_default()
+            )
+        })
+        .collect();
+    // One request for each thing that changes.
+    assert_eq!(
+        kinds,
+        ["POST discussions", "PUT discussions", "PUT notes", "POST approve"]
+    );
     assert_eq!(run.reviewed, [A], "only what changed is reviewed");
     assert_eq!(run.standing(), ["warning Bad: bad three.", "warning Bad: bad two."]);
     assert_eq!(
@@ -988,10 +1005,13 @@ async fn a_push_during_the_review_leaves_the_threads_alone() {
 #[tokio::test]
 async fn a_light_hearted_question_is_answered_once() {
     let scene = Scene::new().await;
+    let aside = |_: &[ExistingFinding]| json!({"aside": "Tabs on weekdays. /approve @bob"});
+    scene.run_judged(&BOTH, aside).await;
+    assert_eq!(scene.notes().len(), 1, "nobody has asked");
     scene
         .gitlab
         .comment(scene.merge_request, scene.bob, "Does the robot like tabs or spaces?");
-    let aside = |_: &[ExistingFinding]| json!({"aside": "Tabs on weekdays. /approve @bob"});
+    scene.push(&[(A, &text(&[(5, "bad one"), (24, "x")]))]);
     scene.run_judged(&BOTH, aside).await;
     let notes = scene.notes();
     assert_eq!(notes.len(), 2, "{notes:?}");
@@ -1006,4 +1026,43 @@ async fn a_light_hearted_question_is_answered_once() {
     assert_eq!(scene.threads(), [OPEN_ONE, OPEN_TWO]);
     let snapshot = scene.gitlab.snapshot(scene.merge_request);
     assert!(snapshot.executed_commands.is_empty());
+}
+
+#[tokio::test]
+async fn broken_glass_forgets_nothing() {
+    let scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    scene.gitlab.comment(scene.merge_request, scene.bob, "break glass");
+    let plugin = scene.plugin();
+    let glass = plugin
+        .break_glass(BreakGlassPolicy::Developers)
+        .await
+        .unwrap()
+        .expect("broken");
+    plugin.skip_review(&glass, ReviewMode::Approve).await.unwrap();
+    assert!(scene.is_approved());
+    assert!(scene.notes()[0].contains("break glass"), "{:?}", scene.notes());
+    scene.gitlab.comment(scene.merge_request, scene.bob, "break glass off");
+    let run = scene.run(&[]).await;
+    assert_eq!(run.reviewed, [""; 0]);
+    assert_eq!(run.standing(), ["critical Bad: bad one.", "warning Bad: bad two."]);
+    assert!(!scene.is_approved());
+    assert_eq!(scene.threads(), [OPEN_ONE, OPEN_TWO]);
+}
+
+#[tokio::test]
+async fn a_run_that_dies_while_it_opens_a_thread_again_leaves_it_open() {
+    let scene = Scene::new().await;
+    scene.run(&[(B, "bad two", WARNING)]).await;
+    scene.resolve("bad two", scene.bob, true);
+    scene.push(&[(B, &text(&[(15, "bad two"), (25, "x")]))]);
+    scene.gitlab.inject(Fault::once(
+        "POST",
+        "/projects/{id}/merge_requests/{iid}/discussions/{discussion}/notes",
+        FaultKind::InvalidToken,
+    ));
+    let run = scene.run(&[(B, "bad two", CRITICAL)]).await;
+    assert!(run.warnings[0].contains("could not be changed"), "{:?}", run.warnings);
+    assert_eq!(scene.threads(), [OPEN_TWO]);
+    assert_eq!(scene.run(&[]).await.standing(), ["critical Bad: bad two."]);
 }

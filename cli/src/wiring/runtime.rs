@@ -9,12 +9,14 @@ use conclave_engine::{
     prompt::PromptLibrary,
     scheduler::Desk,
 };
-use conclave_gateway::{Budget, CallListener, Gateway, GatewayConfig, Limits, Observer, TapeSettings, Upstream, Wire};
+use conclave_gateway::{
+    Budget, CallListener, Gateway, GatewayConfig, Limits, Observer, Prices, TapeSettings, Upstream, Wire,
+};
 use conclave_opencode::{
     ConfigFile, Endpoints, LaunchSettings, Launched, McpHandle, OpenCode, OpenCodeSettings, find_opencode,
     render_config,
 };
-use conclave_shared::redact::Redactor;
+use conclave_shared::{config::PriceList, redact::Redactor};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::{env_vars, exit::Failure, rundir::RunDirectory, settings::Environment};
@@ -114,6 +116,7 @@ pub(super) struct RuntimeInput<'a> {
     pub(super) redactor: &'a Redactor,
     pub(super) budget: Budget,
     pub(super) limits: Limits,
+    pub(super) prices: PriceList,
     pub(super) observer: Observer,
     pub(super) tape: TapeSettings,
     pub(super) config: &'a RuntimeConfig,
@@ -137,6 +140,8 @@ impl Runtime {
         let mut config = GatewayConfig::new(upstreams.collect(), child.run_key.clone());
         config.budget = input.budget;
         config.limits = input.limits;
+        let prices = input.prices;
+        config.prices = Prices::new(move |model| prices.facts(model));
         config.observer = input.observer;
         config.tape = input.tape;
         config.redactor = input.redactor.clone();

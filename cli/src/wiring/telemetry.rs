@@ -24,7 +24,8 @@ pub(super) fn record_stance(sink: &dyn TelemetrySink, merge_request: Option<u64>
 
 /// Reports a finished review: each finding, and the run. The sessions have told their ends themselves.
 pub(super) fn record_review(sink: &dyn TelemetrySink, review: &Review) {
-    for entry in &review.findings {
+    // What stands from an earlier review was counted there.
+    for entry in review.findings.iter().filter(|entry| entry.since.is_none()) {
         sink.record(EventBody::Finding(FindingEvent {
             reviewer: entry.finding.reviewer.to_string(),
             severity: entry.finding.severity,

@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BreakerLimits, BudgetLimits, ModelTier};
+use super::{BreakerLimits, BudgetLimits, ModelPrice, ModelTier, ProjectOverride};
 use crate::{model::ModelId, risk::RiskSettings};
 
 /// The version of the document's shape that this program writes and understands. A document with a higher one is
@@ -14,7 +15,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// What an operator stores: who reviews with what, which providers are on, who stands in for whom.
 ///
 /// Every part is optional. What is left out keeps the client's built-in default, so an empty document is a valid one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigDocument {
     /// The shape of the document; see [`SCHEMA_VERSION`].
     pub schema_version: u32,
@@ -42,6 +43,13 @@ pub struct ConfigDocument {
     /// Who sits on the panel of a tier, by the tier's name. A tier that is not listed keeps the built-in panel.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub panels: BTreeMap<String, Vec<String>>,
+    /// What models cost, by `provider/model`. A model that is not listed has the built-in price.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub prices: BTreeMap<String, ModelPrice>,
+    /// What is otherwise in some projects. All entries that name a project are laid over the document in their order: the
+    /// last word counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub projects: Vec<ProjectOverride>,
 }
 
 impl ConfigDocument {
@@ -57,27 +65,22 @@ impl ConfigDocument {
             limits,
             risk,
             panels,
+            prices,
+            projects,
         } = over;
         self.schema_version = schema_version;
         self.revision = revision;
         for (name, over) in reviewers {
-            let settings = self.reviewers.entry(name).or_default();
-            settings.enabled = over.enabled.or(settings.enabled);
-            settings.timeout_seconds = over.timeout_seconds.or(settings.timeout_seconds);
-            if !over.models.is_empty() {
-                settings.models = over.models;
-            }
+            self.reviewers.entry(name).or_default().amend(over);
         }
         self.providers.extend(providers);
         self.failback.extend(failback);
-        for tier in ModelTier::ALL {
-            if !models.of(tier).is_empty() {
-                models.of(tier).clone_into(self.models.of_mut(tier));
-            }
-        }
+        self.models.amend(models);
         self.limits = limits;
         self.risk.amend(risk);
         self.panels.extend(panels);
+        self.prices.extend(prices);
+        self.projects = projects;
     }
 }
 
@@ -93,12 +96,14 @@ impl Default for ConfigDocument {
             limits: Limits::default(),
             risk: RiskSettings::default(),
             panels: BTreeMap::new(),
+            prices: BTreeMap::new(),
+            projects: Vec::new(),
         }
     }
 }
 
 /// What `GET /v1/config` answers: the document with the provider switches of their own keys merged in.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EffectiveConfig {
     /// The merged document.
     pub config: ConfigDocument,
@@ -109,7 +114,7 @@ pub struct EffectiveConfig {
 }
 
 /// One reviewer's settings.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ReviewerSettings {
     /// `false` takes the reviewer off every panel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,8 +127,19 @@ pub struct ReviewerSettings {
     pub timeout_seconds: Option<u64>,
 }
 
+impl ReviewerSettings {
+    /// Lays other settings over these: what they say wins, what they leave out stays.
+    pub(super) fn amend(&mut self, over: Self) {
+        self.enabled = over.enabled.or(self.enabled);
+        self.timeout_seconds = over.timeout_seconds.or(self.timeout_seconds);
+        if !over.models.is_empty() {
+            self.models = over.models;
+        }
+    }
+}
+
 /// Models by class of reviewers, each list best first; an empty one means the built-in preference.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ModelPreferences {
     /// The coordinator.
@@ -138,12 +154,26 @@ pub struct ModelPreferences {
 }
 
 impl ModelPreferences {
+    /// Whether no class is named.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// The models of a class.
     pub fn of(&self, tier: ModelTier) -> &[ModelId] {
         match tier {
             ModelTier::Top => &self.top,
             ModelTier::Standard => &self.standard,
             ModelTier::Light => &self.light,
+        }
+    }
+
+    /// Lays other preferences over these: a class that they leave out stays.
+    pub(super) fn amend(&mut self, over: Self) {
+        for tier in ModelTier::ALL {
+            if !over.of(tier).is_empty() {
+                over.of(tier).clone_into(self.of_mut(tier));
+            }
         }
     }
 
@@ -158,7 +188,7 @@ impl ModelPreferences {
 }
 
 /// Whether a provider may be used. Also the value of the KV key `provider/<name>`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProviderSwitch {
     /// `false` routes every review around the provider.
     pub enabled: bool,
@@ -168,7 +198,7 @@ pub struct ProviderSwitch {
 }
 
 /// Time and size limits of a run; all times in seconds. What is left out keeps its default.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Limits {
     /// One reviewer's attempt (`code_quality` has twice as long).

@@ -1,11 +1,12 @@
 //! When a model is left alone, and what a run may use.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ConfigFault;
 
 /// When a model is left alone, and for how long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct BreakerLimits {
     /// After this many failures in a row.
@@ -51,7 +52,7 @@ impl BreakerLimits {
 }
 
 /// What a run, and all runs of its merge request, may use. What is left out has no limit.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct BudgetLimits {
     /// The price of the run, in US dollars.
@@ -69,6 +70,14 @@ pub struct BudgetLimits {
 }
 
 impl BudgetLimits {
+    /// Lays other limits over these: what they leave out stays.
+    pub(super) fn amend(&mut self, over: Self) {
+        self.run_usd = over.run_usd.or(self.run_usd);
+        self.run_tokens = over.run_tokens.or(self.run_tokens);
+        self.run_calls = over.run_calls.or(self.run_calls);
+        self.merge_request_usd = over.merge_request_usd.or(self.merge_request_usd);
+    }
+
     /// What is wrong with them.
     pub(super) fn faults(&self) -> Vec<ConfigFault> {
         let fault = |name: &str| ConfigFault {

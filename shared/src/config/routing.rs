@@ -175,6 +175,21 @@ pub fn route(reviewer: &str, input: RouteInput<'_>) -> Result<ModelRoute, NoMode
     Ok(ModelRoute { models, skipped })
 }
 
+/// Every provider that a review may come across: those of the built-in models, and those that the document names.
+pub fn known_providers(document: &ConfigDocument) -> BTreeSet<String> {
+    let built_in = Preset::ALL
+        .into_iter()
+        .flat_map(|preset| ModelTier::ALL.into_iter().flat_map(move |tier| preset.models(tier)));
+    let classes = ModelTier::ALL.into_iter().flat_map(|tier| document.models.of(tier));
+    let named = document.reviewers.values().flat_map(|settings| &settings.models);
+    let stand_ins = document.failback.values().flatten();
+    built_in
+        .chain(classes.chain(named).chain(stand_ins).cloned())
+        .map(|model| model.provider().to_owned())
+        .chain(document.providers.keys().cloned())
+        .collect()
+}
+
 fn successor(document: &ConfigDocument, model: &ModelId) -> Option<ModelId> {
     match document.failback.get(model.as_str()) {
         Some(next) => next.clone(),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{ConfigDocument, SCHEMA_VERSION};
+use super::{ConfigDocument, SCHEMA_VERSION, prices, projects};
 use crate::{
     model::ModelId,
     nearest::nearest,
@@ -24,6 +24,13 @@ pub struct ConfigFault {
 
 /// Every fault of a document; none means that it can be used.
 pub fn validate(document: &ConfigDocument) -> Vec<ConfigFault> {
+    let mut faults = faults_of(document);
+    faults.extend(projects::faults(document));
+    faults
+}
+
+/// The faults of everything but the entries for projects.
+pub(super) fn faults_of(document: &ConfigDocument) -> Vec<ConfigFault> {
     let mut faults = Vec::new();
     let mut fault = |pointer: String, detail: String| faults.push(ConfigFault { pointer, detail });
     if document.schema_version == 0 || document.schema_version > SCHEMA_VERSION {
@@ -84,11 +91,16 @@ pub fn validate(document: &ConfigDocument) -> Vec<ConfigFault> {
     faults.extend(document.limits.budget.faults());
     faults.extend(risk_faults(document));
     faults.extend(panel_faults(document));
+    faults.extend(prices::faults(&document.prices));
     faults
 }
 
 fn risk_faults(document: &ConfigDocument) -> Vec<ConfigFault> {
     let mut faults = Vec::new();
+    if document.risk.is_default() {
+        // Building the patterns costs a thousand times what the rest of the check does.
+        return faults;
+    }
     let mut fault = |field: &str, detail: &str| {
         faults.push(ConfigFault {
             pointer: format!("/risk/{field}"),
@@ -159,7 +171,7 @@ fn chain_fault(document: &ConfigDocument, start: &ModelId) -> Option<String> {
 }
 
 /// A key as a JSON pointer's token (RFC 6901).
-fn escape(key: &str) -> String {
+pub(super) fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 /// 64 bits of SHA-256 in hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(schemars::JsonSchema)]
 pub struct Fingerprint(String);
 
 impl Fingerprint {

@@ -6,8 +6,7 @@ use super::Fingerprint;
 use crate::{reviewer::ReviewerName, severity::Severity};
 
 /// Code quoted from a place.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Quote {
     /// The file, relative to the repository's root.
     pub file: String,
@@ -18,8 +17,7 @@ pub struct Quote {
 }
 
 /// The rule of the organisation that a finding is about.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RuleCitation {
     /// The rule's id.
     pub id: String,
@@ -30,7 +28,7 @@ pub struct RuleCitation {
 /// What the evidence check found out about a finding's quote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(schemars::JsonSchema)]
 pub enum EvidenceStatus {
     /// The quote stands where the reviewer said.
     Verified,
@@ -42,7 +40,7 @@ pub enum EvidenceStatus {
 /// with them, and signs in the code that something is off. No proof that the claim is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(schemars::JsonSchema)]
 pub enum Doubt {
     /// It says that the code does not build, or that a name is not there. A build would have said so.
     BuildClaim,
@@ -91,8 +89,7 @@ impl Doubt {
 }
 
 /// One problem, as a reviewer reported it and the evidence check left it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Finding {
     /// The name that the coordinator uses: `F1`, `F2`, … in the order of the panel.
     pub id: String,

@@ -7,7 +7,7 @@ use super::{RiskRules, SecurityPaths};
 /// How much of a panel a merge request gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(schemars::JsonSchema)]
 pub enum RiskTier {
     /// One generalist.
     Trivial,

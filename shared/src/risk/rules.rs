@@ -1,5 +1,6 @@
 //! The borders of the tiers, and how an operator moves them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Borders of the tiers.
@@ -43,7 +44,7 @@ impl RiskRules {
 }
 
 /// An operator's own risk rules. What is left out keeps the built-in rule.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RiskSettings {
     /// More files than this are `full`; 50.

@@ -118,7 +118,7 @@ pub struct RunCompleted {
 /// How a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(schemars::JsonSchema)]
 pub enum ReviewerOutcome {
     /// It answered, and the answer could be read.
     Ok,
@@ -143,8 +143,7 @@ impl ReviewerOutcome {
 }
 
 /// Tokens and cost of one model in one session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TokensByModel {
     /// The model that really answered.
     pub model: ModelId,
@@ -176,7 +175,7 @@ pub struct ReviewerCompleted {
 /// What the judge did with a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(schemars::JsonSchema)]
 pub enum FindingFate {
     /// It stands in the review.
     Kept,

@@ -23,6 +23,7 @@ pub(crate) struct Workers {
 
 impl Workers {
     pub(crate) const READER_TOKEN: &str = "reader-token-of-the-test";
+    pub(crate) const ADMIN_TOKEN: &str = "admin-token-of-the-test";
     pub(crate) const INGEST_TOKEN: &str = "ingest-token-of-the-test";
     pub(crate) const METRICS_TOKEN: &str = "metrics-token-of-the-test";
 
@@ -34,6 +35,8 @@ impl Workers {
         let mut child = Command::new(node)
             .arg("tests/support/workers-server.mjs")
             .args(["--reader-tokens", Self::READER_TOKEN])
+            .args(["--admin-tokens", &format!("ada:{}", Self::ADMIN_TOKEN)])
+            .args(["--job-projects", "**"])
             .args(["--ingest-tokens", Self::INGEST_TOKEN])
             .args(["--metrics-tokens", Self::METRICS_TOKEN])
             .current_dir(root)

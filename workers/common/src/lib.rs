@@ -1,5 +1,5 @@
 //! What both Workers do the same way: problem documents as answers, bearer tokens, bodies with a limit, allowed
-//! methods, and the outermost catch that turns an unexpected error into a plain 500.
+//! methods, pages and log-in sessions, and the outermost catch that turns an unexpected error into a plain 500.
 //!
 //! Handlers return [`Outcome`]: an answer that ends the request early (a refusal) is an `Err`, so that `?` reads as
 //! "or else answer that".
@@ -8,13 +8,18 @@ mod auth;
 mod body;
 mod clock;
 pub mod entity_tag;
+pub mod html;
 mod method;
+mod page;
 mod reply;
+mod session;
 mod texts;
 
 pub use auth::{Access, authorize, configured, denied, holder, judge, presented};
 pub use body::read_capped;
 pub use clock::now_ms;
 pub use method::allow;
+pub use page::{page, same_origin, see_other};
 pub use reply::{Outcome, Refusal, finish, harden, json, problem};
+pub use session::Sessions;
 pub use texts::{not_found, unauthorized};

@@ -40,6 +40,15 @@ pub(crate) fn unconfigured(name: &str) -> Problem {
     )
 }
 
+pub(crate) fn other_origin() -> Problem {
+    Problem::new(
+        403,
+        "other-origin",
+        "Sent from elsewhere",
+        "This form has to be sent from a page of this Worker. Open the page again and repeat it there.",
+    )
+}
+
 pub(crate) fn too_large(limit: usize) -> Problem {
     Problem::new(
         413,

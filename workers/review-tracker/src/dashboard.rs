@@ -8,25 +8,30 @@ mod assets;
 mod chart;
 mod filter;
 mod format;
-mod html;
 mod layout;
 mod login;
 mod overview;
 mod run;
 mod run_tables;
 mod runs_table;
-mod session;
 mod summary;
 mod texts;
 
-use conclave_worker_common::{Outcome, Refusal, allow, configured, finish};
+use conclave_worker_common::{Outcome, Refusal, Sessions, allow, configured, finish, html, see_other};
 use worker::{Env, Request, Response, Router};
 
 use crate::clock;
-use answer::{page_or_problem, see_other};
+use answer::page_or_problem;
 
 /// The secret that lists the tokens of people.
 const DASHBOARD_TOKENS: &str = "DASHBOARD_TOKENS";
+
+/// Log-in sessions of people.
+const SESSIONS: Sessions = Sessions {
+    cookie: "conclave_session",
+    purpose: "conclave dashboard session 1",
+    lifetime_seconds: 7 * 86_400,
+};
 
 /// Adds the dashboard's routes.
 pub(crate) fn routes(router: Router<'static, ()>) -> Router<'static, ()> {
@@ -55,7 +60,7 @@ fn require_login(request: &Request, env: &Env) -> Outcome<()> {
     allow(request, &["GET", "HEAD"])?;
     let cookies = request.headers().get("cookie")?.unwrap_or_default();
     let tokens = configured(env, DASHBOARD_TOKENS).unwrap_or_default();
-    if session::is_open(&cookies, &tokens, clock::now_ms()) {
+    if SESSIONS.is_open(&cookies, &tokens, clock::now_ms()) {
         Ok(())
     } else {
         Err(Refusal::Answer(see_other("/login")?))
@@ -64,5 +69,5 @@ fn require_login(request: &Request, env: &Env) -> Outcome<()> {
 
 /// A finished page.
 fn page(title: &str, body: &html::Html) -> Outcome<Response> {
-    Ok(answer::page(200, &layout::signed_in(title, body))?)
+    Ok(conclave_worker_common::page(200, &layout::signed_in(title, body))?)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use conclave_shared::{
-    config::{ProviderSwitch, SCHEMA_VERSION},
+    config::{ProviderSwitch, SCHEMA_VERSION, unknown_fields},
     model::ModelId,
 };
 use conclave_worker_common::{Outcome, Refusal, allow, holder, json, now_ms, problem, read_capped};
@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// The secret that lists the administrators' tokens, best as `name:token`.
-const ADMIN_TOKENS: &str = "ADMIN_TOKENS";
+pub(crate) const ADMIN_TOKENS: &str = "ADMIN_TOKENS";
 /// The largest body. A document of a big installation has some ten kilobytes.
 const MAX_BODY: usize = 256 * 1024;
 /// The longest reason, in bytes.
@@ -59,8 +59,13 @@ pub(crate) async fn document(mut request: Request, env: &Env) -> Outcome<Respons
 pub(crate) async fn validate(mut request: Request, env: &Env) -> Outcome<Response> {
     allow(&request, &["POST"])?;
     authorize(&request, env).await?;
-    match check_document(&body(&mut request).await?) {
-        Ok(()) => Ok(json(200, &value!({ "valid": true }))?),
+    let document = body(&mut request).await?;
+    match check_document(&document) {
+        Ok(()) => {
+            // No fault, but without effect, which whoever wrote them should hear.
+            let unknown = unknown_fields(&document);
+            Ok(json(200, &value!({ "valid": true, "unknown": unknown }))?)
+        }
         Err(fault) => Err(refusal(&fault)?),
     }
 }
@@ -71,15 +76,27 @@ pub(crate) async fn provider(mut request: Request, context: &RouteContext<()>) -
     allow(&request, &["PUT"])?;
     let who = authorize(&request, env).await?;
     let provider = parameter(context, "id");
-    let mut switch: ProviderSwitch = body(&mut request).await?;
+    let switch: ProviderSwitch = body(&mut request).await?;
+    let current = current::fresh(env).await?;
+    let seen = expected(&request, current.snapshot.revision)?;
+    flip(env, &current, provider, switch, seen, who).await
+}
+
+/// Flips a switch, for the API and for the page.
+pub(crate) async fn flip(
+    env: &Env,
+    current: &current::Current,
+    provider: String,
+    mut switch: ProviderSwitch,
+    seen: Option<u64>,
+    who: String,
+) -> Outcome<Response> {
     switch.reason = match switch.reason {
         Some(reason) => checked_reason(&reason)?,
         None => None,
     };
     let why = switch.reason.clone();
-    let current = current::fresh(env).await?;
-    let seen = expected(&request, current.snapshot.revision)?;
-    write(env, &current, Command::Switch { provider, switch }, seen, who, why).await
+    write(env, current, Command::Switch { provider, switch }, seen, who, why).await
 }
 
 /// `PUT /v1/failback`.

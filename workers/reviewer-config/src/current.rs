@@ -3,8 +3,9 @@
 //! Every running review asks every few seconds, so an isolate keeps what it read for a second. A flipped switch is seen
 //! by all of them within that second and their own interval.
 
-use std::{cell::RefCell, rc::Rc};
+use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
+use conclave_shared::config::{EffectiveConfig, ProjectRules};
 use conclave_worker_common::now_ms;
 use worker::{Env, Result, console_error};
 
@@ -29,9 +30,58 @@ pub(crate) struct Current {
     pub(crate) snapshot: Snapshot,
     /// What KV holds.
     pub(crate) stored: Stored,
-    /// Both merged: the answer to `GET /v1/config`, and its entity tag.
+    /// Both merged, ready to be answered with.
+    served: Rc<Served>,
+}
+
+/// The configuration in force, and the answers for the projects that have asked so far.
+#[derive(Debug)]
+struct Served {
+    effective: EffectiveConfig,
+    projects: ProjectRules,
+    /// By the entries that name the project: projects are many, and most of them have the same configuration.
+    answers: RefCell<BTreeMap<Vec<usize>, Rc<Answer>>>,
+}
+
+/// What a project is answered with.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// The effective configuration as JSON.
     pub(crate) body: Vec<u8>,
+    /// Its entity tag.
     pub(crate) tag: String,
+}
+
+/// The most answers that are kept. More combinations of entries than this are made anew each time.
+const MOST_ANSWERS: usize = 64;
+
+impl Served {
+    fn new(effective: EffectiveConfig) -> Self {
+        Self {
+            projects: ProjectRules::new(effective.config.clone()),
+            effective,
+            answers: RefCell::default(),
+        }
+    }
+
+    fn answer(&self, project: &str) -> Result<Rc<Answer>> {
+        let matching = self.projects.matching(project);
+        if let Some(known) = self.answers.borrow().get(&matching) {
+            return Ok(Rc::clone(known));
+        }
+        let (config, more) = self.projects.with(&matching);
+        let warnings = self.effective.warnings.iter().cloned().chain(more).collect();
+        let body = serde_json::to_vec(&EffectiveConfig { config, warnings })?;
+        let answer = Rc::new(Answer {
+            tag: tag(self.effective.config.revision, &body),
+            body,
+        });
+        let mut answers = self.answers.borrow_mut();
+        if answers.len() < MOST_ANSWERS {
+            answers.insert(matching, Rc::clone(&answer));
+        }
+        Ok(answer)
+    }
 }
 
 thread_local! {
@@ -66,6 +116,7 @@ pub(crate) fn forget() {
 /// Reads both stores. One of them is enough: the review of a whole company must not wait for the other.
 async fn read(env: &Env, known: Option<Rc<Current>>) -> Result<Rc<Current>> {
     let (snapshot, stored) = futures_util::join!(ledger::ask::<Snapshot>(env, &Ask::Current), store::load(env));
+    let before = known.as_ref().map(|known| Rc::clone(&known.served));
     let (snapshot, stored) = match (snapshot, stored) {
         (Ok(snapshot), Ok(stored)) => (snapshot, stored),
         (Ok(snapshot), Err(error)) => {
@@ -89,13 +140,15 @@ async fn read(env: &Env, known: Option<Rc<Current>>) -> Result<Rc<Current>> {
     };
     let now = now_ms();
     let effective = merge(&snapshot, &stored, now);
-    let body = serde_json::to_vec(&effective)?;
+    // Mostly nothing has changed, and then the answers that are there are still the right ones.
+    let served = before
+        .filter(|before| before.effective == effective)
+        .unwrap_or_else(|| Rc::new(Served::new(effective)));
     let current = Rc::new(Current {
         read_at_ms: now,
-        tag: tag(effective.config.revision, &body),
         snapshot,
         stored,
-        body,
+        served,
     });
     MEMORY.with_borrow_mut(|memory| *memory = Some(Rc::clone(&current)));
     Ok(current)
@@ -116,6 +169,16 @@ fn tag(revision: u64, body: &[u8]) -> String {
 }
 
 impl Current {
+    /// What a project is answered with; the empty path stands for none.
+    pub(crate) fn answer(&self, project: &str) -> Result<Rc<Answer>> {
+        self.served.answer(project)
+    }
+
+    /// The configuration in force, with what is otherwise in some projects.
+    pub(crate) fn effective(&self) -> &EffectiveConfig {
+        &self.served.effective
+    }
+
     /// The entity tag of the document as operators write it.
     pub(crate) fn document_tag(&self) -> String {
         match document_in_force(&self.snapshot, &self.stored, self.read_at_ms).1 {

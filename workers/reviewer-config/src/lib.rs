@@ -11,6 +11,8 @@ mod keys;
 mod ledger;
 mod limit;
 mod merge;
+mod oidc;
+mod page;
 mod read;
 mod reader;
 mod revision;
@@ -23,6 +25,8 @@ use worker::{Context, Env, Request, Response, ResponseBuilder, Result, RouteCont
 
 /// The description of the API, as it is served.
 const OPENAPI: &str = include_str!("../openapi.json");
+/// The JSON Schema of the document, as it is published.
+const SCHEMA: &str = include_str!("../../../docs/schema/config-document.schema.json");
 
 /// Answers a request. Never an `Err`: faults are logged and answered as a problem document.
 #[event(fetch)]
@@ -33,7 +37,7 @@ async fn fetch(request: Request, env: Env, _context: Context) -> Result<Response
 }
 
 fn routes() -> Router<'static, ()> {
-    Router::new()
+    page::routes(Router::new())
         .on_async(routes::CONFIG, |request, context| async move {
             finish(read::handle(&request, &context.env).await)
         })
@@ -60,17 +64,21 @@ fn routes() -> Router<'static, ()> {
             &format!("{}/:revision", routes::ROLLBACK),
             |request, context| async move { finish(admin::rollback(&request, &context).await) },
         )
-        .on(routes::CONFIG_OPENAPI, |request, _| finish(openapi(&request)))
+        .on(routes::CONFIG_OPENAPI, |request, _| {
+            finish(published(&request, "application/json", OPENAPI))
+        })
+        .on(routes::CONFIG_SCHEMA, |request, _| {
+            finish(published(&request, "application/schema+json", SCHEMA))
+        })
         .on(routes::HEALTH, |request, _| finish(health(&request)))
-        .or_else_any_method("/", nothing_here)
         .or_else_any_method("/*path", nothing_here)
 }
 
-fn openapi(request: &Request) -> Outcome<Response> {
+fn published(request: &Request, content_type: &str, text: &str) -> Outcome<Response> {
     allow(request, &["GET", "HEAD"])?;
     Ok(ResponseBuilder::new()
-        .with_header("content-type", "application/json")?
-        .fixed(OPENAPI.as_bytes().to_vec()))
+        .with_header("content-type", content_type)?
+        .fixed(text.as_bytes().to_vec()))
 }
 
 fn health(request: &Request) -> Outcome<Response> {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use conclave_shared::config::{ConfigDocument, EffectiveConfig, ProviderSwitch, validate};
+use conclave_shared::config::{ConfigDocument, EffectiveConfig, ProviderSwitch, read};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -101,9 +101,11 @@ pub(crate) fn merge(snapshot: &Snapshot, stored: &Stored, now_ms: i64) -> Effect
         InForce::Api => snapshot.state.document.clone().map_or_else(
             || Ok(ConfigDocument::default()),
             // It was valid when it was written; a Worker of another version may see it otherwise.
-            |document| typed(serde_json::from_value(document)),
+            |document| typed(&document),
         ),
-        InForce::Kv(text) => typed(serde_json::from_str(text)),
+        InForce::Kv(text) => serde_json::from_str(text)
+            .map_err(|error| texts::unreadable(&error))
+            .and_then(|document| typed(&document)),
         InForce::Nothing => Ok(ConfigDocument::default()),
     }
     .unwrap_or_else(|reason| {
@@ -138,14 +140,8 @@ pub(crate) fn merge(snapshot: &Snapshot, stored: &Stored, now_ms: i64) -> Effect
     EffectiveConfig { config, warnings }
 }
 
-fn typed(read: serde_json::Result<ConfigDocument>) -> Result<ConfigDocument, String> {
-    let document = read.map_err(|error| texts::unreadable(&error))?;
-    let faults = validate(&document);
-    if faults.is_empty() {
-        Ok(document)
-    } else {
-        Err(texts::faults(&faults))
-    }
+fn typed(document: &Value) -> Result<ConfigDocument, String> {
+    read(document).map_err(|faults| texts::faults(&faults))
 }
 
 fn read_switch(provider: &str, text: &str) -> Result<ProviderSwitch, String> {

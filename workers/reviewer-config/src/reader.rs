@@ -1,15 +1,42 @@
-//! Who may read: a token of the secret.
+//! Who may read: a token of the secret, or a job of an allowed project.
 
-use conclave_worker_common::{Outcome, authorize as by_token};
+use conclave_shared::oidc::{JobIdentity, looks_like_a_token};
+use conclave_worker_common::{
+    Access, Outcome, authorize as by_token, configured, denied, judge, presented, unauthorized,
+};
 use worker::{Env, Request};
 
-use crate::limit;
+use crate::{admin::ADMIN_TOKENS, limit, oidc};
 
 /// The secret that lists the readers' tokens.
 const READER_TOKENS: &str = "READER_TOKENS";
 
+/// Who reads.
+pub(crate) enum Reader {
+    /// The holder of a token: any project.
+    Token,
+    /// A job, by its own token: its project.
+    Job(JobIdentity),
+}
+
 /// Lets a reader pass. Only those who are refused are counted against a limit: a valid reader polls, and must always
 /// get its answer.
-pub(crate) async fn authorize(request: &Request, env: &Env) -> Outcome<()> {
-    limit::refused(request, env, by_token(request, env, READER_TOKENS)).await
+pub(crate) async fn authorize(request: &Request, env: &Env) -> Outcome<Reader> {
+    limit::refused(request, env, judged(request, env).await).await
+}
+
+async fn judged(request: &Request, env: &Env) -> Outcome<Reader> {
+    let token = presented(request)?;
+    let jobs = oidc::is_on(env);
+    if jobs && let Some(token) = token.as_deref().filter(|token| looks_like_a_token(token)) {
+        return Ok(Reader::Job(oidc::verify(token, env).await?));
+    }
+    let of = |list: &str| judge(token.as_deref(), configured(env, list).as_deref());
+    match (of(READER_TOKENS), of(ADMIN_TOKENS)) {
+        // Who may change the configuration may read it.
+        (Access::Granted, _) | (_, Access::Granted) => Ok(Reader::Token),
+        // Without any reader's token, jobs with theirs are the only readers.
+        (Access::Unconfigured, _) if jobs => Err(denied(&unauthorized(token.is_some()))?),
+        _ => by_token(request, env, READER_TOKENS).map(|()| Reader::Token),
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use conclave_shared::{
-    config::{ConfigDocument, ConfigFault, ProviderSwitch, SCHEMA_VERSION, validate},
+    config::{ConfigFault, ProviderSwitch, SCHEMA_VERSION, read},
     model::ModelId,
     problem::{Problem, ProblemItem},
 };
@@ -110,17 +110,9 @@ pub(crate) fn apply(
 
 /// Every fault of a document, as a problem; the same check as for a write.
 pub(crate) fn check_document(document: &Value) -> Result<(), Problem> {
-    let faults = match serde_json::from_value::<ConfigDocument>(document.clone()) {
-        Ok(document) => validate(&document),
-        Err(error) => vec![ConfigFault {
-            pointer: String::new(),
-            detail: texts::unreadable(&error),
-        }],
-    };
-    if faults.is_empty() {
-        Ok(())
-    } else {
-        Err(invalid(&faults))
+    match read(document) {
+        Ok(_) => Ok(()),
+        Err(faults) => Err(invalid(&faults)),
     }
 }
 

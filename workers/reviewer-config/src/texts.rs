@@ -1,6 +1,6 @@
 //! What operators and reviews read from this Worker.
 
-use conclave_shared::{config::ConfigFault, model::ModelId, problem::Problem};
+use conclave_shared::{config::ConfigFault, model::ModelId, oidc::OidcError, problem::Problem};
 
 use crate::keys::MAX_SWITCHES;
 
@@ -28,7 +28,10 @@ pub(crate) fn unreadable(error: &serde_json::Error) -> String {
 pub(crate) fn faults(faults: &[ConfigFault]) -> String {
     let faults: Vec<String> = faults
         .iter()
-        .map(|fault| format!("{} {}", fault.pointer, fault.detail))
+        .map(|fault| match fault.pointer.as_str() {
+            "" => fault.detail.clone(),
+            pointer => format!("{pointer} {}", fault.detail),
+        })
         .collect();
     format!("is not valid: {}", faults.join("; "))
 }
@@ -45,6 +48,49 @@ pub(crate) fn bad_project(limit: usize) -> Problem {
         "bad-request",
         "Bad request",
         format!("`project` is a path of at most {limit} bytes without control characters."),
+    )
+}
+
+/// A job's token is refused.
+pub(crate) fn bad_job_token(error: &OidcError) -> Problem {
+    if error.is_forbidden() {
+        return Problem::new(
+            403,
+            "forbidden",
+            "Not allowed",
+            format!("The job's token {error}. The variable `OIDC_PROJECTS` of the Worker has the list."),
+        );
+    }
+    Problem::new(401, "unauthorized", "Unauthorized", format!("The job's token {error}."))
+}
+
+/// A job asks for another project than its own.
+pub(crate) fn other_project(own: &str) -> Problem {
+    Problem::new(
+        403,
+        "other-project",
+        "Another project",
+        format!("The job's token is of the project {own}, which may read its own configuration only."),
+    )
+}
+
+/// The issuer's keys cannot be had.
+pub(crate) fn no_keys() -> Problem {
+    Problem::new(
+        503,
+        "no-keys",
+        "No keys",
+        "The keys of the tokens' issuer cannot be read, so the job's token cannot be checked. The Worker's log has the reason.",
+    )
+}
+
+/// The settings for jobs' tokens are incomplete or wrong.
+pub(crate) fn bad_oidc_settings(detail: &str) -> Problem {
+    Problem::new(
+        503,
+        "not-configured",
+        "Not configured",
+        format!("Jobs' tokens cannot be checked: {detail}."),
     )
 }
 

@@ -5,9 +5,9 @@
 //! how many turns a session takes and how much a model writes can only be assumed, and [`Estimate::assumptions`] says how.
 
 use conclave_shared::{
-    config::{ModelRoute, NoModel},
+    config::{ModelRoute, NoModel, PriceList},
     model::ModelId,
-    pricing::{self, ModelFacts, TokenUsage},
+    pricing::{ModelFacts, TokenUsage},
     reviewer::ReviewerName,
     risk::RiskTier,
 };
@@ -42,6 +42,8 @@ pub struct EstimateInput<'a> {
     pub coordinator_message: &'a str,
     /// The patches.
     pub patches: &'a [&'a str],
+    /// What models cost.
+    pub prices: &'a PriceList,
     /// How many tokens a text has for the tokenizer at hand (`o200k_base`).
     pub count: &'a dyn Fn(&str) -> u64,
 }
@@ -182,7 +184,7 @@ pub fn estimate(input: &EstimateInput<'_>) -> Result<Estimate, UnknownPrompt> {
             0
         };
         warm.extend(model);
-        sessions.push(session(&member.name, model, &turns, known));
+        sessions.push(session(&member.name, model, &turns, known, input.prices));
     }
     let reviewers = u64::try_from(input.plan.members.len()).unwrap_or(u64::MAX);
     let mut turns = vec![
@@ -197,8 +199,11 @@ pub fn estimate(input: &EstimateInput<'_>) -> Result<Estimate, UnknownPrompt> {
     turns.push(Turn::new(CALL, CALL));
     let coordinator = ReviewerName::coordinator();
     let model = model_of(&input.plan.coordinator, hypothetical);
-    sessions.push(session(&coordinator, model, &turns, 0));
+    sessions.push(session(&coordinator, model, &turns, 0, input.prices));
     let mut estimate = total(counted, sessions, &habits);
+    let models = estimate.sessions.iter().filter_map(|session| session.model.as_ref());
+    let prices = input.prices.describe(models);
+    estimate.assumptions.extend(prices);
     if hypothetical {
         let assumption = "no model can be used now: this is what those would cost that only lack a key".to_owned();
         estimate.assumptions.insert(0, assumption);
@@ -231,7 +236,13 @@ impl Turn {
 }
 
 /// Plays a session through, with this much of its beginning in the provider's cache.
-fn session(name: &ReviewerName, model: Option<&ModelId>, turns: &[Turn], known: u64) -> SessionEstimate {
+fn session(
+    name: &ReviewerName,
+    model: Option<&ModelId>,
+    turns: &[Turn],
+    known: u64,
+    prices: &PriceList,
+) -> SessionEstimate {
     let Some(model) = model else {
         return SessionEstimate {
             name: name.clone(),
@@ -241,7 +252,7 @@ fn session(name: &ReviewerName, model: Option<&ModelId>, turns: &[Turn], known: 
             cost_usd: Some(0.0),
         };
     };
-    let facts = pricing::facts(model);
+    let facts = prices.facts(model);
     let scale = |tokens: u64| tokens.saturating_mul(hundredths(model)) / 100;
     let mut tokens = TokenUsage::default();
     let mut cost = 0.0;

@@ -45,6 +45,10 @@ fn plan(tier: RiskTier, models: &[&str]) -> Plan {
 }
 
 fn estimate_of(plan: &Plan, patches: &[&str]) -> Estimate {
+    estimate_at(plan, patches, &PriceList::default())
+}
+
+fn estimate_at(plan: &Plan, patches: &[&str], prices: &PriceList) -> Estimate {
     let mut library = PromptLibrary::default();
     library
         .replace([
@@ -60,6 +64,7 @@ fn estimate_of(plan: &Plan, patches: &[&str]) -> Estimate {
         library: &library,
         coordinator_message: "a message",
         patches,
+        prices,
         count: &words,
     })
     .expect("the prompts are there")
@@ -87,7 +92,7 @@ fn a_session_pays_each_new_token_once_and_reads_the_rest_from_the_cache() {
     assert_eq!(session.tokens.cache_read, read);
     // Two calls in the first turn, one for each patch; the answer in the last.
     assert_eq!(session.tokens.output, 4 * CALL + 1_200);
-    let facts = pricing::facts(session.model.as_ref().expect("a model")).expect("known");
+    let facts = conclave_shared::pricing::facts(session.model.as_ref().expect("a model")).expect("known");
     assert!((session.cost_usd.expect("priced") - facts.cost_usd(&session.tokens)).abs() < 1e-9);
 }
 
@@ -172,4 +177,22 @@ fn without_any_key_the_preferred_models_are_priced() {
 fn more_tiers_more_turns() {
     let turns = |tier| estimate_of(&plan(tier, &["openai/gpt-5.4"]), &["x"]).sessions[0].turns;
     assert_eq!(RiskTier::ALL.map(turns), [4, 6, 8]);
+}
+
+#[test]
+fn an_operators_prices_count_and_are_told_with_their_date() {
+    let plan = plan(RiskTier::Trivial, &["openai/gpt-5.4", "vllm/qwen"]);
+    let built_in = estimate_of(&plan, &["x"]);
+    assert_eq!(built_in.unpriced.len(), 1);
+    let document: conclave_shared::config::ConfigDocument = serde_json::from_str(
+        r#"{"schema_version":1,"prices":{"vllm/qwen":{"as_of":"2026-11-01","input":1,"output":2}}}"#,
+    )
+    .expect("valid");
+    let own = estimate_at(&plan, &["x"], &PriceList::new(&document.prices));
+    assert_eq!(own.unpriced, []);
+    let cost = own.sessions[1].cost_usd.expect("priced");
+    assert!(cost > 0.0 && (own.cost_usd - built_in.cost_usd - cost).abs() < 1e-12);
+    let told = own.assumptions.last().expect("assumptions");
+    assert!(told.contains("vllm/qwen as of 2026-11-01"), "{told}");
+    assert!(!built_in.assumptions.iter().any(|line| line.contains("as of")));
 }

@@ -1,48 +1,35 @@
 //! The run itself: reviewers and coordinator side by side, then judging, then the verdict.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use conclave_shared::{
     config::Limits, finding::Finding, reviewer::ReviewerName, telemetry::ReviewerOutcome, verdict::Verdict,
 };
 use tokio::time::Instant;
 
-use super::{Plan, coverage::Reading, partial::partial};
+use super::{
+    Plan, Prior,
+    coverage::Reading,
+    partial::partial,
+    prior::{name_earlier, remember_anchors},
+};
 use crate::{
-    diff::{ChangeKind, FileDiff, FilterReason, FilteredFile},
+    diff::{FileDiff, FilteredFile},
     findings::record_agreement,
     judge::{JudgedFinding, RubricInput, RubricSettings, VerdictReason, apply, judge_without_model, verdict},
     lock_files::LOCK_FILES,
     ports::{AgentRuntime, ModelLedger, Progress, ProgressEvent, ReviewSubject, StopCause, StopSignal, TelemetrySink},
     report::{Coverage, CutFile, Review, StageTime},
-    rereview::{
-        Anchor, Done, EarlierFiles, Ledger, Lines, PatchId, ReviewedFiles, SettleInput, Words, needs_judge, remember,
-        settle,
-    },
+    rereview::{Done, EarlierFiles, Ledger, SettleInput, Words, needs_judge, remember, settle},
     rules::ManualReview,
     scheduler::{
-        Desk, JudgedBy, LiveRoutes, PanelInput, PanelResult, ReviewerReport, SessionContext, SourceTree, coordinate,
-        run_panel,
+        Desk, JudgedBy, LiveRoutes, PanelInput, PanelMember, PanelResult, ReviewerReport, SessionContext, SourceTree,
+        coordinate, run_panel,
     },
 };
 
 /// So many files that could not be read are named among the gaps; all of them are in the list of what was not reviewed.
 const NAMED_GAPS: usize = 5;
-
-/// What earlier reviews of the same merge request have to do with this one.
-#[derive(Debug, Clone, Default)]
-pub struct Prior {
-    /// The identities of the patches that are given to the panel.
-    pub patches: Vec<PatchId>,
-    /// Files of the merge request that were reviewed before, as they are.
-    pub unchanged: Vec<FileDiff>,
-    /// Where they were reviewed.
-    pub earlier: Vec<EarlierFiles>,
-    /// The same for the next review.
-    pub reviewed: Vec<ReviewedFiles>,
-    /// Whether a light-hearted question may still be answered.
-    pub aside_open: bool,
-}
 
 /// What is reviewed, by whom.
 #[derive(Debug)]
@@ -101,19 +88,10 @@ pub struct ReviewPorts {
 pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     let started = Instant::now();
     let mut stages = job.stages;
-    let context = SessionContext {
-        runtime: Arc::clone(&ports.runtime),
-        ledger: Arc::clone(&ports.ledger),
-        progress: Arc::clone(&ports.progress),
-        telemetry: Arc::clone(&ports.telemetry),
-        routes: ports.routes.clone(),
-        limits: job.limits.clone(),
-        stop: ports.stop.clone(),
-    };
+    let context = session_context(&ports, &job.limits);
     ports
         .progress
         .report(ProgressEvent::Stage("Reviewers and coordinator are at work"));
-    let sessions = usize::try_from(job.limits.sessions).unwrap_or(usize::MAX);
     let input = PanelInput {
         unchanged: Arc::new(job.prior.unchanged),
         files: Arc::clone(&job.files),
@@ -125,23 +103,15 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     let (panel, (coordinator, judged_by)) = if idle && !needs_judge(&earlier) {
         (with_rules(PanelResult::default(), job.by_rules), nobody_asked())
     } else {
+        // Without a file there is nothing for reviewers to read; the coordinator still has earlier findings to judge.
+        let members = if idle { Vec::new() } else { job.plan.members };
         tokio::join!(
-            async {
-                // Without a file there is nothing for reviewers to read; the coordinator still has earlier findings to judge.
-                let members = if idle { Vec::new() } else { job.plan.members };
-                let panel = run_panel(&context, members, &input, sessions).await;
-                let panel = with_rules(panel, job.by_rules);
-                ports.desk.hand_over(&panel.reports, panel.findings.clone());
-                panel
-            },
+            panel(&context, members, &input, job.by_rules, &ports.desk),
             coordinate(&context, job.plan.coordinator, job.coordinator_message, &ports.desk),
         )
     };
-    ports.telemetry.record(coordinator.event());
-    tell_end(ports.progress.as_ref(), &coordinator);
-    stages.push(StageTime::new("panel", slowest(&panel.reports)));
-    let judging = started.elapsed().as_secs_f64() - slowest(&panel.reports);
-    stages.push(StageTime::new("judging after the panel", judging.max(0.0)));
+    tell_end(&ports, &coordinator);
+    stages.extend(times(slowest(&panel.reports), started));
     // What was submitted before the stop is a whole review.
     let stopped = ports.stop.cause().filter(|_| judged_by != JudgedBy::Coordinator);
     let mut judgement = judge(panel.findings.clone(), &ports.desk, judged_by, &job.prior.earlier);
@@ -150,28 +120,20 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     let mut coverage = Coverage {
         reviewed: job.files.iter().map(|file| file.path.clone()).collect(),
         changed_lines: job.files.iter().map(FileDiff::changed_lines).sum(),
-        filtered: job
-            .filtered
-            .into_iter()
-            .filter(|file| file.reason != FilterReason::ReviewedBefore)
-            .collect(),
-        earlier: job.prior.earlier,
+        filtered: job.filtered,
         not_read,
         cut: job.cut,
         hallucinated: panel.hallucinated.len(),
-        gaps: Vec::new(),
         notes: job.plan.rules.notes,
+        ..Coverage::default()
     };
+    name_earlier(&mut coverage, job.prior.earlier);
     coverage.gaps = gaps(&panel, &coverage, partly_read, stopped);
     coverage.gaps.extend(job.plan.rules.gaps);
     let partial = partial(&panel.reports, &coordinator, &ports.ledger.budget());
-    remember_anchors(
-        &mut judgement.findings,
-        job.subject.merge_request,
-        &job.files,
-        ports.source.as_ref(),
-    )
-    .await;
+    if job.subject.merge_request.is_some() {
+        remember_anchors(&mut judgement.findings, &job.files, ports.source.as_ref()).await;
+    }
     let settled = settle(SettleInput {
         earlier: &earlier,
         words: &judgement.words,
@@ -181,16 +143,8 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     });
     judgement.findings = settled.findings;
     coverage.notes.extend(settled.notes);
-    coverage
-        .notes
-        .extend(coverage.earlier.iter().map(EarlierFiles::describe));
-    let result = conclude(
-        &judgement.findings,
-        &coverage.gaps,
-        &job.plan.rules.manual_reviews,
-        job.rubric,
-        stopped.is_some(),
-    );
+    let rules = &job.plan.rules.manual_reviews;
+    let result = conclude(&judgement.findings, &coverage.gaps, rules, job.rubric, stopped);
     let mut review = Review {
         schema_version: crate::report::SCHEMA_VERSION,
         run_id: job.run_id,
@@ -224,13 +178,58 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     };
     add_up(&mut review);
     review.seconds = started.elapsed().as_secs_f64();
-    let done = Done {
-        settled: settled.remembered,
-        patches: job.prior.patches,
-        earlier: job.prior.reviewed,
-    };
-    review.ledger = remember(&review, done);
+    review.ledger = remember(
+        &review,
+        Done::new(settled.remembered, job.prior.patches, job.prior.reviewed),
+    );
     review
+}
+
+/// The panel's work, handed over to the coordinator.
+async fn panel(
+    context: &SessionContext,
+    members: Vec<PanelMember>,
+    input: &PanelInput,
+    by_rules: Option<Vec<Finding>>,
+    desk: &Desk,
+) -> PanelResult {
+    let sessions = usize::try_from(context.limits.sessions).unwrap_or(usize::MAX);
+    let panel = with_rules(run_panel(context, members, input, sessions).await, by_rules);
+    desk.hand_over(&panel.reports, panel.findings.clone());
+    panel
+}
+
+/// How long the panel took, and what came after it.
+fn times(panel: f64, started: Instant) -> [StageTime; 2] {
+    let judging = started.elapsed().as_secs_f64() - panel;
+    [
+        StageTime::new("panel", panel),
+        StageTime::new("judging after the panel", judging.max(0.0)),
+    ]
+}
+
+fn session_context(ports: &ReviewPorts, limits: &Limits) -> SessionContext {
+    SessionContext {
+        runtime: Arc::clone(&ports.runtime),
+        ledger: Arc::clone(&ports.ledger),
+        progress: Arc::clone(&ports.progress),
+        telemetry: Arc::clone(&ports.telemetry),
+        routes: ports.routes.clone(),
+        limits: limits.clone(),
+        stop: ports.stop.clone(),
+    }
+}
+
+/// Tells how the coordinator's session ended.
+fn tell_end(ports: &ReviewPorts, coordinator: &ReviewerReport) {
+    ports.telemetry.record(coordinator.event());
+    ports.progress.report(ProgressEvent::SessionDone {
+        reviewer: coordinator.name.as_str(),
+        outcome: coordinator.outcome.as_str(),
+        findings: None,
+        seconds: coordinator.seconds,
+        reason: coordinator.reason.as_deref(),
+    });
 }
 
 /// What all sessions have used together.
@@ -240,29 +239,6 @@ fn add_up(review: &mut Review) {
     review.cache_hit_rate = review.tokens().prompt_cache_rate();
 }
 
-/// Notes the code that each finding stands on, for the next review of the merge request.
-async fn remember_anchors(
-    findings: &mut [JudgedFinding],
-    merge_request: Option<u64>,
-    files: &[FileDiff],
-    source: &dyn SourceTree,
-) {
-    if merge_request.is_none() {
-        return;
-    }
-    let mut texts: HashMap<String, Option<Lines>> = HashMap::new();
-    for entry in findings.iter_mut().filter(|entry| entry.stands()) {
-        let finding = &entry.finding;
-        if !texts.contains_key(&finding.file) {
-            let deleted = |file: &FileDiff| file.path == finding.file && file.kind == ChangeKind::Deleted;
-            let text = source.text(&finding.file, files.iter().any(deleted)).await;
-            texts.insert(finding.file.clone(), text.map(|text| Lines::new(&text)));
-        }
-        let lines = texts.get(&finding.file).and_then(Option::as_ref);
-        entry.anchor = lines.and_then(|lines| Anchor::of(lines, finding.line, finding.end_line));
-    }
-}
-
 /// The verdict, unless the run was stopped: then nobody has judged what is known so far. It is shown, and it decides
 /// nothing.
 fn conclude(
@@ -270,9 +246,9 @@ fn conclude(
     gaps: &[String],
     manual_reviews: &[ManualReview],
     settings: RubricSettings,
-    stopped: bool,
+    stopped: Option<StopCause>,
 ) -> VerdictReason {
-    if stopped {
+    if stopped.is_some() {
         return VerdictReason {
             verdict: Verdict::Inconclusive,
             reason: gaps.join("; "),
@@ -284,16 +260,6 @@ fn conclude(
         manual_reviews,
         settings,
     })
-}
-
-fn tell_end(progress: &dyn Progress, coordinator: &ReviewerReport) {
-    progress.report(ProgressEvent::SessionDone {
-        reviewer: coordinator.name.as_str(),
-        outcome: coordinator.outcome.as_str(),
-        findings: None,
-        seconds: coordinator.seconds,
-        reason: coordinator.reason.as_deref(),
-    });
 }
 
 fn slowest(reports: &[ReviewerReport]) -> f64 {

@@ -12,14 +12,12 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use crate::judge::RubricSettings;
-
 use super::{
     CodexSettings, PathInstruction, PathSettings, RepoConfig, RepoConfigProblem, RepoGate, ReviewSettings, Strictness,
     problem::{Problems, Weight},
     schema::LANGUAGE,
 };
-use crate::ports::ReviewMode;
+use crate::{judge::RubricSettings, ports::ReviewMode};
 
 /// What could be read of a file, and what could not.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -38,7 +36,7 @@ impl ParsedRepoConfig {
 }
 
 /// The highest `review.max_inline`.
-const MOST_INLINE: u16 = 1000;
+const MOST_INLINE: i64 = 1000;
 
 /// Every key that there is, below its table.
 const KEYS: [(&str, &[&str]); 6] = [
@@ -232,14 +230,44 @@ impl Reader<'_> {
             return default;
         };
         RubricSettings {
-            warnings: self.warnings(table, "warnings").unwrap_or(default.warnings),
-            warnings_alike: self.warnings(table, "warnings_alike").unwrap_or(default.warnings_alike),
+            // None at all is no pattern.
+            warnings: self
+                .number(table, "verdict", "warnings", 1..=MOST_WARNINGS)
+                .unwrap_or(default.warnings),
+            warnings_alike: self
+                .number(table, "verdict", "warnings_alike", 1..=MOST_WARNINGS)
+                .unwrap_or(default.warnings_alike),
         }
     }
 
-    /// A number of warnings. None at all is no pattern, so it begins at 1.
-    fn warnings(&mut self, table: &DeTable<'_>, key: &str) -> Option<usize> {
-        self.number(table, "verdict", key, 1..=MOST_WARNINGS).map(usize::from)
+    /// A whole number in this range.
+    fn number<N: TryFrom<i64>>(
+        &mut self,
+        table: &DeTable<'_>,
+        name: &str,
+        key: &str,
+        range: RangeInclusive<i64>,
+    ) -> Option<N> {
+        let value = table.get(key)?;
+        let number = value.get_ref().as_integer();
+        let number =
+            number.and_then(|number| i64::from_str_radix(&number.as_str().replace('_', ""), number.radix()).ok());
+        let number = number
+            .filter(|number| range.contains(number))
+            .and_then(|number| N::try_from(number).ok());
+        if number.is_none() {
+            let found = match value.get_ref() {
+                DeValue::Integer(number) => number.to_string(),
+                other => kind(other).to_owned(),
+            };
+            let (least, most) = range.into_inner();
+            let message = format!(
+                "`{}` must be a whole number from {least} to {most}; it is {found}",
+                full(name, key)
+            );
+            self.problems.error(&value.span(), message);
+        }
+        number
     }
 
     /// A table below the root, with a word about each key that it should not have.
@@ -314,27 +342,6 @@ impl Reader<'_> {
             }
         }
         Some(good)
-    }
-
-    /// A whole number of this range.
-    fn number(&mut self, table: &DeTable<'_>, name: &str, key: &str, range: RangeInclusive<u16>) -> Option<u16> {
-        let value = table.get(key)?;
-        let number = value
-            .get_ref()
-            .as_integer()
-            .and_then(|number| number.as_str().replace('_', "").parse().ok())
-            .filter(|number| range.contains(number));
-        if number.is_none() {
-            let found = match value.get_ref() {
-                DeValue::Integer(number) => number.to_string(),
-                other => kind(other).to_owned(),
-            };
-            let (least, most) = range.into_inner();
-            let name = full(name, key);
-            let message = format!("`{name}` must be a whole number from {least} to {most}; it is {found}");
-            self.problems.error(&value.span(), message);
-        }
-        number
     }
 
     fn choice<T: Copy>(&mut self, table: &DeTable<'_>, key: &str, choices: &[(T, &str)]) -> Option<T> {

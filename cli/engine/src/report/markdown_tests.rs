@@ -54,9 +54,10 @@ fn folded_away(text: &str) -> String {
 }
 
 #[test]
-fn a_finding_with_a_note_of_its_own_is_two_lines_with_a_link() {
+fn a_finding_with_a_thread_is_two_lines_with_a_link() {
     let mut review = two_sections();
-    review.findings[0].posted = Some("https://gitlab.example.com/g/p/-/merge_requests/7#note_9".to_owned());
+    let entry = review.findings.iter_mut().find(|entry| entry.finding.id == "F1");
+    entry.expect("it is there").posted = Some("https://gitlab.example.com/g/p/-/merge_requests/7#note_9".to_owned());
     let text = render_markdown(&review);
     assert!(
         text.contains(

@@ -3,7 +3,7 @@
 use conclave_shared::{reviewer::ReviewerName, risk::RiskTier, telemetry::ReviewerOutcome, verdict::Verdict};
 
 use super::{Coverage, Review, SCHEMA_VERSION};
-use crate::scheduler::ReviewerReport;
+use crate::{rereview::Ledger, scheduler::ReviewerReport};
 
 /// A review of two files by `security` that found nothing.
 pub(crate) fn review() -> Review {
@@ -42,7 +42,7 @@ pub(crate) fn review() -> Review {
         stages: Vec::new(),
         threads: Vec::new(),
         aside: None,
-        ledger: crate::rereview::Ledger::default(),
+        ledger: Ledger::default(),
         seconds: 65.0,
         cost_usd: 0.42,
         cache_hit_rate: Some(0.5),

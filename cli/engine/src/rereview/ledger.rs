@@ -121,6 +121,17 @@ pub struct Done {
     pub earlier: Vec<ReviewedFiles>,
 }
 
+impl Done {
+    /// All of it.
+    pub fn new(settled: Vec<Remembered>, patches: Vec<PatchId>, earlier: Vec<ReviewedFiles>) -> Self {
+        Self {
+            settled,
+            patches,
+            earlier,
+        }
+    }
+}
+
 /// The ledger after a review. Its patches count as reviewed only if nothing is missing from it: a review with a gap, one
 /// that the budget cut short, one without a judge, and one that was stopped did not look at everything, and nobody can
 /// say at which patch it did not.

@@ -93,7 +93,7 @@ fn a_review_that_is_not_whole_counts_for_nothing() {
             ..done(patches(2))
         };
         // What was reviewed before stays so.
-        assert_eq!(remember(&review, done).reviewed, [earlier.clone()]);
+        assert_eq!(remember(&review, done).reviewed, std::slice::from_ref(&earlier));
     }
 }
 

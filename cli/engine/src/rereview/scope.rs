@@ -71,16 +71,13 @@ pub fn narrow(files: Vec<FileDiff>, patches: Vec<PatchId>, panel: &[ReviewerName
     let mut narrowed = Narrowed::default();
     let mut kept: Vec<(Vec<String>, Vec<PatchId>)> = vec![Default::default(); ledger.reviewed.len()];
     for (file, patch) in files.into_iter().zip(patches) {
-        match known.get(&patch) {
-            Some(at) => {
-                kept[*at].0.push(file.path.clone());
-                kept[*at].1.push(patch);
-                narrowed.unchanged.push(file);
-            }
-            None => {
-                narrowed.files.push(file);
-                narrowed.patches.push(patch);
-            }
+        if let Some(at) = known.get(&patch) {
+            kept[*at].0.push(file.path.clone());
+            kept[*at].1.push(patch);
+            narrowed.unchanged.push(file);
+        } else {
+            narrowed.files.push(file);
+            narrowed.patches.push(patch);
         }
     }
     for (review, (files, patches)) in ledger.reviewed.iter().zip(kept) {

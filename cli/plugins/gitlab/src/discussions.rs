@@ -164,13 +164,6 @@ impl Conversation {
         self.discussions.iter().find(|discussion| discussion.id == id)
     }
 
-    /// Puts a discussion in the place of what was known of it.
-    pub(crate) fn replace(&mut self, discussion: Discussion) {
-        if let Some(known) = self.discussions.iter_mut().find(|known| known.id == discussion.id) {
-            *known = discussion;
-        }
-    }
-
     /// All notes, oldest first.
     pub(crate) fn notes(&self) -> Vec<&Note> {
         let mut notes: Vec<&Note> = self.discussions.iter().flat_map(Discussion::notes).collect();

@@ -160,10 +160,12 @@ pub(crate) async fn apply(
                 // Somebody has answered while the review ran: the next one reads it first.
                 continue;
             }
-            match change(client, ourselves, review, action, discussion.clone()).await {
-                Ok(Some(changed)) => conversation.replace(changed),
-                Ok(None) => {}
-                Err(error) => warnings.push(format!("a thread of an earlier review could not be changed: {error}")),
+            if let Err(error) = change(client, ourselves, review, action, discussion).await {
+                let warning = format!("a thread of an earlier review could not be changed: {error}");
+                // A right that is missing is missing everywhere.
+                if !warnings.contains(&warning) {
+                    warnings.push(warning);
+                }
             }
         }
     }
@@ -175,23 +177,27 @@ pub(crate) async fn apply(
     warnings
 }
 
-/// Makes one change. Returns the thread as it is then, if anything was written.
+/// Makes one change, with one request for each thing that is not so already.
 async fn change(
     client: &Client,
     ourselves: &Ourselves,
     review: &Review,
     action: &ThreadAction,
-    mut discussion: Discussion,
-) -> Result<Option<Discussion>, GitLabError> {
+    discussion: &Discussion,
+) -> Result<(), GitLabError> {
     let path = client.merge_request_path(&format!("/discussions/{}", discussion.id));
     let (answer, resolved) = match &action.change {
-        ThreadChange::Keep => return Ok(None),
+        ThreadChange::Keep => return Ok(()),
         ThreadChange::Resolve { .. } => (None, true),
         ThreadChange::Answer { text, resolve } => (Some(text), *resolve),
     };
     let was_resolved = discussion.is_resolved();
-    let mut written = false;
-    if let Some(text) = answer.filter(|_| !is_answered(ourselves, &discussion)) {
+    let resolve = json!({ "resolved": resolved });
+    if was_resolved && !resolved {
+        // First, and then the word: a run that dies in between must not leave a problem settled that is worse than it was.
+        client.put("open a thread again", &path, &resolve).await?;
+    }
+    if let Some(text) = answer.filter(|_| !is_answered(ourselves, discussion)) {
         let mut body = neutral(text.trim());
         if was_resolved && !resolved {
             // It is opened again as what it is now.
@@ -204,26 +210,19 @@ async fn change(
             }
         }
         reply(client, ourselves, &path, &body).await?;
-        written = true;
     }
-    // An answer reopens nothing by itself, and resolves nothing.
-    if was_resolved != resolved && (answer.is_none() || written || resolved) {
-        client
-            .put("resolve a thread", &path, &json!({ "resolved": resolved }))
-            .await?;
-        written = true;
+    if resolved && !was_resolved {
+        client.put("resolve a thread", &path, &resolve).await?;
     }
-    if written {
-        discussion = client.get("read a thread", &path).await?;
-    }
-    Ok(written.then_some(discussion))
+    Ok(())
 }
 
-/// Whether the last word is ours: then everything is said.
+/// Whether the last word in an open thread is ours: then everything is said.
 fn is_answered(ourselves: &Ourselves, discussion: &Discussion) -> bool {
-    let is_settled_by_us = discussion.is_resolved() && discussion.resolved_by() == Some(ourselves.bot());
-    let last = answers(discussion).next_back();
-    !is_settled_by_us && last.is_some_and(|note| ourselves.wrote(note)) && !discussion.is_resolved()
+    !discussion.is_resolved()
+        && answers(discussion)
+            .next_back()
+            .is_some_and(|note| ourselves.wrote(note))
 }
 
 /// Answers in a thread, once: after a failure the thread is looked at before anything is said again.

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use conclave_shared::{
-    config::{EffectiveConfig, SCHEMA_VERSION, validate},
+    config::{EffectiveConfig, ProjectRules, SCHEMA_VERSION, validate},
+    problem::Problem,
     routes,
 };
 use futures_util::StreamExt;
@@ -13,7 +14,7 @@ use reqwest::{
 };
 use secrecy::ExposeSecret;
 
-use crate::ConfigSource;
+use crate::{ConfigAccess, ConfigSource};
 
 /// The largest document that is read, in bytes.
 pub(crate) const MOST_BYTES: usize = 1024 * 1024;
@@ -27,6 +28,8 @@ pub(crate) enum FetchError {
     Unreachable(String),
     #[error("refused the token: set CONCLAVE_CONFIG_TOKEN to one of the Worker's READER_TOKENS")]
     Refused,
+    #[error("refused the job's token ({0}): see the Worker's variables OIDC_ISSUER, OIDC_AUDIENCE and OIDC_PROJECTS")]
+    JobRefused(String),
     #[error("answered {0}")]
     Status(u16),
     #[error("answered with more than {MOST_BYTES} bytes")]
@@ -71,7 +74,8 @@ impl Fetcher {
         let mut url = self.source.url.clone();
         url.set_path(&format!("{}{}", url.path().trim_end_matches('/'), routes::CONFIG));
         url.query_pairs_mut().append_pair("project", &self.source.project);
-        let mut request = self.client.get(url).bearer_auth(self.source.token.expose_secret());
+        let token = self.source.access.token().expose_secret();
+        let mut request = self.client.get(url).bearer_auth(token);
         if let Some(tag) = &self.tag {
             request = request.header(IF_NONE_MATCH, tag.clone());
         }
@@ -83,18 +87,21 @@ impl Fetcher {
             304 if self.tag.is_some() => Ok(None),
             200 => {
                 let tag = response.headers().get(ETAG).cloned();
-                let config = parse(&read(response).await?)?;
+                let config = parse(&read(response).await?, &self.source.project)?;
                 // Only a good answer is worth not being told again.
                 self.tag = tag;
                 Ok(Some(config))
             }
-            401 | 403 => Err(FetchError::Refused),
+            401 | 403 => Err(match self.source.access {
+                ConfigAccess::Token(_) => FetchError::Refused,
+                ConfigAccess::Job(_) => FetchError::JobRefused(detail(response).await),
+            }),
             status => Err(FetchError::Status(status)),
         }
     }
 }
 
-async fn read(response: Response) -> Result<Vec<u8>, FetchError> {
+pub(crate) async fn read(response: Response) -> Result<Vec<u8>, FetchError> {
     let mut body = Vec::new();
     let mut stream = response.bytes_stream();
     while let Some(chunk) = stream.next().await {
@@ -107,7 +114,17 @@ async fn read(response: Response) -> Result<Vec<u8>, FetchError> {
     Ok(body)
 }
 
-fn parse(body: &[u8]) -> Result<EffectiveConfig, FetchError> {
+/// What the Worker says about a refusal, as one line.
+async fn detail(response: Response) -> String {
+    let status = response.status();
+    let body = read(response).await.unwrap_or_default();
+    let detail = serde_json::from_slice::<Problem>(&body).map(|problem| problem.detail);
+    let detail = detail.unwrap_or_else(|_| format!("status {}", status.as_u16()));
+    let clean = detail.chars().filter(|character| !character.is_control()).take(300);
+    clean.collect::<String>().trim_end_matches('.').to_owned()
+}
+
+fn parse(body: &[u8], project: &str) -> Result<EffectiveConfig, FetchError> {
     let value: serde_json::Value =
         serde_json::from_slice(body).map_err(|error| FetchError::Garbage(error.to_string()))?;
     // Looked at first: a newer document may have changed the meaning of what would still parse.
@@ -122,11 +139,22 @@ fn parse(body: &[u8]) -> Result<EffectiveConfig, FetchError> {
         serde_json::from_value(value).map_err(|error| FetchError::Garbage(error.to_string()))?;
     let faults = validate(&config.config);
     if faults.is_empty() {
-        return Ok(config);
+        return Ok(of_project(config, project));
     }
     let faults: Vec<String> = faults
         .iter()
         .map(|fault| format!("{} {}", fault.pointer, fault.detail))
         .collect();
     Err(FetchError::Invalid(faults.join("; ")))
+}
+
+/// The Worker answers with what is in force for the project. One that hands the whole document on is taken at its word.
+fn of_project(answer: EffectiveConfig, project: &str) -> EffectiveConfig {
+    let EffectiveConfig { config, mut warnings } = answer;
+    if config.projects.is_empty() {
+        return EffectiveConfig { config, warnings };
+    }
+    let (config, more) = ProjectRules::new(config).of(project);
+    warnings.extend(more);
+    EffectiveConfig { config, warnings }
 }

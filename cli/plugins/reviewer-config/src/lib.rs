@@ -4,10 +4,14 @@
 //! A broken configuration service never breaks a review: whatever goes wrong becomes a warning, and the last good answer
 //! on disk is used, or the built-in defaults.
 
+mod admin;
 mod cache;
 mod fetch;
 mod follow;
 
+pub use admin::{
+    AdminClient, AdminError, HistoryEntry, PastRevision, StoredDocument, empty_document, without_revision,
+};
 pub use follow::Following;
 
 use std::{
@@ -36,10 +40,28 @@ const TOTAL: Duration = Duration::from_secs(5);
 pub struct ConfigSource {
     /// The Worker's address.
     pub url: Url,
-    /// A reader token.
-    pub token: SecretString,
+    /// What opens it.
+    pub access: ConfigAccess,
     /// The project's path.
     pub project: String,
+}
+
+/// What a review shows to the Worker.
+#[derive(Debug, Clone)]
+pub enum ConfigAccess {
+    /// One of the readers' tokens.
+    Token(SecretString),
+    /// The token of the CI job itself.
+    Job(SecretString),
+}
+
+impl ConfigAccess {
+    /// The bearer token.
+    fn token(&self) -> &SecretString {
+        match self {
+            Self::Token(token) | Self::Job(token) => token,
+        }
+    }
 }
 
 /// The plugin.
@@ -78,6 +100,16 @@ impl Follower {
             start.known.clone(),
             start.pace,
         ))
+    }
+}
+
+/// The configuration in force for a project, asked for once.
+pub async fn effective(source: ConfigSource) -> Result<EffectiveConfig, String> {
+    let mut fetcher = Fetcher::new(source).map_err(|error| error.to_string())?;
+    match fetcher.fetch(TOTAL).await {
+        Ok(Some(answer)) => Ok(answer),
+        Ok(None) => Err(FetchError::Status(304).to_string()),
+        Err(error) => Err(error.to_string()),
     }
 }
 

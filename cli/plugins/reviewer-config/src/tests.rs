@@ -23,7 +23,7 @@ async fn serve<R: IntoResponse + Clone + Send + Sync + 'static>(answer: R) -> Ur
 fn plugin(url: Url) -> ReviewerConfigPlugin {
     let source = ConfigSource {
         url,
-        token: SecretString::from("t"),
+        access: ConfigAccess::Token(SecretString::from("t")),
         project: "group/project".into(),
     };
     ReviewerConfigPlugin::new(Some(source), None)
@@ -241,7 +241,7 @@ async fn the_last_good_answer_stands_in_for_a_service_that_is_down() {
     let kept = |project: &str| {
         let source = ConfigSource {
             url: url.clone(),
-            token: SecretString::from("t"),
+            access: ConfigAccess::Token(SecretString::from("t")),
             project: project.into(),
         };
         ReviewerConfigPlugin::new(Some(source), Some(directory.path()))
@@ -264,4 +264,35 @@ async fn the_last_good_answer_stands_in_for_a_service_that_is_down() {
         state.revision = 6;
     });
     assert_eq!(run(kept("group/project")).await.0.revision, 6);
+}
+
+#[tokio::test]
+async fn what_is_otherwise_in_the_project_counts_whoever_works_it_out() {
+    let url = serve(
+        r#"{"config":{"schema_version":1,"limits":{"sessions":5},"projects":[
+            {"paths":["group/**"],"limits":{"sessions":2}},{"paths":["other"],"limits":{"sessions":1}}]}}"#,
+    )
+    .await;
+    let (document, warning) = run(plugin(url)).await;
+    assert_eq!((document.limits.sessions, warning), (2, None));
+    assert!(document.projects.is_empty());
+}
+
+#[tokio::test]
+async fn a_refused_job_is_told_why() {
+    let problem = r#"{"type":"/problems/unauthorized","title":"Unauthorized","status":401,"detail":"The job's token expired 90 s ago."}"#;
+    let url = serve((StatusCode::UNAUTHORIZED, problem)).await;
+    let source = ConfigSource {
+        url,
+        access: ConfigAccess::Job(SecretString::from("ey.x.y")),
+        project: "group/project".into(),
+    };
+    let (document, warning) = run(ReviewerConfigPlugin::new(Some(source), None)).await;
+    assert_eq!(document, ConfigDocument::default());
+    let warning = warning.expect("a warning");
+    assert!(
+        warning.contains("(The job's token expired 90 s ago)") && warning.contains("OIDC_AUDIENCE"),
+        "{warning}"
+    );
+    assert!(!warning.contains("CONCLAVE_CONFIG_TOKEN"), "{warning}");
 }

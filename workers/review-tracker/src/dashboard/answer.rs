@@ -1,34 +1,9 @@
-//! Pages as answers, with the headers that keep them safe.
+//! Refusals as pages.
 
-use conclave_worker_common::{Outcome, Refusal};
-use worker::{Response, ResponseBuilder, Result};
+use conclave_worker_common::{Outcome, Refusal, page};
+use worker::Response;
 
-use super::{html::Html, layout, texts};
-
-/// Nothing but what this Worker serves itself: no inline script or style, no frame, no form to elsewhere.
-const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
-    form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-
-/// A page. It shows internals of a company, so nobody keeps a copy.
-pub(crate) fn page(status: u16, html: &Html) -> Result<Response> {
-    Ok(ResponseBuilder::new()
-        .with_status(status)
-        .with_header("content-type", "text/html; charset=utf-8")?
-        .with_header("cache-control", "no-store")?
-        .with_header("content-security-policy", CONTENT_SECURITY_POLICY)?
-        .with_header("referrer-policy", "same-origin")?
-        .with_header("cross-origin-opener-policy", "same-origin")?
-        .fixed(html.clone().into_bytes()))
-}
-
-/// "Look there", after a form or without a session.
-pub(crate) fn see_other(path: &str) -> Result<Response> {
-    Ok(ResponseBuilder::new()
-        .with_status(303)
-        .with_header("location", path)?
-        .with_header("cache-control", "no-store")?
-        .empty())
-}
+use super::{layout, texts};
 
 /// Refusals as people read them. A redirect stays one; a problem document becomes a page that says the same.
 pub(crate) fn page_or_problem(outcome: Outcome<Response>) -> Outcome<Response> {

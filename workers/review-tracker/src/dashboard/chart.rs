@@ -2,11 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{
-    format,
-    html::{Html, html},
-    texts,
-};
+use conclave_worker_common::html::{Html, html};
+
+use super::{format, texts};
 use crate::store::{DaySum, OverviewQuery, VerdictCount};
 
 /// Verdicts in the order in which they are shown, from good to bad to unknown.

@@ -1,9 +1,8 @@
 //! The frame around every page.
 
-use super::{
-    html::{Html, html},
-    texts,
-};
+use conclave_worker_common::html::{Html, html};
+
+use super::texts;
 
 /// A page for somebody who is logged in.
 pub(crate) fn signed_in(title: &str, body: &Html) -> Html {

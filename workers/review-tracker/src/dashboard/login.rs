@@ -1,15 +1,14 @@
 //! Logging in with a token, and out.
 
-use conclave_worker_common::{Access, Outcome, allow, configured, judge, read_capped};
-use url::{Host, form_urlencoded};
-use worker::{Env, Request, Response, Url};
-
-use super::{
-    DASHBOARD_TOKENS,
-    answer::{page, see_other},
+use conclave_worker_common::{
+    Access, Outcome, allow, configured,
     html::{Html, html},
-    layout, session, texts,
+    judge, page, read_capped, see_other,
 };
+use url::form_urlencoded;
+use worker::{Env, Request, Response};
+
+use super::{DASHBOARD_TOKENS, SESSIONS, layout, texts};
 use crate::clock;
 
 /// The largest log-in form. Tokens are short.
@@ -34,9 +33,9 @@ pub(crate) async fn login(mut request: Request, env: &Env) -> Outcome<Response> 
         Access::Unconfigured => Ok(unconfigured()?),
         Access::Denied => Ok(page(401, &form(Some(texts::WRONG_TOKEN)))?),
         Access::Granted => {
-            let value = session::open(&presented, clock::now_ms()).unwrap_or_default();
+            let value = SESSIONS.open(&presented, clock::now_ms()).unwrap_or_default();
             let response = see_other("/")?;
-            let cookie = cookie(&value, session::LIFETIME_SECONDS, &request.url()?);
+            let cookie = SESSIONS.set_cookie(&value, SESSIONS.lifetime_seconds, &request.url()?);
             response.headers().set("set-cookie", &cookie)?;
             Ok(response)
         }
@@ -47,7 +46,8 @@ pub(crate) async fn login(mut request: Request, env: &Env) -> Outcome<Response> 
 pub(crate) fn logout(request: &Request) -> Outcome<Response> {
     allow(request, &["POST"])?;
     let response = see_other("/login")?;
-    response.headers().set("set-cookie", &cookie("", 0, &request.url()?))?;
+    let forgotten = SESSIONS.set_cookie("", 0, &request.url()?);
+    response.headers().set("set-cookie", &forgotten)?;
     Ok(response)
 }
 
@@ -81,46 +81,4 @@ fn form(fault: Option<&str>) -> Html {
         texts::LOG_IN_HINT,
     );
     layout::with_login_script(texts::LOG_IN, &body)
-}
-
-/// The session's cookie. Scripts never see it and other sites never send it.
-fn cookie(value: &str, max_age: i64, url: &Url) -> String {
-    let secure = if is_plain_loopback(url) { "" } else { "; Secure" };
-    let name = session::COOKIE;
-    format!("{name}={value}; Max-Age={max_age}; Path=/; HttpOnly; SameSite=Strict{secure}")
-}
-
-/// Browsers refuse `Secure` cookies over plain HTTP, and a local `wrangler dev` has nothing else.
-fn is_plain_loopback(url: &Url) -> bool {
-    url.scheme() == "http"
-        && match url.host() {
-            Some(Host::Domain(name)) => name == "localhost",
-            Some(Host::Ipv4(address)) => address.is_loopback(),
-            Some(Host::Ipv6(address)) => address.is_loopback(),
-            None => false,
-        }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_cookie_is_secure_everywhere_but_on_a_plain_loopback() {
-        for (url, secure) in [
-            ("https://tracker.example.com/login", true),
-            ("https://localhost/login", true),
-            ("http://tracker.example.com/login", true),
-            ("http://localhost:8787/login", false),
-            ("http://127.0.0.1:8787/login", false),
-            ("http://[::1]:8787/login", false),
-        ] {
-            let cookie = cookie("v", 60, &Url::parse(url).expect("a URL"));
-            assert!(
-                cookie.starts_with("conclave_session=v; Max-Age=60; Path=/; HttpOnly; SameSite=Strict"),
-                "{cookie}"
-            );
-            assert_eq!(cookie.ends_with("; Secure"), secure, "{url}");
-        }
-    }
 }

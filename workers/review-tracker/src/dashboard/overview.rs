@@ -1,14 +1,15 @@
 //! `GET /`: how reviews are doing, and the latest of them.
 
-use conclave_worker_common::Outcome;
+use conclave_worker_common::{
+    Outcome,
+    html::{Html, breakable, html},
+};
 use worker::{Env, Request, Response};
 
 use super::{
     chart,
     filter::{Filter, TIERS, WINDOWS},
-    format,
-    html::{Html, breakable, html},
-    page as finished, require_login, runs_table, summary, texts,
+    format, page as finished, require_login, runs_table, summary, texts,
 };
 use crate::{
     clock,

@@ -1,14 +1,15 @@
 //! `GET /runs/{id}`: one review.
 
 use conclave_shared::pricing::TokenUsage;
-use conclave_worker_common::{Outcome, Refusal};
+use conclave_worker_common::{
+    Outcome, Refusal,
+    html::{Html, breakable, html},
+};
 use uuid::Uuid;
 use worker::{Env, Request, Response};
 
 use super::{
-    answer, format,
-    html::{Html, breakable, html},
-    layout, page as finished, require_login, run_tables,
+    format, layout, page as finished, require_login, run_tables,
     runs_table::{findings, merge_request, or_nothing, tier, verdict},
     texts,
 };
@@ -51,7 +52,7 @@ pub(crate) async fn page(request: &Request, env: &Env, id: &str) -> Outcome<Resp
 fn unknown() -> worker::Result<Refusal> {
     let notice = layout::notice(texts::UNKNOWN_RUN, texts::UNKNOWN_RUN_DETAIL);
     let html = layout::signed_in(texts::UNKNOWN_RUN, &notice);
-    answer::page(404, &html).map(Refusal::Answer)
+    conclave_worker_common::page(404, &html).map(Refusal::Answer)
 }
 
 fn degraded(run: &RunDetail) -> Option<Html> {

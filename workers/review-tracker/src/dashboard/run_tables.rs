@@ -1,10 +1,10 @@
 //! The tables of a review's page: its sessions over time, and its findings.
 
 use conclave_shared::{pricing::TokenUsage, reviewer::ReviewerName};
+use conclave_worker_common::html::{Html, breakable, html};
 
 use super::{
     chart, format,
-    html::{Html, breakable, html},
     runs_table::{header, or_nothing},
     texts,
 };

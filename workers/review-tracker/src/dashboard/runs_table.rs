@@ -1,10 +1,8 @@
 //! The table of runs. On a phone the style sheet turns its rows into cards, so every element has its role spelt out.
 
-use super::{
-    format,
-    html::{Html, breakable, html},
-    texts,
-};
+use conclave_worker_common::html::{Html, breakable, html};
+
+use super::{format, texts};
 use crate::store::RunRow;
 
 /// How long a review without an end is taken to be going on. No review's limits add up to more.

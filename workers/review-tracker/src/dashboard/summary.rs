@@ -1,12 +1,9 @@
 //! The figures at the head of the overview, from sums and distributions.
 
 use conclave_shared::pricing::TokenUsage;
+use conclave_worker_common::html::{Html, html};
 
-use super::{
-    format,
-    html::{Html, html},
-    texts,
-};
+use super::{format, texts};
 use crate::{sketch, store::Overview};
 
 /// The figures of a window.

@@ -90,6 +90,7 @@ pub(super) fn carried(finding: &ExistingFinding) -> JudgedFinding {
         confidence: 1.0,
         fix: None,
         evidence_status: EvidenceStatus::Verified,
+        doubts: Vec::new(),
         fingerprint: record.fingerprint.clone(),
         doubts: Vec::new(),
     });

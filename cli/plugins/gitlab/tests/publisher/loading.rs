@@ -142,7 +142,7 @@ async fn the_discussion() {
         .find(|note| note.body.contains("conclave:summary"));
     let expected = ReviewSubject {
         comments,
-        previous_review: reviewed.map(|note| note.body.into()),
+        previous_review: reviewed.map(|note| shown(&note.body).into()),
         ..subject(&stage)
     };
     let found = load(&stage).await;
@@ -150,11 +150,21 @@ async fn the_discussion() {
     assert_eq!(found, expected);
 }
 
+/// A note as people see it, without our markers.
+fn shown(body: &str) -> &str {
+    body.split("<!-- conclave:").next().unwrap().trim()
+}
+
 fn comment(author: &str, body: &str) -> Comment {
     Comment {
         author: author.into(),
         body: body.into(),
     }
+}
+
+/// A note as people see it: what is hidden in it is for us, and no model reads it.
+fn shown(body: &str) -> &str {
+    body.split("\n\n<!-- conclave:").next().unwrap_or_default()
 }
 
 #[tokio::test]
@@ -168,7 +178,7 @@ async fn the_previous_review_is_ours() {
     stage.gitlab.comment(stage.merge_request, stage.human, &body);
     let expected = ReviewSubject {
         comments: vec![comment("bob", &body)],
-        previous_review: Some(body.into()),
+        previous_review: Some(shown(&body).into()),
         ..subject(&stage)
     };
     assert_eq!(load(&stage).await, expected);

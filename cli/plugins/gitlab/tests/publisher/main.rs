@@ -4,6 +4,7 @@
 mod address;
 mod approving;
 mod beside;
+mod certificates;
 mod failures;
 mod gating;
 mod glass;

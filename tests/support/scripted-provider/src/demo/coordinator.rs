@@ -103,10 +103,8 @@ fn earlier_findings(request: &ModelRequest) -> Vec<(Vec<&str>, Vec<&str>)> {
             if parts.len() == 6 {
                 findings.push((parts, Vec::new()));
             }
-        } else if let Some(reply) = line.strip_prefix("  [") {
-            if let Some((_, replies)) = findings.last_mut() {
-                replies.push(reply);
-            }
+        } else if let (Some(reply), Some((_, replies))) = (line.strip_prefix("  ["), findings.last_mut()) {
+            replies.push(reply);
         }
     }
     findings

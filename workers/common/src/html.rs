@@ -8,16 +8,17 @@ use std::fmt::{self, Display, Formatter, Write};
 
 /// Finished markup.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Html(String);
+pub struct Html(String);
 
 impl Html {
     /// For [`html!`] only, whose arguments are all escaped.
-    pub(super) fn from_template(template: fmt::Arguments<'_>) -> Self {
+    #[doc(hidden)]
+    pub fn from_template(template: fmt::Arguments<'_>) -> Self {
         Self(template.to_string())
     }
 
     /// Pieces one after another.
-    pub(crate) fn join(pieces: impl IntoIterator<Item = Self>) -> Self {
+    pub fn join(pieces: impl IntoIterator<Item = Self>) -> Self {
         pieces.into_iter().fold(Self::default(), |mut all, piece| {
             all.0.push_str(&piece.0);
             all
@@ -25,19 +26,18 @@ impl Html {
     }
 
     /// The markup as bytes of an answer.
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
+    pub fn into_bytes(self) -> Vec<u8> {
         self.0.into_bytes()
     }
 
-    /// The markup as text, for tests.
-    #[cfg(test)]
-    pub(crate) fn as_str(&self) -> &str {
+    /// The markup as text.
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 /// A value that can stand in markup, as an element's text or inside a quoted attribute.
-pub(crate) trait Render {
+pub trait Render {
     /// Writes the value, escaped.
     fn render(&self, formatter: &mut Formatter<'_>) -> fmt::Result;
 }
@@ -93,8 +93,10 @@ macro_rules! render_numbers {
 }
 render_numbers!(i64, u64, u32, usize, f64, uuid::Uuid);
 
-/// Shows a value by its [`Render`].
-pub(super) struct Escaped<'a, T: ?Sized>(pub(super) &'a T);
+/// Shows a value by its [`Render`]; for [`html!`].
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Escaped<'a, T: ?Sized>(pub &'a T);
 
 impl<T: Render + ?Sized> Display for Escaped<'_, T> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
@@ -103,24 +105,25 @@ impl<T: Render + ?Sized> Display for Escaped<'_, T> {
 }
 
 /// Markup from a literal template and values, in the order of its `{}`.
+#[macro_export]
 macro_rules! html {
     ($template:literal $(, $value:expr)* $(,)?) => {
         // `concat!` keeps `{name}` from being taken from the scope, unescaped.
-        $crate::dashboard::html::Html::from_template(
-            format_args!(concat!($template) $(, $crate::dashboard::html::Escaped(&$value))*)
+        $crate::html::Html::from_template(
+            format_args!(concat!($template) $(, $crate::html::Escaped(&$value))*)
         )
     };
 }
-pub(crate) use html;
+pub use crate::html;
 
 /// A name or path that may be broken after a slash.
-pub(crate) fn breakable(text: &str) -> Html {
+pub fn breakable(text: &str) -> Html {
     Html::join(text.split_inclusive('/').map(|part| html!("{}<wbr>", part)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Html;
+    use super::{Html, html};
 
     #[test]
     fn text_is_escaped_and_markup_is_not() {

@@ -1,0 +1,50 @@
+//! What earlier reviews have to do with a review, and what it leaves for the next one.
+
+use std::collections::HashMap;
+
+use crate::{
+    diff::{ChangeKind, FileDiff, FilterReason},
+    judge::JudgedFinding,
+    report::Coverage,
+    rereview::{Anchor, EarlierFiles, Lines, PatchId, ReviewedFiles},
+    scheduler::SourceTree,
+};
+
+/// What earlier reviews of the same merge request have to do with this one.
+#[derive(Debug, Clone, Default)]
+pub struct Prior {
+    /// The identities of the patches that are given to the panel.
+    pub patches: Vec<PatchId>,
+    /// Files of the merge request that were reviewed before, as they are.
+    pub unchanged: Vec<FileDiff>,
+    /// Where they were reviewed.
+    pub earlier: Vec<EarlierFiles>,
+    /// The same for the next review.
+    pub reviewed: Vec<ReviewedFiles>,
+    /// Whether a light-hearted question may still be answered.
+    pub aside_open: bool,
+}
+
+/// Says which files were reviewed before; they were not left out by a rule.
+pub(super) fn name_earlier(coverage: &mut Coverage, earlier: Vec<EarlierFiles>) {
+    coverage
+        .filtered
+        .retain(|file| file.reason != FilterReason::ReviewedBefore);
+    coverage.notes.extend(earlier.iter().map(EarlierFiles::describe));
+    coverage.earlier = earlier;
+}
+
+/// Notes the code that each finding stands on, for the next review of the merge request.
+pub(super) async fn remember_anchors(findings: &mut [JudgedFinding], files: &[FileDiff], source: &dyn SourceTree) {
+    let mut texts: HashMap<String, Option<Lines>> = HashMap::new();
+    for entry in findings.iter_mut().filter(|entry| entry.stands()) {
+        let finding = &entry.finding;
+        if !texts.contains_key(&finding.file) {
+            let deleted = |file: &FileDiff| file.path == finding.file && file.kind == ChangeKind::Deleted;
+            let text = source.text(&finding.file, files.iter().any(deleted)).await;
+            texts.insert(finding.file.clone(), text.map(|text| Lines::new(&text)));
+        }
+        let lines = texts.get(&finding.file).and_then(Option::as_ref);
+        entry.anchor = lines.and_then(|lines| Anchor::of(lines, finding.line, finding.end_line));
+    }
+}

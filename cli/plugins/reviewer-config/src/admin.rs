@@ -1,0 +1,268 @@
+//! What operators ask the Worker: its administrators' side, for `conclave config`.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use conclave_shared::{
+    config::ProviderSwitch,
+    model::ModelId,
+    problem::{Problem, ProblemItem},
+    routes,
+};
+use reqwest::{
+    Client, Method, RequestBuilder, Response,
+    header::{ETAG, IF_MATCH},
+};
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::fetch::{FetchError, read};
+
+/// The time for one request. An operator waits longer than a review may.
+const LIMIT: Duration = Duration::from_secs(15);
+
+/// Why the Worker did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum AdminError {
+    /// It cannot be reached, or its answer is none of its own.
+    #[error("the configuration service at {host} {problem}")]
+    Service {
+        /// Where it is.
+        host: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The token is not an administrator's.
+    #[error(
+        "the configuration service at {0} refused the token: set CONCLAVE_CONFIG_ADMIN_TOKEN to one of its ADMIN_TOKENS"
+    )]
+    Refused(String),
+    /// Somebody else was faster.
+    #[error(
+        "the configuration was changed meanwhile, and nothing was written: look at the difference again, and repeat it"
+    )]
+    Stale,
+    /// It says what is wrong with the request.
+    #[error("{}{}", .0.detail, items(&.0.errors))]
+    Problem(Problem),
+}
+
+fn items(errors: &[ProblemItem]) -> String {
+    let lines = errors.iter().map(|error| match error.pointer.as_str() {
+        "" => format!("\n  {}", error.detail),
+        pointer => format!("\n  {pointer}: {}", error.detail),
+    });
+    lines.collect()
+}
+
+impl AdminError {
+    /// Whether the service failed, rather than what it was asked for.
+    pub const fn is_service(&self) -> bool {
+        matches!(self, Self::Service { .. })
+    }
+}
+
+/// The document as it is stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredDocument {
+    /// All of it, fields of later versions included.
+    pub document: Value,
+    /// What a change of it has to name.
+    pub tag: String,
+}
+
+/// A line of the history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistoryEntry {
+    /// The revision.
+    pub revision: u64,
+    /// When, in milliseconds since 1970 in UTC.
+    pub at_ms: i64,
+    /// The name of the token; empty for one without.
+    pub who: String,
+    /// The reason that was given.
+    pub why: Option<String>,
+    /// What was done.
+    pub action: String,
+}
+
+/// A revision with what it left behind.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct PastRevision {
+    /// The document; nothing before the first write.
+    pub document: Option<Value>,
+    /// The switches.
+    pub switches: BTreeMap<String, ProviderSwitch>,
+}
+
+/// A client with an administrator's token.
+#[derive(Debug, Clone)]
+pub struct AdminClient {
+    client: Client,
+    url: Url,
+    token: SecretString,
+}
+
+#[derive(Deserialize)]
+struct Written {
+    revision: u64,
+}
+
+#[derive(Deserialize)]
+struct History {
+    revisions: Vec<HistoryEntry>,
+}
+
+impl AdminClient {
+    /// A client of the Worker at this address.
+    pub fn new(url: Url, token: SecretString) -> Result<Self, AdminError> {
+        let client = Client::builder().timeout(LIMIT).build();
+        let client = client.map_err(|error| AdminError::Service {
+            host: host(&url),
+            problem: format!("cannot be asked: {error}"),
+        })?;
+        Ok(Self { client, url, token })
+    }
+
+    /// The document.
+    pub async fn document(&self) -> Result<StoredDocument, AdminError> {
+        let response = self
+            .send(self.request(Method::GET, routes::CONFIG_DOCUMENT, &[]))
+            .await?;
+        let tag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok());
+        let tag = tag.unwrap_or_default().to_owned();
+        Ok(StoredDocument {
+            document: self.parse(response).await?,
+            tag,
+        })
+    }
+
+    /// Writes a document over the one that has this tag; answers the new revision.
+    pub async fn replace(&self, document: &Value, tag: &str, reason: &str) -> Result<u64, AdminError> {
+        let request = self.request(Method::PUT, routes::CONFIG_DOCUMENT, &[("reason", reason)]);
+        self.written(request.header(IF_MATCH, tag).json(document)).await
+    }
+
+    /// Flips a provider's switch.
+    pub async fn switch(&self, provider: &str, switch: &ProviderSwitch) -> Result<u64, AdminError> {
+        let path = format!("{}/{}", routes::PROVIDERS, segment(provider));
+        self.written(self.request(Method::PUT, &path, &[]).json(switch)).await
+    }
+
+    /// Says who stands in for whom, in the document that has this tag.
+    pub async fn failback(
+        &self,
+        failback: &BTreeMap<String, Option<ModelId>>,
+        tag: &str,
+        reason: &str,
+    ) -> Result<u64, AdminError> {
+        let mut request = self.request(Method::PUT, routes::FAILBACK, &[("reason", reason)]);
+        // A document that was written to KV by hand has a tag that this route does not know.
+        if !tag.contains('-') {
+            request = request.header(IF_MATCH, tag);
+        }
+        self.written(request.json(failback)).await
+    }
+
+    /// The last revisions, newest first.
+    pub async fn history(&self, limit: u32, before: Option<u64>) -> Result<Vec<HistoryEntry>, AdminError> {
+        let limit = limit.to_string();
+        let before = before.map(|before| before.to_string());
+        let mut query = vec![("limit", limit.as_str())];
+        query.extend(before.as_deref().map(|before| ("before", before)));
+        let response = self.send(self.request(Method::GET, routes::HISTORY, &query)).await?;
+        Ok(self.parse::<History>(response).await?.revisions)
+    }
+
+    /// A revision of the past.
+    pub async fn revision(&self, revision: u64) -> Result<PastRevision, AdminError> {
+        let path = format!("{}/{revision}", routes::HISTORY);
+        let response = self.send(self.request(Method::GET, &path, &[])).await?;
+        self.parse(response).await
+    }
+
+    /// Goes back to a revision, which makes a new one.
+    pub async fn roll_back(&self, revision: u64, reason: &str) -> Result<u64, AdminError> {
+        let path = format!("{}/{revision}", routes::ROLLBACK);
+        self.written(self.request(Method::POST, &path, &[("reason", reason)]))
+            .await
+    }
+
+    fn request(&self, method: Method, path: &str, query: &[(&str, &str)]) -> RequestBuilder {
+        let mut url = self.url.clone();
+        url.set_path(&format!("{}{path}", url.path().trim_end_matches('/')));
+        url.query_pairs_mut().clear().extend_pairs(query);
+        self.client.request(method, url).bearer_auth(self.token.expose_secret())
+    }
+
+    async fn written(&self, request: RequestBuilder) -> Result<u64, AdminError> {
+        let response = self.send(request).await?;
+        Ok(self.parse::<Written>(response).await?.revision)
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Result<Response, AdminError> {
+        let response = request.send().await.map_err(|error| {
+            let problem = if error.is_timeout() {
+                format!("did not answer within {} s", LIMIT.as_secs())
+            } else {
+                format!("cannot be reached: {}", error.without_url())
+            };
+            self.service(problem)
+        })?;
+        let status = response.status();
+        match status.as_u16() {
+            200 => Ok(response),
+            401 => Err(AdminError::Refused(host(&self.url))),
+            412 => Err(AdminError::Stale),
+            code => {
+                let body = read(response).await.unwrap_or_default();
+                match serde_json::from_slice::<Problem>(&body) {
+                    Ok(problem) if status.is_client_error() => Err(AdminError::Problem(problem)),
+                    Ok(problem) => Err(self.service(format!("answered {code}: {}", problem.detail))),
+                    Err(_) => Err(self.service(format!("answered {code}"))),
+                }
+            }
+        }
+    }
+
+    async fn parse<T: DeserializeOwned>(&self, response: Response) -> Result<T, AdminError> {
+        let body = read(response)
+            .await
+            .map_err(|error: FetchError| self.service(error.to_string()))?;
+        serde_json::from_slice(&body)
+            .map_err(|error| self.service(format!("answered something that cannot be read: {error}")))
+    }
+
+    fn service(&self, problem: String) -> AdminError {
+        AdminError::Service {
+            host: host(&self.url),
+            problem,
+        }
+    }
+}
+
+fn host(url: &Url) -> String {
+    url.host_str().unwrap_or("(no host)").to_owned()
+}
+
+/// A name as one segment of a path, whatever is in it.
+fn segment(name: &str) -> String {
+    url::form_urlencoded::byte_serialize(name.as_bytes())
+        .collect::<String>()
+        .replace('+', "%20")
+}
+
+/// A document without the number that every write changes.
+pub fn without_revision(document: &Value) -> Value {
+    let mut document = document.clone();
+    if let Value::Object(fields) = &mut document {
+        fields.remove("revision");
+    }
+    document
+}
+
+/// An empty document.
+pub fn empty_document() -> Value {
+    json!({ "schema_version": conclave_shared::config::SCHEMA_VERSION })
+}

@@ -1,0 +1,222 @@
+//! `conclave config`: the configuration of all reviews, for the people who run them.
+
+mod write;
+
+use std::io::Read;
+
+use camino::Utf8Path;
+use conclave_plugin_reviewer_config::{
+    AdminClient, AdminError, ConfigAccess, ConfigSource, StoredDocument, effective, empty_document, without_revision,
+};
+use conclave_shared::{
+    config::{ConfigFault, EffectiveConfig, read, unknown_fields},
+    redact::Redactor,
+};
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::{
+    args::{ConfigCommand, HistoryArguments, ShowArguments},
+    env_vars,
+    exit::{Exit, Failure},
+    output,
+    providers::url,
+    settings::Environment,
+};
+
+/// What every command has.
+struct Session<'a> {
+    environment: &'a Environment,
+    redactor: &'a Redactor,
+}
+
+pub(crate) async fn run(
+    command: ConfigCommand,
+    environment: &Environment,
+    redactor: &Redactor,
+) -> Result<Exit, Failure> {
+    let session = Session { environment, redactor };
+    match command {
+        ConfigCommand::Show(arguments) => session.show(&arguments).await,
+        ConfigCommand::Get => session.get().await,
+        ConfigCommand::Validate(arguments) => session.validate(&arguments.file, arguments.shown.json),
+        ConfigCommand::Diff(arguments) => session.diff(&arguments.file, arguments.shown.json).await,
+        ConfigCommand::Apply(arguments) => session.apply(&arguments).await,
+        ConfigCommand::History(arguments) => session.history(&arguments).await,
+        ConfigCommand::Rollback(arguments) => session.roll_back(&arguments).await,
+        ConfigCommand::Provider(arguments) => session.provider(&arguments).await,
+        ConfigCommand::Failback(arguments) => session.failback(&arguments).await,
+    }
+}
+
+impl Session<'_> {
+    fn url(&self) -> Result<Url, Failure> {
+        let name = env_vars::CONFIG_URL;
+        let address = self.environment.get(name).ok_or_else(|| {
+            Failure::Settings(format!(
+                "{name} is not set: set it to the address of the reviewer-config Worker"
+            ))
+        })?;
+        url(name, address)
+    }
+
+    fn admin_token(&self) -> Option<SecretString> {
+        self.environment
+            .get(env_vars::CONFIG_ADMIN_TOKEN)
+            .map(SecretString::from)
+    }
+
+    fn admin(&self) -> Result<AdminClient, Failure> {
+        let token = self.admin_token().ok_or_else(|| {
+            Failure::Settings(format!(
+                "{} is not set: set it to one of the Worker's ADMIN_TOKENS",
+                env_vars::CONFIG_ADMIN_TOKEN
+            ))
+        })?;
+        Ok(AdminClient::new(self.url()?, token)?)
+    }
+
+    /// What is in force for a project.
+    async fn effective(&self, project: &str) -> Result<EffectiveConfig, Failure> {
+        let reader = || self.environment.get(env_vars::CONFIG_TOKEN).map(SecretString::from);
+        let job = self.environment.get(env_vars::CONFIG_OIDC_TOKEN);
+        let access = match (self.admin_token().or_else(reader), job) {
+            (Some(token), _) => ConfigAccess::Token(token),
+            (None, Some(job)) => ConfigAccess::Job(job.into()),
+            (None, None) => {
+                return Err(Failure::Settings(format!(
+                    "{} is not set: set it to one of the Worker's ADMIN_TOKENS, or {} to one of its READER_TOKENS",
+                    env_vars::CONFIG_ADMIN_TOKEN,
+                    env_vars::CONFIG_TOKEN
+                )));
+            }
+        };
+        let url = self.url()?;
+        let host = url.host_str().unwrap_or_default().to_owned();
+        let source = ConfigSource {
+            url,
+            access,
+            project: project.to_owned(),
+        };
+        let answer = effective(source).await;
+        answer.map_err(|problem| Failure::Config(AdminError::Service { host, problem }))
+    }
+
+    async fn show(&self, arguments: &ShowArguments) -> Result<Exit, Failure> {
+        let project = arguments.project.as_deref();
+        let answer = self.effective(project.unwrap_or_default()).await?;
+        if arguments.shown.json {
+            self.print_json(&answer);
+        } else {
+            self.print(&output::config(&answer, project));
+        }
+        Ok(Exit::Reviewed)
+    }
+
+    async fn get(&self) -> Result<Exit, Failure> {
+        let stored = self.admin()?.document().await?;
+        self.print_json(&stored.document);
+        Ok(Exit::Reviewed)
+    }
+
+    /// The same check as the Worker's: it is the same code.
+    fn validate(&self, file: &Utf8Path, as_json: bool) -> Result<Exit, Failure> {
+        let document = read_file(file)?;
+        let faults = read(&document).err().unwrap_or_default();
+        let unknown = unknown_fields(&document);
+        if as_json {
+            self.print_json(&json!({ "valid": faults.is_empty(), "errors": faults, "unknown": unknown }));
+        } else {
+            self.note_unknown(&unknown);
+            if faults.is_empty() {
+                self.print("The document is valid.");
+            } else {
+                self.print(&output::config_faults(&faults));
+            }
+        }
+        Ok(if faults.is_empty() {
+            Exit::Reviewed
+        } else {
+            Exit::Blocked
+        })
+    }
+
+    async fn diff(&self, file: &Utf8Path, as_json: bool) -> Result<Exit, Failure> {
+        let document = self.good(file)?;
+        let stored = self.admin()?.document().await?;
+        let changed = without_revision(&stored.document) != without_revision(&document);
+        if as_json {
+            let diff = output::json_diff(&stored.document, &document);
+            self.print_json(&json!({ "changed": changed, "diff": diff }));
+        } else if changed {
+            self.print_diff(&stored, &document);
+        } else {
+            self.print("The stored document is the same.");
+        }
+        Ok(if changed { Exit::Blocked } else { Exit::Reviewed })
+    }
+
+    async fn history(&self, arguments: &HistoryArguments) -> Result<Exit, Failure> {
+        let history = self.admin()?.history(arguments.limit, arguments.before).await?;
+        if arguments.shown.json {
+            self.print_json(&json!({ "revisions": history }));
+        } else {
+            self.print(&output::config_history(&history));
+        }
+        Ok(Exit::Reviewed)
+    }
+
+    /// A document from a file, if it has no fault.
+    fn good(&self, file: &Utf8Path) -> Result<Value, Failure> {
+        let document = read_file(file)?;
+        if let Err(faults) = read(&document) {
+            return Err(faulty(file, &faults));
+        }
+        self.note_unknown(&unknown_fields(&document));
+        Ok(document)
+    }
+
+    fn note_unknown(&self, unknown: &[String]) {
+        for pointer in unknown {
+            let text = format!("note: {pointer} is not known to this version and has no effect here");
+            output::note(&text, self.redactor);
+        }
+    }
+
+    fn print_diff(&self, stored: &StoredDocument, document: &Value) {
+        self.print(output::colored_diff(&output::json_diff(&stored.document, document)).trim_end());
+    }
+
+    fn print(&self, text: &str) {
+        output::print(&self.redactor.redact(text));
+    }
+
+    fn print_json(&self, value: &impl serde::Serialize) {
+        output::print(output::json(value, self.redactor).trim_end());
+    }
+}
+
+/// A document from a file or, for `-`, from standard input.
+fn read_file(file: &Utf8Path) -> Result<Value, Failure> {
+    let text = if file == "-" {
+        let mut text = String::new();
+        let read = std::io::stdin().read_to_string(&mut text);
+        read.map(|_| text)
+    } else {
+        std::fs::read_to_string(file)
+    };
+    let text = text.map_err(Failure::io(format!("read {file}")))?;
+    if text.trim().is_empty() {
+        return Err(Failure::Settings(format!(
+            "{file} is empty: the smallest document is {}",
+            empty_document()
+        )));
+    }
+    serde_json::from_str(&text).map_err(|error| Failure::Settings(format!("{file} is no JSON: {error}")))
+}
+
+fn faulty(file: &Utf8Path, faults: &[ConfigFault]) -> Failure {
+    let faults = output::config_faults(faults);
+    Failure::Settings(format!("{file} cannot be used, and nothing was changed:\n{faults}"))
+}

@@ -1,0 +1,250 @@
+//! The commands that change something: each says what it will do, and asks where it hurts.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::IsTerminal,
+};
+
+use conclave_plugin_reviewer_config::{StoredDocument, empty_document, without_revision};
+use conclave_shared::{
+    config::{ConfigDocument, Preset, ProviderSwitch, RouteInput, known_providers, read, route},
+    model::ModelId,
+    reviewer::ReviewerName,
+};
+use serde_json::{Value, json};
+
+use super::Session;
+use crate::{
+    args::{ApplyArguments, ChangeArguments, FailbackArguments, ProviderArguments, ProviderState, RollbackArguments},
+    exit::{Exit, Failure},
+    output,
+};
+
+impl Session<'_> {
+    pub(super) async fn apply(&self, arguments: &ApplyArguments) -> Result<Exit, Failure> {
+        let document = self.good(&arguments.file)?;
+        let reason = needed(&arguments.change)?;
+        let admin = self.admin()?;
+        let stored = admin.document().await?;
+        if without_revision(&stored.document) == without_revision(&document) {
+            return Ok(self.nothing_to_change(&arguments.change));
+        }
+        if !arguments.change.shown.json {
+            self.print_diff(&stored, &document);
+        }
+        self.confirm("Write this document?", &arguments.change)?;
+        let revision = admin.replace(&document, &stored.tag, reason).await?;
+        Ok(self.done(&arguments.change, revision, "The document is written"))
+    }
+
+    pub(super) async fn roll_back(&self, arguments: &RollbackArguments) -> Result<Exit, Failure> {
+        let reason = needed(&arguments.change)?;
+        let admin = self.admin()?;
+        let (stored, target) = tokio::try_join!(admin.document(), admin.revision(arguments.revision))?;
+        let now = match admin.history(1, None).await?.first() {
+            Some(newest) => admin.revision(newest.revision).await?.switches,
+            None => BTreeMap::new(),
+        };
+        let whole = |document: &Value, switches: &BTreeMap<String, ProviderSwitch>| json!({ "document": without_revision(document), "switches": switches });
+        let before = whole(&stored.document, &now);
+        let after = whole(&target.document.unwrap_or_else(empty_document), &target.switches);
+        if before == after {
+            return Ok(self.nothing_to_change(&arguments.change));
+        }
+        if !arguments.change.shown.json {
+            self.print(output::colored_diff(&output::json_diff(&before, &after)).trim_end());
+        }
+        let question = format!("Go back to revision {}?", arguments.revision);
+        self.confirm(&question, &arguments.change)?;
+        let revision = admin.roll_back(arguments.revision, reason).await?;
+        let text = format!("It is as in revision {} again", arguments.revision);
+        Ok(self.done(&arguments.change, revision, &text))
+    }
+
+    pub(super) async fn provider(&self, arguments: &ProviderArguments) -> Result<Exit, Failure> {
+        let ProviderArguments { state, name, change } = arguments;
+        let enabled = *state == ProviderState::On;
+        // Switching on needs no excuse.
+        let reason = if enabled {
+            change.reason.as_deref()
+        } else {
+            Some(needed(change)?)
+        };
+        let admin = self.admin()?;
+        let in_force = self.effective("").await?.config;
+        let known = known_providers(&in_force);
+        if !known.contains(name) {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            let question = format!("No model of `{name}` is used; known are {}. Go on?", known.join(", "));
+            self.confirm(&question, change)?;
+        }
+        if !enabled {
+            let left_alone = without_model(&in_force, name);
+            if !left_alone.is_empty() {
+                let question = format!(
+                    "Without {name} no model is left for {}, even with the keys of every provider. Switch it off all the same?",
+                    left_alone.join(", ")
+                );
+                self.confirm(&question, change)?;
+            }
+        }
+        let switch = ProviderSwitch {
+            enabled,
+            reason: reason.map(str::to_owned),
+        };
+        let revision = admin.switch(name, &switch).await?;
+        let text = if enabled {
+            format!("{name} is on: sessions that start from now on use it")
+        } else {
+            format!("{name} is off: running reviews go round it within five seconds")
+        };
+        Ok(self.done(change, revision, &text))
+    }
+
+    pub(super) async fn failback(&self, arguments: &FailbackArguments) -> Result<Exit, Failure> {
+        let change = &arguments.change;
+        let admin = self.admin()?;
+        let stored = admin.document().await?;
+        let mut chains = chains(&stored)?;
+        let Some(model) = &arguments.model else {
+            if change.shown.json {
+                self.print_json(&chains);
+            } else {
+                self.print(&output::config_failback(&chains));
+            }
+            return Ok(Exit::Reviewed);
+        };
+        let parsed = |name: &str| {
+            name.parse::<ModelId>()
+                .map_err(|error| Failure::Settings(error.to_string()))
+        };
+        let model = parsed(model)?;
+        let Some(stand_in) = &arguments.stand_in else {
+            self.print(&output::config_chain(&model, &chains));
+            return Ok(Exit::Reviewed);
+        };
+        let reason = needed(change)?;
+        let before = chains.clone();
+        match stand_in.as_str() {
+            "none" => drop(chains.insert(model.to_string(), None)),
+            "default" => drop(chains.remove(model.as_str())),
+            name => drop(chains.insert(model.to_string(), Some(parsed(name)?))),
+        }
+        if before == chains {
+            return Ok(self.nothing_to_change(change));
+        }
+        if !change.shown.json {
+            self.print(&output::config_chain(&model, &chains));
+        }
+        self.confirm("Write this chain?", change)?;
+        let revision = admin.failback(&chains, &stored.tag, reason).await?;
+        Ok(self.done(change, revision, "The chain is written"))
+    }
+
+    /// Asks the person. Where nobody can be asked, `--yes` has to be there.
+    fn confirm(&self, question: &str, change: &ChangeArguments) -> Result<(), Failure> {
+        if change.yes {
+            return Ok(());
+        }
+        if !std::io::stdin().is_terminal() {
+            return Err(Failure::Settings(format!(
+                "{question} Nobody can be asked here: nothing was changed; add --yes to go on"
+            )));
+        }
+        if output::confirmed(question, self.redactor) {
+            Ok(())
+        } else {
+            Err(Failure::Settings("nothing was changed".to_owned()))
+        }
+    }
+
+    fn nothing_to_change(&self, change: &ChangeArguments) -> Exit {
+        if change.shown.json {
+            self.print_json(&json!({ "changed": false }));
+        } else {
+            self.print("There is nothing to change.");
+        }
+        Exit::Reviewed
+    }
+
+    fn done(&self, change: &ChangeArguments, revision: u64, text: &str) -> Exit {
+        if change.shown.json {
+            self.print_json(&json!({ "changed": true, "revision": revision }));
+        } else {
+            self.print(&format!("{text} (revision {revision})."));
+        }
+        Exit::Reviewed
+    }
+}
+
+/// The reason, which the history of what matters must not lack.
+fn needed(change: &ChangeArguments) -> Result<&str, Failure> {
+    let reason = change
+        .reason
+        .as_deref()
+        .map(str::trim)
+        .filter(|reason| !reason.is_empty());
+    reason.ok_or_else(|| {
+        Failure::Settings("a reason is missing: say why with --reason, as in --reason 'incident 7'".to_owned())
+    })
+}
+
+/// Who stands in for whom in the stored document.
+fn chains(stored: &StoredDocument) -> Result<BTreeMap<String, Option<ModelId>>, Failure> {
+    match read(&stored.document) {
+        Ok(document) => Ok(document.failback),
+        Err(faults) => Err(Failure::Settings(format!(
+            "the stored document cannot be used; mend it with `conclave config get` and `apply` first:\n{}",
+            output::config_faults(&faults)
+        ))),
+    }
+}
+
+/// The reviewers for whom no model would be left without a provider, whatever keys a job has.
+fn without_model(document: &ConfigDocument, provider: &str) -> Vec<&'static str> {
+    let mut without = document.clone();
+    let switch = ProviderSwitch {
+        enabled: false,
+        reason: None,
+    };
+    without.providers.insert(provider.to_owned(), switch);
+    let credentials: BTreeSet<String> = known_providers(document);
+    let left = |document: &ConfigDocument, name: &str| {
+        let input = RouteInput {
+            document,
+            preset: Preset::Current,
+            credentials: &credentials,
+            trivial: false,
+        };
+        route(name, input).is_ok()
+    };
+    let names = ReviewerName::STANDING.into_iter().chain([ReviewerName::COORDINATOR]);
+    names
+        .filter(|name| left(document, name) && !left(&without, name))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_would_have_no_model_left_is_known_beforehand() {
+        let document: ConfigDocument = serde_json::from_str(
+            r#"{"schema_version":1,"providers":{"openai":{"enabled":false}},
+                "reviewers":{"tests":{"models":["vllm/qwen"]}}}"#,
+        )
+        .expect("valid");
+        let left_alone = without_model(&document, "anthropic");
+        assert!(
+            left_alone.contains(&"security") && left_alone.contains(&"coordinator"),
+            "{left_alone:?}"
+        );
+        assert!(
+            !left_alone.contains(&"tests") && !left_alone.contains(&"documentation"),
+            "{left_alone:?}"
+        );
+        assert_eq!(without_model(&document, "vllm"), ["tests"]);
+        assert_eq!(without_model(&ConfigDocument::default(), "anthropic"), [""; 0]);
+    }
+}

@@ -1,0 +1,305 @@
+//! Job tokens of GitLab (`id_tokens`): what has to be true of one, besides its signature.
+//!
+//! A token is a JWT. Its signature is checked where there is cryptography; everything else is decided here, from the
+//! token's text, the settings, and the time, which is an argument. The algorithm is pinned: what a token says of its own
+//! algorithm decides nothing, and a token that names another one is refused.
+
+use std::fmt;
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::Deserialize;
+
+use crate::path_globs::{BadGlob, PathGlobs};
+
+/// The only algorithm, which is GitLab's.
+pub const ALGORITHM: &str = "RS256";
+/// The longest token that is looked at. GitLab's have about 2 KB.
+pub const MAX_TOKEN: usize = 16 * 1024;
+/// How far the clocks of GitLab and of this side may be apart, in seconds.
+pub const LEEWAY_SECONDS: i64 = 60;
+/// The shortest key, in bits.
+const LEAST_BITS: usize = 2048;
+
+/// Whose tokens are taken.
+#[derive(Debug, Clone)]
+pub struct OidcPolicy {
+    /// The issuer, as tokens name it: the instance's address.
+    pub issuer: String,
+    /// The audience that tokens have to be made for.
+    pub audience: String,
+    projects: PathGlobs,
+}
+
+impl OidcPolicy {
+    /// A policy. `projects` is the list of patterns of project paths that may read, with commas between them.
+    pub fn new(issuer: &str, audience: &str, projects: &str) -> Result<Self, Vec<BadGlob>> {
+        let patterns: Vec<&str> = projects
+            .split(',')
+            .map(str::trim)
+            .filter(|pattern| !pattern.is_empty())
+            .collect();
+        Ok(Self {
+            issuer: issuer.trim_end_matches('/').to_owned(),
+            audience: audience.to_owned(),
+            projects: PathGlobs::of_projects(&patterns)?,
+        })
+    }
+}
+
+/// Why a token is refused. Nothing of the token is told but what its issuer says anyway.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OidcError {
+    /// Not three parts of base64url with JSON in them.
+    #[error("is no JSON Web Token")]
+    Malformed,
+    /// Another algorithm than the pinned one, `none` included.
+    #[error("is signed with {0}; only {ALGORITHM} is taken")]
+    Algorithm(String),
+    /// The header demands something that is not understood.
+    #[error("has a critical header, which is not understood")]
+    Critical,
+    /// No key has its id.
+    #[error("is signed with a key that its issuer does not publish")]
+    UnknownKey,
+    /// The signature is wrong.
+    #[error("has a signature that does not fit")]
+    Signature,
+    /// Of another instance.
+    #[error("is of another issuer than {0}")]
+    Issuer(String),
+    /// Made for somebody else.
+    #[error("is made for another audience than {0}; set `aud` of the job's `id_tokens` to it")]
+    Audience(String),
+    /// Too old.
+    #[error("expired {0} s ago")]
+    Expired(i64),
+    /// Of the future.
+    #[error("is not valid before {0} s from now; the clocks disagree")]
+    NotYet(i64),
+    /// Of a project that may not read.
+    #[error("is of the project {0}, which is not on the list of allowed ones")]
+    Project(String),
+}
+
+impl OidcError {
+    /// Whether the token is genuine, and what it asks for is not allowed.
+    pub const fn is_forbidden(&self) -> bool {
+        matches!(self, Self::Project(_))
+    }
+}
+
+/// Whether a bearer token has the shape of a JWT.
+pub fn looks_like_a_token(text: &str) -> bool {
+    text.len() <= MAX_TOKEN && text.bytes().filter(|byte| *byte == b'.').count() == 2 && text.starts_with("ey")
+}
+
+#[derive(Deserialize)]
+struct Header {
+    alg: String,
+    #[serde(default)]
+    kid: Option<String>,
+    #[serde(default)]
+    crit: Option<serde_json::Value>,
+}
+
+#[derive(Deserialize)]
+struct Claims {
+    iss: String,
+    aud: Audience,
+    exp: i64,
+    #[serde(default)]
+    nbf: Option<i64>,
+    #[serde(default)]
+    iat: Option<i64>,
+    project_path: String,
+}
+
+/// One audience or several, as RFC 7519 has it.
+struct Audience(Vec<String>);
+
+impl<'de> Deserialize<'de> for Audience {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Audience;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an audience, or a list of them")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Audience, E> {
+                Ok(Audience(vec![text.to_owned()]))
+            }
+
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut items: A) -> Result<Audience, A::Error> {
+                let mut audience = Vec::new();
+                while let Some(item) = items.next_element()? {
+                    audience.push(item);
+                }
+                Ok(Audience(audience))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+/// A token that was taken apart and not believed yet.
+pub struct UnverifiedToken {
+    /// The id of the key that signed it, if it says.
+    pub key_id: Option<String>,
+    /// What is signed.
+    pub signed: String,
+    /// The signature.
+    pub signature: Vec<u8>,
+    claims: Claims,
+}
+
+impl fmt::Debug for UnverifiedToken {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Nothing of a credential goes into logs.
+        formatter
+            .debug_struct("UnverifiedToken")
+            .field("key_id", &self.key_id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The job behind a token whose signature and claims were checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobIdentity {
+    /// The path of the job's project.
+    pub project_path: String,
+}
+
+impl UnverifiedToken {
+    /// Takes a token apart. Only RS256 gets through.
+    pub fn parse(text: &str) -> Result<Self, OidcError> {
+        if text.len() > MAX_TOKEN {
+            return Err(OidcError::Malformed);
+        }
+        let (signed, signature) = text.rsplit_once('.').ok_or(OidcError::Malformed)?;
+        let (header, claims) = signed.split_once('.').ok_or(OidcError::Malformed)?;
+        let header: Header = json(header)?;
+        if header.alg != ALGORITHM {
+            return Err(OidcError::Algorithm(
+                header.alg.chars().filter(char::is_ascii_graphic).take(20).collect(),
+            ));
+        }
+        if header.crit.is_some() {
+            return Err(OidcError::Critical);
+        }
+        Ok(Self {
+            key_id: header.kid,
+            signature: bytes(signature)?,
+            claims: json(claims)?,
+            signed: signed.to_owned(),
+        })
+    }
+
+    /// Checks the claims. The signature has to be checked before anything is believed.
+    pub fn check(self, policy: &OidcPolicy, now_seconds: i64) -> Result<JobIdentity, OidcError> {
+        let Claims {
+            iss,
+            aud,
+            exp,
+            nbf,
+            iat,
+            project_path,
+        } = self.claims;
+        if iss.trim_end_matches('/') != policy.issuer {
+            return Err(OidcError::Issuer(policy.issuer.clone()));
+        }
+        if !aud.0.contains(&policy.audience) {
+            return Err(OidcError::Audience(policy.audience.clone()));
+        }
+        let over = now_seconds.saturating_sub(exp);
+        if over >= LEEWAY_SECONDS {
+            return Err(OidcError::Expired(over));
+        }
+        let early = nbf.max(iat).map_or(0, |from| from.saturating_sub(now_seconds));
+        if early > LEEWAY_SECONDS {
+            return Err(OidcError::NotYet(early));
+        }
+        if !policy.projects.is_match(&project_path) {
+            let shown = project_path.chars().filter(|character| !character.is_control());
+            return Err(OidcError::Project(shown.take(200).collect()));
+        }
+        Ok(JobIdentity { project_path })
+    }
+}
+
+fn bytes(part: &str) -> Result<Vec<u8>, OidcError> {
+    URL_SAFE_NO_PAD.decode(part).map_err(|_| OidcError::Malformed)
+}
+
+fn json<T: serde::de::DeserializeOwned>(part: &str) -> Result<T, OidcError> {
+    serde_json::from_slice(&bytes(part)?).map_err(|_| OidcError::Malformed)
+}
+
+/// The keys that an issuer publishes (RFC 7517), those of them that can have signed a token of ours.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeySet {
+    keys: Vec<PublicKey>,
+}
+
+/// An RSA key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublicKey {
+    /// Its id.
+    pub id: Option<String>,
+    /// The modulus, as JWK has it.
+    pub modulus: String,
+    /// The exponent, as JWK has it.
+    pub exponent: String,
+}
+
+#[derive(Deserialize)]
+struct Published {
+    keys: Vec<serde_json::Value>,
+}
+
+#[derive(Deserialize)]
+struct Jwk {
+    kty: String,
+    #[serde(default)]
+    kid: Option<String>,
+    #[serde(default, rename = "use")]
+    purpose: Option<String>,
+    #[serde(default)]
+    alg: Option<String>,
+    n: String,
+    e: String,
+}
+
+impl KeySet {
+    /// Reads a published set. Keys of other kinds are left out; `None` if it is no set at all.
+    pub fn read(body: &[u8]) -> Option<Self> {
+        let published: Published = serde_json::from_slice(body).ok()?;
+        let keys = published.keys.into_iter().filter_map(|key| {
+            let key: Jwk = serde_json::from_value(key).ok()?;
+            let fits = key.kty == "RSA"
+                && key.purpose.as_deref().is_none_or(|purpose| purpose == "sig")
+                && key.alg.as_deref().is_none_or(|algorithm| algorithm == ALGORITHM)
+                && bytes(&key.n).is_ok_and(|modulus| modulus.len() * 8 >= LEAST_BITS);
+            fits.then_some(PublicKey {
+                id: key.kid,
+                modulus: key.n,
+                exponent: key.e,
+            })
+        });
+        Some(Self { keys: keys.collect() })
+    }
+
+    /// The key that a token names. One that names none fits only a set of one key.
+    pub fn find(&self, id: Option<&str>) -> Option<&PublicKey> {
+        match (id, self.keys.as_slice()) {
+            (Some(id), keys) => keys.iter().find(|key| key.id.as_deref() == Some(id)),
+            (None, [only]) => Some(only),
+            (None, _) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "oidc_tests.rs"]
+mod tests;

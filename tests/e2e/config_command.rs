@@ -1,0 +1,338 @@
+//! `conclave config` against the Worker in `workerd`: what operators see, what is asked of them, what it leaves behind.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::support::{Conclave, Outcome, Repository, Workers, provider};
+
+/// `conclave config` with these arguments, as an administrator.
+fn config(workers: &Workers, directory: &Path, arguments: &[&str]) -> Conclave {
+    let arguments: Vec<&str> = ["config"].iter().chain(arguments).copied().collect();
+    Conclave::new(directory, &arguments)
+        .env("CONCLAVE_CONFIG_URL", &workers.config_url)
+        .env("CONCLAVE_CONFIG_ADMIN_TOKEN", Workers::ADMIN_TOKEN)
+}
+
+async fn run(workers: &Workers, directory: &Path, arguments: &[&str]) -> Outcome {
+    let outcome = config(workers, directory, arguments).run().await;
+    for text in [&outcome.stdout, &outcome.stderr] {
+        assert!(
+            !text.contains(Workers::ADMIN_TOKEN),
+            "{arguments:?} prints the token:\n{text}"
+        );
+    }
+    outcome
+}
+
+fn json_of(outcome: &Outcome) -> Value {
+    serde_json::from_str(&outcome.stdout).unwrap_or_else(|error| panic!("{error}: {}", outcome.stdout))
+}
+
+#[tokio::test]
+async fn a_provider_is_switched_off_and_on_again_and_the_history_says_why() {
+    let (workers, place) = (Workers::start().await, tempfile::tempdir().unwrap());
+    let at = place.path();
+
+    let refused = run(&workers, at, &["provider", "off", "anthropic"])
+        .await
+        .expect_code(2);
+    assert!(refused.stderr.contains("--reason"), "{}", refused.stderr);
+
+    let off = run(
+        &workers,
+        at,
+        &["provider", "off", "anthropic", "--reason", "incident 7"],
+    )
+    .await;
+    let off = off.expect_code(0);
+    assert!(
+        off.stdout.contains("anthropic is off") && off.stdout.contains("(revision 1)"),
+        "{}",
+        off.stdout
+    );
+
+    let shown = run(&workers, at, &["show"]).await.expect_code(0);
+    let line = shown
+        .stdout
+        .lines()
+        .find(|line| line.trim_start().starts_with("anthropic "))
+        .unwrap();
+    assert!(line.contains("off") && line.contains("incident 7"), "{line}");
+    let as_json = json_of(&run(&workers, at, &["show", "--json"]).await.expect_code(0));
+    assert_eq!(as_json["config"]["providers"]["anthropic"]["enabled"], false);
+
+    // Without either of two providers somebody would have nothing left: that is asked, and here nobody can answer.
+    let last = ["provider", "off", "openai", "--reason", "incident 8"];
+    let asked = run(&workers, at, &last).await.expect_code(2);
+    assert!(
+        asked.stderr.contains("no model is left for") && asked.stderr.contains("security"),
+        "{}",
+        asked.stderr
+    );
+    assert!(asked.stderr.contains("--yes"), "{}", asked.stderr);
+    let typo = run(&workers, at, &["provider", "off", "antropic", "--reason", "incident 8"])
+        .await
+        .expect_code(2);
+    assert!(
+        typo.stderr.contains("No model of `antropic` is used"),
+        "{}",
+        typo.stderr
+    );
+    let done: Vec<&str> = last.iter().copied().chain(["--yes", "--json"]).collect();
+    let done = json_of(&run(&workers, at, &done).await.expect_code(0));
+    assert_eq!(done, json!({"changed": true, "revision": 2}));
+
+    run(&workers, at, &["provider", "on", "anthropic"]).await.expect_code(0);
+    let history = run(&workers, at, &["history"]).await.expect_code(0);
+    for expected in [
+        "ada",
+        "switched anthropic off",
+        "incident 7",
+        "switched anthropic on",
+        "incident 8",
+    ] {
+        assert!(history.stdout.contains(expected), "{expected}\n{}", history.stdout);
+    }
+    let page = json_of(
+        &run(&workers, at, &["history", "--limit", "1", "--before", "3", "--json"])
+            .await
+            .expect_code(0),
+    );
+    assert_eq!(page["revisions"][0]["revision"], 2);
+    assert_eq!(page["revisions"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_document_is_checked_compared_applied_and_rolled_back() {
+    let (workers, place) = (Workers::start().await, tempfile::tempdir().unwrap());
+    let at = place.path();
+    let write = |document: &Value| std::fs::write(at.join("config.json"), document.to_string()).unwrap();
+
+    write(&json!({"schema_version": 1, "limits": {"sessions": "x"}, "projects": [{"paths": ["a["]}], "reviwers": {}}));
+    let faults = run(&workers, at, &["validate", "config.json"]).await.expect_code(1);
+    for expected in ["/limits/sessions: cannot be read", "/projects/0/paths/0: "] {
+        assert!(faults.stdout.contains(expected), "{}", faults.stdout);
+    }
+    assert!(faults.stderr.contains("/reviwers is not known"), "{}", faults.stderr);
+    let as_json = json_of(
+        &run(&workers, at, &["validate", "config.json", "--json"])
+            .await
+            .expect_code(1),
+    );
+    assert_eq!(as_json["valid"], false);
+    assert_eq!(as_json["errors"].as_array().unwrap().len(), 2);
+    let refused = run(&workers, at, &["apply", "config.json", "--reason", "x", "--yes"])
+        .await
+        .expect_code(2);
+    assert!(refused.stderr.contains("nothing was changed"), "{}", refused.stderr);
+
+    write(&json!({"schema_version": 1, "limits": {"sessions": 4},
+        "projects": [{"paths": ["platform/**"], "limits": {"sessions": 2}}]}));
+    run(&workers, at, &["validate", "config.json"]).await.expect_code(0);
+    let diff = run(&workers, at, &["diff", "config.json"]).await.expect_code(1);
+    assert!(diff.stdout.contains("+    \"sessions\": 4"), "{}", diff.stdout);
+    let asked = run(&workers, at, &["apply", "config.json", "--reason", "calmer"])
+        .await
+        .expect_code(2);
+    assert!(
+        asked.stdout.contains("+    \"sessions\": 4"),
+        "what it would do is shown: {}",
+        asked.stdout
+    );
+    assert!(
+        asked.stderr.contains("nothing was changed; add --yes"),
+        "{}",
+        asked.stderr
+    );
+    run(&workers, at, &["apply", "config.json", "--reason", "calmer", "--yes"])
+        .await
+        .expect_code(0);
+    let again = run(&workers, at, &["apply", "config.json", "--reason", "calmer", "--yes"])
+        .await
+        .expect_code(0);
+    assert!(again.stdout.contains("nothing to change"), "{}", again.stdout);
+    let same = run(&workers, at, &["diff", "config.json"]).await.expect_code(0);
+    assert!(same.stdout.contains("the same"), "{}", same.stdout);
+
+    let stored = json_of(&run(&workers, at, &["get"]).await.expect_code(0));
+    assert_eq!(
+        (&stored["revision"], &stored["limits"]["sessions"]),
+        (&json!(1), &json!(4))
+    );
+    let shown = run(&workers, at, &["show", "--project", "platform/build"])
+        .await
+        .expect_code(0);
+    assert!(shown.stdout.contains("platform/build, revision 1"), "{}", shown.stdout);
+    let sessions = shown.stdout.lines().find(|line| line.contains("sessions")).unwrap();
+    assert!(sessions.contains("2 (7 otherwise)"), "{sessions}");
+
+    let chain = [
+        "failback",
+        "anthropic/claude-opus-4-8",
+        "anthropic/claude-opus-4-6",
+        "--reason",
+        "4.7 is slow",
+        "--yes",
+    ];
+    let chain = run(&workers, at, &chain).await.expect_code(0);
+    assert!(
+        chain.stdout.contains("claude-opus-4-8 → anthropic/claude-opus-4-6"),
+        "{}",
+        chain.stdout
+    );
+    let turn = [
+        "failback",
+        "anthropic/claude-opus-4-6",
+        "anthropic/claude-opus-4-8",
+        "--reason",
+        "x",
+        "--yes",
+    ];
+    let turn = run(&workers, at, &turn).await.expect_code(2);
+    assert!(
+        turn.stderr.contains("/failback/") && turn.stderr.contains("comes back"),
+        "{}",
+        turn.stderr
+    );
+    let listed = run(&workers, at, &["failback"]).await.expect_code(0);
+    assert!(
+        listed
+            .stdout
+            .contains("anthropic/claude-opus-4-8 → anthropic/claude-opus-4-6"),
+        "{}",
+        listed.stdout
+    );
+
+    let back = run(&workers, at, &["rollback", "1", "--reason", "too calm"])
+        .await
+        .expect_code(2);
+    assert!(
+        back.stdout.contains("-      \"anthropic/claude-opus-4-8\""),
+        "{}",
+        back.stdout
+    );
+    run(&workers, at, &["rollback", "1", "--reason", "too calm", "--yes"])
+        .await
+        .expect_code(0);
+    let stored = json_of(&run(&workers, at, &["get"]).await.expect_code(0));
+    assert_eq!((&stored["revision"], &stored["failback"]), (&json!(3), &Value::Null));
+    let unknown = run(&workers, at, &["rollback", "99", "--reason", "x", "--yes"])
+        .await
+        .expect_code(2);
+    assert!(unknown.stderr.contains("no revision 99"), "{}", unknown.stderr);
+}
+
+#[tokio::test]
+async fn what_is_missing_or_wrong_is_said_with_what_to_do() {
+    let (workers, place) = (Workers::start().await, tempfile::tempdir().unwrap());
+    let at = place.path();
+    let none = Conclave::new(at, &["config", "show"]).run().await.expect_code(2);
+    assert!(none.stderr.contains("CONCLAVE_CONFIG_ADMIN_TOKEN"), "{}", none.stderr);
+    let no_address = Conclave::new(at, &["config", "history"]).env("CONCLAVE_CONFIG_ADMIN_TOKEN", "t");
+    let no_address = no_address.run().await.expect_code(2);
+    assert!(
+        no_address.stderr.contains("CONCLAVE_CONFIG_URL is not set"),
+        "{}",
+        no_address.stderr
+    );
+
+    let reader = config(&workers, at, &["history"]).env("CONCLAVE_CONFIG_ADMIN_TOKEN", Workers::READER_TOKEN);
+    let reader = reader.run().await.expect_code(2);
+    assert!(reader.stderr.contains("ADMIN_TOKENS"), "{}", reader.stderr);
+    assert!(!reader.stderr.contains(Workers::READER_TOKEN), "{}", reader.stderr);
+    let as_reader = Conclave::new(at, &["config", "show"])
+        .env("CONCLAVE_CONFIG_URL", &workers.config_url)
+        .env("CONCLAVE_CONFIG_TOKEN", Workers::READER_TOKEN);
+    as_reader.run().await.expect_code(0);
+
+    let gone = config(&workers, at, &["history"]).env("CONCLAVE_CONFIG_URL", "http://127.0.0.1:9");
+    let gone = gone.run().await.expect_code(3);
+    assert!(gone.stderr.contains("cannot be reached"), "{}", gone.stderr);
+    let missing = run(&workers, at, &["validate", "nowhere.json"]).await.expect_code(2);
+    assert!(missing.stderr.contains("nowhere.json"), "{}", missing.stderr);
+    std::fs::write(at.join("broken.json"), "{").unwrap();
+    let broken = run(&workers, at, &["validate", "broken.json"]).await.expect_code(2);
+    assert!(broken.stderr.contains("is no JSON"), "{}", broken.stderr);
+}
+
+#[tokio::test]
+async fn a_job_reads_with_its_own_token_and_an_operators_prices_count() {
+    let (provider, repository, mut workers) = (provider().await, Repository::flawed(), Workers::start().await);
+    let document = json!({
+        "schema_version": 1,
+        "revision": 8,
+        "prices": {"anthropic/claude-sonnet-5": {"as_of": "2026-11-01", "input": 1000, "output": 1000}},
+    });
+    workers.command(&format!("kv put config/document {document}")).await;
+    let project = repository.path().file_name().unwrap().to_str().unwrap().to_owned();
+    let token = async |workers: &mut Workers, project: &str| {
+        let answer = workers.command(&format!("job-token {project}")).await;
+        answer["token"].as_str().unwrap().to_owned()
+    };
+    let (own, foreign) = (
+        token(&mut workers, &project).await,
+        token(&mut workers, "group/other").await,
+    );
+    let plan = async |token: &str| {
+        let plan = Conclave::new(repository.path(), &["plan", "main..feature"])
+            .env("CONCLAVE_CONFIG_URL", &workers.config_url)
+            .env("CONCLAVE_CONFIG_OIDC_TOKEN", token)
+            .anthropic(&provider);
+        let plan = plan.run().await.expect_code(0);
+        assert!(!plan.stdout.contains(token) && !plan.stderr.contains(token));
+        squeezed(&plan.stdout)
+    };
+    let plan_of_own = plan(&own).await;
+    assert!(
+        plan_of_own.contains("anthropic/claude-sonnet-5asof2026-11-01"),
+        "{plan_of_own}"
+    );
+    let foreign = plan(&foreign).await;
+    assert!(
+        foreign.contains("refusedthejob'stoken") && foreign.contains("oftheprojectgroup/other"),
+        "{foreign}"
+    );
+    assert!(
+        !foreign.contains("2026-11-01"),
+        "the built-in defaults are used: {foreign}"
+    );
+
+    let run = Conclave::new(repository.path(), &["local", "main..feature"])
+        .env("CONCLAVE_CONFIG_URL", &workers.config_url)
+        .env("CONCLAVE_CONFIG_TOKEN", Workers::READER_TOKEN)
+        .anthropic(&provider);
+    let run = run.run().await.expect_code(0);
+    assert!(
+        squeezed(&run.stdout).contains("anthropic/claude-sonnet-5asof2026-11-01"),
+        "{}",
+        run.stdout
+    );
+    let review = run.review();
+    let tokens = |report: &Value| -> u64 {
+        let usage = report["usage"].as_array().unwrap();
+        let kinds = usage
+            .iter()
+            .flat_map(|usage| usage["tokens"].as_object().unwrap().values());
+        kinds.map(|count| count.as_u64().unwrap()).sum()
+    };
+    let all: u64 = review["reviewers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .chain([&review["coordinator"]])
+        .map(tokens)
+        .sum();
+    #[expect(clippy::cast_precision_loss, reason = "few tokens")]
+    let expected = all as f64 / 1000.0;
+    let cost = review["cost_usd"].as_f64().unwrap();
+    assert!(
+        (cost - expected).abs() < 1e-6,
+        "every token costs a tenth of a cent: {cost} and {expected}"
+    );
+}
+
+/// A text whatever the width that it is set to: lines break at hyphens too.
+fn squeezed(text: &str) -> String {
+    text.split_whitespace().collect()
+}
