@@ -110,7 +110,7 @@ export async function startCloudflare() {
     known.metadata = metadata;
     known.version = randomUUID();
     account.workers.set(name, known);
-    return { id: known.version, etag: 'e', deployment_id: known.version, startup_time_ms: 12, metadata: { has_preview: false }, number: known.uploads };
+    return { id: known.version, etag: 'e', deployment_id: known.version, startup_time_ms: 12, number: known.uploads, metadata: { has_preview: false }, resources: { script: { etag: 'e', handlers: ['fetch'] }, bindings: [], script_runtime: { usage_model: 'standard' } } };
   }
 
   function service(name) {

@@ -394,7 +394,6 @@ fn finding(number: usize, path: &str, line: &str, severity: Severity, text: &str
         evidence_status: EvidenceStatus::Verified,
         doubts: Vec::new(),
         fingerprint: fingerprint(path, "injection", line),
-        doubts: Vec::new(),
     });
     entry.anchor = Anchor::of(&Lines::new(text), at, None);
     entry

@@ -75,7 +75,7 @@ impl ConfigDocument {
         }
         self.providers.extend(providers);
         self.failback.extend(failback);
-        self.models.amend(models);
+        self.models.amend(&models);
         self.limits = limits;
         self.risk.amend(risk);
         self.panels.extend(panels);
@@ -169,7 +169,7 @@ impl ModelPreferences {
     }
 
     /// Lays other preferences over these: a class that they leave out stays.
-    pub(super) fn amend(&mut self, over: Self) {
+    pub(super) fn amend(&mut self, over: &Self) {
         for tier in ModelTier::ALL {
             if !over.of(tier).is_empty() {
                 over.of(tier).clone_into(self.of_mut(tier));

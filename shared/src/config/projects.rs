@@ -155,7 +155,7 @@ impl ProjectOverride {
             }
         }
         document.failback.extend(failback);
-        document.models.amend(models);
+        document.models.amend(&models);
         limits.lay_over(&mut document.limits);
         document.risk.amend(risk);
         document.panels.extend(panels);

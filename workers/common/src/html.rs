@@ -123,7 +123,7 @@ pub fn breakable(text: &str) -> Html {
 
 #[cfg(test)]
 mod tests {
-    use super::{Html, html};
+    use super::Html;
 
     #[test]
     fn text_is_escaped_and_markup_is_not() {

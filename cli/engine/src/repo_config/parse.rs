@@ -60,7 +60,7 @@ const KEYS: [(&str, &[&str]); 6] = [
 ];
 
 /// More warnings than this are no border.
-const MOST_WARNINGS: u16 = 1000;
+const MOST_WARNINGS: i64 = 1000;
 
 /// Reads the file.
 pub fn parse(bytes: &[u8]) -> ParsedRepoConfig {

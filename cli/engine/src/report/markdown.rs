@@ -12,7 +12,7 @@ use self::{coverage::coverage, finding::finding};
 use super::{Review, neutral, neutral::link};
 use crate::{judge::JudgedFinding, rules::ManualReview};
 
-/// The whole note, without the hidden marker. A finding that has a thread of its own is told in a line, with a link to it.
+/// The whole note, without the hidden marker. A finding that has a note of its own is told in two lines, with a link to it.
 pub fn render_markdown(review: &Review) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "## {} {}\n", icon(review), headline(review));

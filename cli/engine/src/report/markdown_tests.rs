@@ -54,10 +54,9 @@ fn folded_away(text: &str) -> String {
 }
 
 #[test]
-fn a_finding_with_a_thread_is_two_lines_with_a_link() {
+fn a_finding_with_a_note_of_its_own_is_two_lines_with_a_link() {
     let mut review = two_sections();
-    let entry = review.findings.iter_mut().find(|entry| entry.finding.id == "F1");
-    entry.expect("it is there").posted = Some("https://gitlab.example.com/g/p/-/merge_requests/7#note_9".to_owned());
+    review.findings[0].posted = Some("https://gitlab.example.com/g/p/-/merge_requests/7#note_9".to_owned());
     let text = render_markdown(&review);
     assert!(
         text.contains(
@@ -87,7 +86,10 @@ fn a_fix_in_words_is_text_and_one_in_code_is_code() {
     };
     assert!(with("query(name)").contains("Possible fix:\n\n```python\nquery(name)\n```"));
     let words = with("Pass the *value* as a bound parameter.");
-    assert!(words.contains("Possible fix: Pass the \\*value\\* as a bound parameter.\n"), "{words}");
+    assert!(
+        words.contains("Possible fix: Pass the \\*value\\* as a bound parameter.\n"),
+        "{words}"
+    );
 }
 
 #[test]

@@ -9,9 +9,9 @@ use crate::{
     report::neutral::{fenced, link, neutral},
 };
 
-/// The finding; in two lines if it has a thread of its own, where all of it stands.
+/// The finding; in two lines if it has a note of its own, where all of it stands.
 pub(super) fn finding(entry: &JudgedFinding) -> String {
-    let (finding, thread) = (&entry.finding, entry.posted.as_deref());
+    let finding = &entry.finding;
     let (mark, severity) = match finding.severity {
         Severity::Critical => ("🔴", "Critical"),
         Severity::Warning => ("🟡", "Warning"),

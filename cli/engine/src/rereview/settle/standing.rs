@@ -92,7 +92,6 @@ pub(super) fn carried(finding: &ExistingFinding) -> JudgedFinding {
         evidence_status: EvidenceStatus::Verified,
         doubts: Vec::new(),
         fingerprint: record.fingerprint.clone(),
-        doubts: Vec::new(),
     });
     entry.anchor.clone_from(&record.anchor);
     entry

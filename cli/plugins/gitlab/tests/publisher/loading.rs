@@ -150,21 +150,11 @@ async fn the_discussion() {
     assert_eq!(found, expected);
 }
 
-/// A note as people see it, without our markers.
-fn shown(body: &str) -> &str {
-    body.split("<!-- conclave:").next().unwrap().trim()
-}
-
 fn comment(author: &str, body: &str) -> Comment {
     Comment {
         author: author.into(),
         body: body.into(),
     }
-}
-
-/// A note as people see it: what is hidden in it is for us, and no model reads it.
-fn shown(body: &str) -> &str {
-    body.split("\n\n<!-- conclave:").next().unwrap_or_default()
 }
 
 #[tokio::test]
