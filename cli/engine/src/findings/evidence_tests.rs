@@ -243,13 +243,13 @@ fn the_identity_stays_over_other_words_moved_lines_and_more_or_less_of_the_line(
 
 #[test]
 fn an_answer_that_was_escaped_is_read_as_it_was_meant() {
-    let source = "if a < b && c:\n    pass\n";
     struct Escaped(&'static str);
     impl SourceReader for Escaped {
         fn read(&mut self, _: &str, _: bool) -> Option<String> {
             Some(self.0.to_owned())
         }
     }
+    let source = "if a < b && c:\n    pass\n";
     let answer = "<findings><finding><severity>warning</severity><file>src/config.py</file><line>1</line>\
                   <claim>a &lt; b is wrong.</claim><evidence>if a &lt; b &amp;&amp; c:</evidence></finding></findings>";
     let reviewer = ReviewerName::new("correctness").expect("a name");
