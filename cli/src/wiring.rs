@@ -308,6 +308,13 @@ fn nothing_left(diff: &FilteredDiff, redactor: &Redactor) {
 /// What is left of a run when its sessions have ended: the diff's files, and the runtime, which the caller stops.
 type Ran = (Job, Arc<Vec<FileDiff>>, Review, Runtime);
 
+/// Says of which day the prices are, where they are an operator's.
+fn date_prices(review: &mut Review, prices: &PriceList) {
+    let usage = review.usage();
+    let line = prices.describe(usage.iter().map(|usage| &usage.model));
+    review.coverage.notes.extend(line);
+}
+
 /// What only the part with the agent runtime needs.
 struct Sessions<'a> {
     run: &'a Run<'a>,
@@ -347,7 +354,6 @@ impl Sessions<'_> {
             boundary: run.tape.boundary(),
         };
         let desk = rereview::desk(&job);
-        let prices = PriceList::new(&config.prices);
         let starting = async {
             check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
             let inputs = inputs::write(sources, &mut plan, &spool, directory, &workspace).await?;
@@ -362,7 +368,7 @@ impl Sessions<'_> {
                 redactor: run.redactor,
                 budget: live::budget(&job, run.arguments, &config.limits.budget),
                 limits: live::gateway_limits(&config.limits),
-                prices: prices.clone(),
+                prices: PriceList::new(&config.prices),
                 observer: live::observer(Arc::clone(&run.progress), run.observers.sink()),
                 tape: run.tape.settings(&inputs.boundary),
                 config: &runtime_config,
@@ -413,9 +419,7 @@ impl Sessions<'_> {
         watch.lap("sessions");
         let gateway = output::gateway_lines(&runtime.gateway.events());
         review.warnings.extend(gateway.into_iter().chain(live.warning()));
-        let usage = review.usage();
-        let dated = prices.describe(usage.iter().map(|usage| &usage.model));
-        review.coverage.notes.extend(dated);
+        date_prices(&mut review, &PriceList::new(&config.prices));
         Ok(Some((job, all, review, runtime)))
     }
 }

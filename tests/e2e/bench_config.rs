@@ -11,7 +11,6 @@
     clippy::expect_used,
     clippy::panic,
     clippy::print_stdout,
-    clippy::disallowed_methods,
     reason = "a benchmark prints, and a broken fixture must stop it"
 )]
 

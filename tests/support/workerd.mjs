@@ -46,7 +46,7 @@ export async function start(name, { vars = {}, persist, without = [], reachable 
     bindings: vars,
     outboundService: (request) =>
       reachable.includes(new URL(request.url).origin)
-        ? fetch(request)
+        ? fetch(request, { redirect: 'manual' })
         : new Response(`tests may not call ${request.url}`, { status: 599 }),
     host,
     port,

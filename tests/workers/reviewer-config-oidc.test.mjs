@@ -169,7 +169,6 @@ describe('the keys', () => {
 
   for (const [name, broken] of [
     ['an error', (response) => response.writeHead(500).end()],
-    ['a redirect', (response) => response.writeHead(302, { location: 'https://evil.example/keys' }).end()],
     ['no keys', (response) => response.writeHead(200).end('<html>')],
     ['too much', (response) => response.writeHead(200).end(`{"keys":[],"x":"${'x'.repeat(100_000)}"}`)],
     ['a broken connection', (response) => response.destroy()],
@@ -187,6 +186,21 @@ describe('the keys', () => {
         issuer.broken = broken;
         assert.equal((await get(issuer.token())).status, 200);
       }));
+  }
+});
+
+test('a redirect of the keys is not followed', async () => {
+  const [issuer, evil] = [await startIssuer(), await startIssuer()];
+  const worker = await start('reviewer-config', { vars: settings(issuer), reachable: [issuer.url, evil.url] });
+  try {
+    issuer.broken = (response) => response.writeHead(302, { location: `${evil.url}/oauth/discovery/keys` }).end();
+    const forged = evil.token({ iss: issuer.url });
+    const response = await fetch(`${worker.url}/v1/config`, { headers: { authorization: `Bearer ${forged}` } });
+    await assertProblem(response, 503, 'no-keys');
+    assert.deepEqual([issuer.asked, evil.asked], [1, 0]);
+  } finally {
+    await worker.dispose();
+    await Promise.all([issuer.stop(), evil.stop()]);
   }
 });
 

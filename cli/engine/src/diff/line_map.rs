@@ -33,6 +33,14 @@ pub struct LineMap {
 }
 
 impl LineMap {
+    /// A map with these added lines.
+    #[cfg(test)]
+    pub(crate) fn of_added(lines: impl IntoIterator<Item = u32>) -> Self {
+        let mut map = Self::default();
+        lines.into_iter().for_each(|line| map.push_added(line));
+        map
+    }
+
     /// Notes that this line at head is added. Lines come in ascending order.
     pub(super) fn push_added(&mut self, line: u32) {
         push(&mut self.added, line);

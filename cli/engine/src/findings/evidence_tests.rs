@@ -201,3 +201,122 @@ fn words_that_steer_the_review_are_reported_without_a_rule() {
     );
     assert_eq!((checked.findings.len(), checked.findings[0].rule.clone()), (1, None));
 }
+
+const PLACE: &str = "<file>src/config.py</file><line>4</line><evidence>value = os.environ[key]</evidence>";
+
+#[test]
+fn the_identity_stays_over_other_words_moved_lines_and_more_or_less_of_the_line() {
+    let print = |answer: &str, source: &str| {
+        struct Moved<'a>(&'a str);
+        impl SourceReader for Moved<'_> {
+            fn read(&mut self, _: &str, _: bool) -> Option<String> {
+                Some(self.0.to_owned())
+            }
+        }
+        let answer = format!("<findings><finding><severity>warning</severity>{answer}</finding></findings>");
+        let reviewer = ReviewerName::new("correctness").expect("a name");
+        let checked = check(&reviewer, &scan(&answer).findings, &[file()], None, &mut Moved(source));
+        checked.findings[0].fingerprint.clone()
+    };
+    let one = print(
+        &format!("{PLACE}<category>key-error</category><claim>It fails.</claim>"),
+        SOURCE,
+    );
+    let moved = format!("# a new head\n\n{}", SOURCE.replace("    value", "\tvalue"));
+    for (line, quote, claim) in [
+        ("4", "os.environ[key]", "A missing key raises KeyError here."),
+        ("99", "+    value = os.environ[key]", "Raises."),
+        ("6", "value = os.environ[key]", "It fails."),
+    ] {
+        let answer = format!(
+            "<file>src/config.py</file><line>{line}</line><evidence>{quote}</evidence><category>Key Error</category>\
+             <claim>{claim}</claim>"
+        );
+        assert_eq!(print(&answer, &moved), one, "{quote}");
+    }
+    let other = print(
+        &format!("{PLACE}<category>naming</category><claim>It fails.</claim>"),
+        SOURCE,
+    );
+    assert_ne!(other, one, "another kind of problem is another problem");
+}
+
+#[test]
+fn an_answer_that_was_escaped_is_read_as_it_was_meant() {
+    struct Escaped(&'static str);
+    impl SourceReader for Escaped {
+        fn read(&mut self, _: &str, _: bool) -> Option<String> {
+            Some(self.0.to_owned())
+        }
+    }
+    let source = "if a < b && c:\n    pass\n";
+    let answer = "<findings><finding><severity>warning</severity><file>src/config.py</file><line>1</line>\
+                  <claim>a &lt; b is wrong.</claim><evidence>if a &lt; b &amp;&amp; c:</evidence></finding></findings>";
+    let reviewer = ReviewerName::new("correctness").expect("a name");
+    let checked = check(&reviewer, &scan(answer).findings, &[file()], None, &mut Escaped(source));
+    assert_eq!(checked.findings[0].claim, "a < b is wrong.");
+    assert_eq!(checked.findings[0].evidence, "if a < b && c:");
+}
+
+#[test]
+fn signs_in_the_code_give_reason_for_doubt() {
+    let doubts = |added: &[u32], fields: &str| {
+        let mut file = file();
+        file.lines = crate::diff::LineMap::of_added(added.iter().copied());
+        let answer = format!("<findings><finding><severity>warning</severity>{fields}</finding></findings>");
+        let reviewer = ReviewerName::new("correctness").expect("a name");
+        let checked = check(&reviewer, &scan(&answer).findings, &[file], None, &mut OneFile);
+        checked.findings[0].doubts.clone()
+    };
+    let claim = "<claim>It raises.</claim>";
+    assert_eq!(doubts(&[4], &format!("{PLACE}{claim}")), []);
+    assert_eq!(
+        doubts(&[], &format!("{PLACE}{claim}")),
+        [],
+        "nobody knows what is added"
+    );
+    assert_eq!(doubts(&[8], &format!("{PLACE}{claim}")), [Doubt::UnchangedLine]);
+    let same = "<fix>  value = os.environ[key]</fix>";
+    assert_eq!(doubts(&[4], &format!("{PLACE}{claim}{same}")), [Doubt::FixIsTheCode]);
+    let context = "<needs_context>yes</needs_context>";
+    assert_eq!(doubts(&[4], &format!("{PLACE}{claim}{context}")), [Doubt::NeedsContext]);
+    let imported = "<claim>`os` is not imported.</claim>";
+    assert_eq!(
+        doubts(&[4], &format!("{PLACE}{imported}")),
+        [Doubt::BuildClaim, Doubt::NamedInFile]
+    );
+    let steering = "<category>prompt-injection</category>";
+    assert_eq!(
+        doubts(&[8], &format!("{PLACE}{imported}{steering}")),
+        [],
+        "what it is, it is"
+    );
+}
+
+#[test]
+fn a_second_quote_that_repeats_the_first_proves_nothing() {
+    let second = |line: u32, code: &str| {
+        let fields = format!(
+            "{PLACE}<second_file>src/config.py</second_file><second_line>{line}</second_line>\
+             <second_evidence>{code}</second_evidence>"
+        );
+        checked(&fields).findings[0].second.clone()
+    };
+    assert_eq!(second(4, "value = os.environ[key]"), None);
+    assert_eq!(second(7, "def load_all():").expect("another place").line, 7);
+}
+
+#[test]
+fn confidence_is_read_as_it_is_written() {
+    for (written, expected) in [
+        ("0.9", 0.9),
+        ("90%", 0.9),
+        ("7", 1.0),
+        ("-1", 0.0),
+        ("NaN", 0.5),
+        ("high", 0.5),
+    ] {
+        let finding = checked(&format!("{PLACE}<confidence>{written}</confidence>"));
+        assert!((finding.findings[0].confidence - expected).abs() < 1e-9, "{written}");
+    }
+}

@@ -125,3 +125,66 @@ fn without_number(line: &str) -> &str {
 fn normalise(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "fn one() {\n    let value = load(key);\n    use_it(value);\n}\n\nfn two() {\n    let value = load(key);\n    done(value)\n}\n";
+
+    fn line_of(quote: &str, near: u32, changed: &[u32]) -> Option<u32> {
+        locate(FILE, quote, near, |line| changed.contains(&line)).map(|place| place.line)
+    }
+
+    #[test]
+    fn a_changed_line_counts_more_than_a_near_one() {
+        assert_eq!(line_of("let value = load(key);", 3, &[]), Some(2), "the nearest");
+        assert_eq!(line_of("let value = load(key);", 3, &[7]), Some(7));
+        assert_eq!(line_of("let value = load(key);", 3, &[2, 7]), Some(2));
+    }
+
+    #[test]
+    fn what_tools_put_in_front_of_lines_is_no_part_of_a_quote() {
+        for quote in [
+            "+    let value = load(key);\n+    done(value)",
+            "7:     let value = load(key);\n8:     done(value)",
+            "7|let value = load(key);\n8|done(value)",
+            "\n    let value  =  load(key);\r\n\tdone(value)\n\n",
+        ] {
+            assert_eq!(line_of(quote, 1, &[]), Some(7), "{quote:?}");
+        }
+    }
+
+    #[test]
+    fn a_middle_that_is_left_out_is_allowed_if_the_end_follows() {
+        assert_eq!(line_of("fn two() {\n    ...\n    done(value)", 1, &[]), Some(6));
+        assert_eq!(line_of("fn one() {\n    // ...\n}", 9, &[]), Some(1));
+        assert_eq!(
+            line_of("fn two() {\n    ...\n    use_it(value);", 1, &[]),
+            None,
+            "that is in the other one"
+        );
+        assert_eq!(line_of("...", 1, &[]), None);
+    }
+
+    #[test]
+    fn what_does_not_stand_is_not_found() {
+        for quote in [
+            "",
+            "\n \n",
+            "let value = store(key);",
+            "}\n}",
+            "key",
+            "load(key);\nload(key);",
+        ] {
+            assert_eq!(line_of(quote, 1, &[1, 2, 3]), None, "{quote:?}");
+        }
+    }
+
+    #[test]
+    fn the_code_is_that_of_the_file() {
+        let place = locate(FILE, "load(key)", 1, |_| false).expect("it stands");
+        assert_eq!(place.code(FILE), "    let value = load(key);");
+        assert_eq!(place.lines(), 2..=2);
+    }
+}

@@ -162,6 +162,11 @@ fn comment(author: &str, body: &str) -> Comment {
     }
 }
 
+/// A note as people see it: what is hidden in it is for us, and no model reads it.
+fn shown(body: &str) -> &str {
+    body.split("\n\n<!-- conclave:").next().unwrap_or_default()
+}
+
 #[tokio::test]
 async fn the_previous_review_is_ours() {
     let stage = Stage::new().await;
