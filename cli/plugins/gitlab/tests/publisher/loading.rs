@@ -150,11 +150,6 @@ async fn the_discussion() {
     assert_eq!(found, expected);
 }
 
-/// A note as people see it: what is hidden in it is for us, and no model reads it.
-fn shown(body: &str) -> &str {
-    body.split("\n\n<!-- conclave:").next().unwrap_or_default()
-}
-
 fn comment(author: &str, body: &str) -> Comment {
     Comment {
         author: author.into(),
