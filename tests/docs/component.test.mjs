@@ -1,0 +1,118 @@
+// The CI component, as gitlab-ci-local sees it: held against GitLab's own schema of a pipeline, and its rules evaluated.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const root = resolve(import.meta.dirname, '../..');
+const program = join(root, 'node_modules/gitlab-ci-local/dist/index.js');
+const IMAGE = 'registry.example.com/conclave:1';
+
+/** What a merge request's pipeline in the project itself has. */
+const MERGE_REQUEST = {
+  CI_PIPELINE_SOURCE: 'merge_request_event',
+  CI_PROJECT_PATH: 'group/project',
+  CI_MERGE_REQUEST_PROJECT_PATH: 'group/project',
+  CI_MERGE_REQUEST_TITLE: 'Add an export',
+  CI_MERGE_REQUEST_IID: '7',
+};
+
+let directory;
+
+/** A project that includes the component with these inputs. */
+function include(inputs) {
+  const lines = Object.entries(inputs).map(([name, value]) => `      ${name}: ${JSON.stringify(value)}\n`);
+  writeFileSync(
+    join(directory, '.gitlab-ci.yml'),
+    `include:\n  - local: templates/conclave/template.yml\n    inputs:\n${lines.join('')}`,
+  );
+}
+
+/** Runs gitlab-ci-local in the project; the result of a failure is what it says. */
+async function pipeline(...arguments_) {
+  try {
+    const { stdout, stderr } = await run(process.execPath, [program, '--cwd', directory, ...arguments_], {
+      env: { ...process.env, HOME: directory },
+    });
+    return { code: 0, stdout, stderr };
+  } catch (error) {
+    return { code: error.code, stdout: error.stdout, stderr: error.stderr };
+  }
+}
+
+/** When the job of a pipeline with these variables runs. */
+async function when(variables) {
+  const given = Object.entries(variables).flatMap(([name, value]) => ['--variable', `${name}=${value}`]);
+  const names = ['--ignore-predefined-vars', Object.keys(variables).join(',')];
+  const { stdout, stderr } = await pipeline('--list-json', ...names, ...given);
+  const start = stdout.indexOf('[');
+  assert.ok(start >= 0, stdout + stderr);
+  return JSON.parse(stdout.slice(start)).find((job) => job.name === 'conclave').when;
+}
+
+before(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'conclave-component-'));
+  cpSync(join(root, 'templates'), join(directory, 'templates'), { recursive: true });
+  include({ image: IMAGE });
+  const git = (...rest) => run('git', ['-C', directory, '-c', 'user.name=t', '-c', 'user.email=t@example.org', ...rest]);
+  await git('init', '--quiet', '--initial-branch=main');
+  await git('add', '--all');
+  await git('commit', '--quiet', '--message=Start');
+  await git('remote', 'add', 'origin', 'https://gitlab.example.com/group/project.git');
+});
+
+after(() => rmSync(directory, { recursive: true, force: true }));
+
+describe('the CI component', () => {
+  test('is a valid pipeline with no input but the image, and hands its inputs on', async () => {
+    include({ image: IMAGE });
+    const plain = await pipeline('--preview');
+    assert.equal(plain.code, 0, plain.stderr);
+    assert.match(plain.stdout, /name: registry\.example\.com\/conclave:1/);
+    assert.match(plain.stdout, /resource_group: conclave-\$CI_MERGE_REQUEST_IID/);
+    assert.match(plain.stdout, /interruptible: true/);
+    assert.match(plain.stdout, /codequality: conclave-reports\/code-quality\.json/);
+
+    include({ image: IMAGE, mode: 'gate', gate: 'block', strict: true, max_cost_usd: '1.50', agents: '3', stage: 'review-it' });
+    const whole = await pipeline('--preview');
+    for (const line of ['CONCLAVE_MODE: gate', 'CONCLAVE_GATE: block', "CONCLAVE_STRICT: 'true'", "CONCLAVE_MAX_COST_USD: '1.50'", "CONCLAVE_AGENTS: '3'"]) {
+      assert.ok(whole.stdout.includes(line), `${line} in ${whole.stdout}${whole.stderr}`);
+    }
+  });
+
+  test('refuses inputs that mean nothing', async () => {
+    for (const [inputs, said] of [
+      [{}, /image/],
+      [{ image: IMAGE, gate: 'always' }, /`gate` input: `always` cannot be used/],
+      [{ image: IMAGE, max_cost_usd: 'cheap' }, /max_cost_usd/],
+      [{ image: IMAGE, agents: '12' }, /agents/],
+    ]) {
+      include(inputs);
+      const refused = await pipeline('--preview');
+      assert.notEqual(refused.code, 0, JSON.stringify(inputs));
+      assert.match(refused.stdout + refused.stderr, said);
+    }
+  });
+
+  test('runs for merge requests of the project itself that are ready, and for nothing else', async () => {
+    include({ image: IMAGE });
+    assert.equal(await when(MERGE_REQUEST), 'on_success');
+    for (const other of [
+      { CI_PIPELINE_SOURCE: 'push' },
+      { CI_PROJECT_PATH: 'someone/fork' },
+      { CI_MERGE_REQUEST_EVENT_TYPE: 'merge_train' },
+      { CI_MERGE_REQUEST_TITLE: 'Draft: add an export' },
+      { CI_MERGE_REQUEST_TITLE: '[draft] add an export' },
+    ]) {
+      assert.equal(await when({ ...MERGE_REQUEST, ...other }), 'never', JSON.stringify(other));
+    }
+    assert.equal(await when({ ...MERGE_REQUEST, CI_MERGE_REQUEST_TITLE: 'Drafting table: add it' }), 'on_success');
+    include({ image: IMAGE, review_drafts: true });
+    assert.equal(await when({ ...MERGE_REQUEST, CI_MERGE_REQUEST_TITLE: 'Draft: add an export' }), 'on_success');
+  });
+});
