@@ -34,8 +34,13 @@ async fn a_provider_switched_off_between_two_runs_changes_the_model_and_both_run
         "{:?}",
         after.models()
     );
+    // The Worker may have answered from its memory of the last second; then the run hears of it a moment later.
+    let said = [
+        "anthropic is switched off: incident 7",
+        "anthropic was switched off during the review: incident 7",
+    ];
     assert!(
-        after.stdout.contains("anthropic is switched off: incident 7"),
+        said.iter().any(|text| after.stdout.contains(text)),
         "the review says why:\n{}",
         after.stdout
     );

@@ -128,14 +128,17 @@ async fn a_model_that_is_down_is_asked_a_few_times_by_all_seven_together() {
 #[tokio::test]
 async fn a_model_that_comes_back_is_tried_once_and_used_again() {
     let (repository, mut workers) = (repository(), Workers::start().await);
-    // Longer than the circuit stays open: who asks the stand-in asks again when the model may be tried.
-    let provider = slow_provider(Duration::from_millis(2500)).await;
+    // The first reviewers take longer than the circuit stays open: those that begin after them find it ready to be tried.
+    let provider = slow_provider(Duration::from_millis(1200)).await;
     let limits = json!({"breaker": {"open_seconds": 1}});
     workers
         .command(&format!("kv put config/document {}", document(&limits)))
         .await;
     provider.inject(Fault::status(529).model(PRIMARY));
-    let (child, home) = job(&repository, &workers).anthropic(&provider).start();
+    let (child, home) = job(&repository, &workers)
+        .env("CONCLAVE_AGENTS", "4")
+        .anthropic(&provider)
+        .start();
     until("the circuit opened", || {
         count(&provider, PRIMARY) >= 5 && count(&provider, STAND_IN) >= 1
     })
