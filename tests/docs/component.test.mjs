@@ -36,7 +36,8 @@ function include(inputs) {
 /** Runs gitlab-ci-local in the project; the result of a failure is what it says. */
 async function pipeline(...arguments_) {
   try {
-    const { stdout, stderr } = await run(process.execPath, [program, '--cwd', directory, ...arguments_], {
+    const { stdout, stderr } = await run(process.execPath, [program, ...arguments_], {
+      cwd: directory,
       env: { ...process.env, HOME: directory },
     });
     return { code: 0, stdout, stderr };
@@ -78,7 +79,7 @@ describe('the CI component', () => {
     assert.match(plain.stdout, /interruptible: true/);
     assert.match(plain.stdout, /codequality: conclave-reports\/code-quality\.json/);
 
-    include({ image: IMAGE, mode: 'gate', gate: 'block', strict: true, max_cost_usd: '1.50', agents: '3', stage: 'review-it' });
+    include({ image: IMAGE, mode: 'gate', gate: 'block', strict: true, max_cost_usd: '1.50', agents: '3', stage: 'build' });
     const whole = await pipeline('--preview');
     for (const line of ['CONCLAVE_MODE: gate', 'CONCLAVE_GATE: block', "CONCLAVE_STRICT: 'true'", "CONCLAVE_MAX_COST_USD: '1.50'", "CONCLAVE_AGENTS: '3'"]) {
       assert.ok(whole.stdout.includes(line), `${line} in ${whole.stdout}${whole.stderr}`);
