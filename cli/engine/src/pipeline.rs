@@ -8,7 +8,7 @@ mod prior;
 mod run;
 mod seats;
 
-pub use estimate::{Counted, Estimate, EstimateInput, SessionEstimate, estimate};
+pub use estimate::{Counted, Estimate, EstimateInput, PatchTokens, SessionEstimate, estimate};
 pub use plan::{Plan, PlanInput, explain_models, plan};
 pub use prior::Prior;
 pub use run::{ReviewJob, ReviewPorts, review};

@@ -2,7 +2,7 @@
 
 use conclave_engine::{
     diff::FilteredFile,
-    pipeline::{Estimate, EstimateInput, Presence, SessionEstimate, estimate},
+    pipeline::{Estimate, EstimateInput, PatchTokens, Presence, SessionEstimate, estimate},
     ports::{Progress, ProgressEvent},
 };
 use conclave_opencode::{ConfigFile, Endpoints};
@@ -207,11 +207,12 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
     };
     let inputs = inputs::render(sources, &mut prepared.plan, |files, _| Ok(vec![0; files.len()])).await?;
     let Prepared { job, diff, plan, .. } = &prepared;
-    let mut patches = Vec::new();
+    let count = |text: &str| tokenizer.count(text);
+    let mut patches = PatchTokens::default();
     let mut patch = Vec::new();
     for file in &diff.files {
         prepared.spool.patch(file, &mut patch)?;
-        patches.push(String::from_utf8_lossy(&patch).into_owned());
+        patches.add(&String::from_utf8_lossy(&patch), &count);
     }
     let prices = PriceList::new(&prepared.config.prices);
     let estimate = estimate(&EstimateInput {
@@ -219,8 +220,8 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
         prices: &prices,
         library: &prepared.library,
         coordinator_message: &inputs.coordinator,
-        patches: &patches.iter().map(String::as_str).collect::<Vec<_>>(),
-        count: &|text| tokenizer.count(text),
+        patches,
+        count: &count,
     })?;
     let mut warnings = notes;
     warnings.extend(job.notes.iter().cloned());

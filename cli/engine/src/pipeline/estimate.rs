@@ -40,12 +40,28 @@ pub struct EstimateInput<'a> {
     pub library: &'a PromptLibrary,
     /// The coordinator's first message.
     pub coordinator_message: &'a str,
-    /// The patches.
-    pub patches: &'a [&'a str],
+    /// The patches, counted.
+    pub patches: PatchTokens,
     /// What models cost.
     pub prices: &'a PriceList,
     /// How many tokens a text has for the tokenizer at hand (`o200k_base`).
     pub count: &'a dyn Fn(&str) -> u64,
+}
+
+/// Patches, counted one after the other: a large diff is never in memory as a whole.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PatchTokens {
+    files: u64,
+    tokens: u64,
+}
+
+impl PatchTokens {
+    /// Counts one more patch, as the runtime shows it to a reviewer.
+    pub fn add(&mut self, patch: &str, count: &dyn Fn(&str) -> u64) {
+        let lines = u64::try_from(patch.lines().count()).unwrap_or(u64::MAX);
+        self.files += 1;
+        self.tokens += count(patch) + READ_FILE + READ_LINE * lines;
+    }
 }
 
 /// What one session will use.
@@ -145,7 +161,6 @@ fn hundredths(model: &ModelId) -> u64 {
 pub fn estimate(input: &EstimateInput<'_>) -> Result<Estimate, UnknownPrompt> {
     let count = input.count;
     let habits = habits(input.plan.assessment.tier);
-    let read = |text: &str| count(text) + READ_FILE + READ_LINE * u64::try_from(text.lines().count()).unwrap_or(0);
     let shared_parts = |parts: &[String]| -> u64 {
         let shared = parts.split_last().map_or(&[][..], |(_, shared)| shared);
         shared.iter().map(|part| count(part)).sum()
@@ -158,10 +173,10 @@ pub fn estimate(input: &EstimateInput<'_>) -> Result<Estimate, UnknownPrompt> {
             .members
             .first()
             .map_or(0, |member| shared_parts(&member.parts)),
-        patches: input.patches.iter().map(|patch| read(patch)).sum(),
+        patches: input.patches.tokens,
         coordinator: count(input.library.get(ReviewerName::COORDINATOR)?) + count(input.coordinator_message),
     };
-    let files = u64::try_from(input.patches.len()).unwrap_or(u64::MAX);
+    let files = input.patches.files;
     // Without any key a plan still tells what the preferred models would cost.
     let hypothetical = input.plan.nobody_can_run().is_some();
     let mut sessions = Vec::new();

@@ -59,11 +59,15 @@ fn estimate_at(plan: &Plan, patches: &[&str], prices: &PriceList) -> Estimate {
             ("coordinator".into(), "# Review coordinator\njudge".into()),
         ])
         .expect("prompts");
+    let mut counted = PatchTokens::default();
+    for patch in patches {
+        counted.add(patch, &words);
+    }
     estimate(&EstimateInput {
         plan,
         library: &library,
         coordinator_message: "a message",
-        patches,
+        patches: counted,
         prices,
         count: &words,
     })
