@@ -108,7 +108,26 @@ async fn flip(repository: &Repository, workers: &mut Workers, by_hand: bool) -> 
     } else {
         api(workers, true).await;
     }
+    tokio::time::timeout(LONGEST, in_use_again(workers))
+        .await
+        .expect("the provider is in use again");
     (moved, late)
+}
+
+/// The Worker answers from its memory for a second: a run that begins in it would not use the provider at all.
+async fn in_use_again(workers: &Workers) {
+    let client = reqwest::Client::new();
+    loop {
+        let config = client
+            .get(format!("{}/v1/config", workers.config_url))
+            .bearer_auth(Workers::READER_TOKEN);
+        let answer = config.send().await.expect("the Worker answers");
+        let answer: serde_json::Value = answer.json().await.expect("JSON");
+        if answer["config"]["providers"]["anthropic"]["enabled"] != false {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 #[tokio::main]
