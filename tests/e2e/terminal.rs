@@ -25,7 +25,7 @@ fn variables(home: &std::path::Path, url: String, more: &[(&'static str, &str)])
 
 fn program(arguments: &str) -> String {
     format!(
-        "{} {arguments}; echo \"ended with $?\"; sleep 600",
+        "trap : INT; {} {arguments}; echo \"ended with $?\"; sleep 600",
         env!("CARGO_BIN_EXE_conclave")
     )
 }

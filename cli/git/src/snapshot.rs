@@ -39,7 +39,7 @@ impl Repository {
         let index = scratch.join("index");
         let own_index = self.text(&["rev-parse", "--git-path", "index"]).await?;
         // A copy of the user's index keeps what git knows about unchanged files, so that only changed ones are read.
-        let copied = std::fs::copy(self.root().join(own_index), &index);
+        let copied = copy_with_time(&self.root().join(own_index), &index);
         if copied.is_err() {
             repository.with_index(&index, &["read-tree", &head]).await?;
         }
@@ -106,6 +106,14 @@ impl Repository {
         arguments.extend(["commit-tree", tree, "-p", parent, "-m", "Uncommitted changes"]);
         self.text(&arguments).await
     }
+}
+
+/// Copies a file with the time of its last change: git takes a file that was changed at the time of the index, or later,
+/// for one that it has to read.
+fn copy_with_time(from: &Utf8Path, to: &Utf8Path) -> std::io::Result<()> {
+    std::fs::copy(from, to)?;
+    let changed = from.metadata()?.modified()?;
+    std::fs::File::options().write(true).open(to)?.set_modified(changed)
 }
 
 #[cfg(test)]
