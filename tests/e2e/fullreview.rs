@@ -70,7 +70,13 @@ fn variables(home: &Path, url: &str) -> Vec<(&'static str, String)> {
 
 #[tokio::test]
 async fn a_person_calls_it_and_reads_the_review_where_the_conversation_is() {
-    let (provider, repository) = (provider().await, Repository::flawed());
+    let (provider, repository) = (provider().await, Repository::new());
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    repository.write(
+        "src/users.py",
+        "def find(c, name):  # see @README.md\n    return c.execute(f\"SELECT * FROM u WHERE n = '{name}'\")\n",
+    );
+    repository.commit("Find users");
     repository.write(".opencode/commands/fullreview.md", COMMAND);
     let home = tempfile::tempdir().unwrap();
     home_of_opencode(home.path(), &provider.url());
@@ -89,9 +95,24 @@ async fn a_person_calls_it_and_reads_the_review_where_the_conversation_is() {
     terminal.press(&["Enter"]);
 
     // The review itself, and below it the answer of the session's own model.
-    let text = terminal.shows("a scripted stand-in: rules, no language model").await;
-    assert!(
-        text.contains("src/users.py:6") || text.contains("Significant concerns"),
-        "{text}"
-    );
+    let text = terminal
+        .shows("demo model, a scripted stand-in: rules, no language model")
+        .await;
+    for part in [
+        "Conclave has reviewed my changes. This is its report:",
+        "Significant concerns: 1 critical",
+        "CRITICAL src/users.py:2",
+        "Here the report ends.",
+    ] {
+        assert!(text.contains(part), "{part:?} is missing in\n{text}");
+    }
+
+    // The report quotes a line that names a file with an `@`. OpenCode would have attached it to the prompt.
+    let requests = provider.requests();
+    let prompted = requests
+        .iter()
+        .find(|request| request.text().contains("Conclave has reviewed my changes."))
+        .expect("the session's model is asked");
+    assert!(prompted.text().contains("README.md"), "the line is quoted");
+    assert!(!prompted.text().contains("A small service"), "no file is attached");
 }

@@ -21,7 +21,13 @@ fn with_remote() -> (Repository, tempfile::TempDir) {
     let repository = Repository::flawed();
     let remote = tempfile::tempdir().unwrap();
     repository.git(&["clone", "--quiet", "--bare", ".", remote.path().to_str().unwrap()]);
-    repository.git(&["--git-dir", remote.path().to_str().unwrap(), "symbolic-ref", "HEAD", "refs/heads/main"]);
+    repository.git(&[
+        "--git-dir",
+        remote.path().to_str().unwrap(),
+        "symbolic-ref",
+        "HEAD",
+        "refs/heads/main",
+    ]);
     repository.git(&["remote", "add", "origin", remote.path().to_str().unwrap()]);
     repository.git(&["push", "--quiet", "origin", ":feature"]);
     repository.git(&["fetch", "--quiet", "origin"]);

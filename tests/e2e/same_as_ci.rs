@@ -94,7 +94,11 @@ async fn the_same_commits_are_the_same_review_here_and_there() {
     );
     for (agent, body) in &local_bodies {
         let sent = texts(body);
-        assert!(sent.len() >= 4 && sent.concat().len() > 10_000, "{agent} is sent {} texts", sent.len());
+        assert!(
+            sent.len() >= 4 && sent.concat().len() > 10_000,
+            "{agent} is sent {} texts",
+            sent.len()
+        );
         assert_eq!(sent, texts(&ci_bodies[agent]), "{agent}");
     }
 
