@@ -121,7 +121,7 @@ pub(crate) struct Shown<'a> {
 }
 
 /// Prints a review on standard output.
-pub(crate) fn reviewed(result: &Review, shown: Shown<'_>, redactor: &Redactor) {
+pub(crate) fn reviewed(result: &Review, shown: &Shown<'_>, redactor: &Redactor) {
     let page = |page: Page| redactor.redact(&review(result, shown.excerpts, shown.directory, &page));
     match shown.format {
         ReviewFormat::Human => print_for_person(&page(Page::terminal(shown.links.clone()))),

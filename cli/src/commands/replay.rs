@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &ReplayArguments, redactor: &Redactor) -> Result<Ex
                 directory,
                 links,
             };
-            output::reviewed(review, shown, redactor);
+            output::reviewed(review, &shown, redactor);
         }
         (ReviewFormat::Human, End::Unfinished(unfinished)) => {
             output::print_for_person(&redactor.redact(&output::unfinished(unfinished, directory)));

@@ -110,7 +110,7 @@ fn severities_have_their_colours() {
         );
         // The mark beside the code has the same one.
         let mark = text.lines().find(|line| line.contains('▌')).expect("the code");
-        assert!(mark.contains(&format!("{code}")), "{mark:?}");
+        assert!(mark.contains(code), "{mark:?}");
     }
 }
 

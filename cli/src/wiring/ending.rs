@@ -63,7 +63,7 @@ impl Ending<'_> {
         }
         output::reviewed(
             review,
-            output::Shown {
+            &output::Shown {
                 format: self.format,
                 excerpts: &excerpts,
                 directory: self.directory.path(),

@@ -1,6 +1,7 @@
 //! A real terminal: a pane of tmux with a server of its own.
 
 use std::{
+    fmt::Write,
     path::{Path, PathBuf},
     process::{Command, Output},
     time::Duration,
@@ -25,9 +26,9 @@ impl Terminal {
         let mut script = String::from("#!/bin/sh\nexec env -i \\\n");
         for (name, value) in variables {
             assert!(!value.contains('\''), "a quote in {name}");
-            script.push_str(&format!("  {name}='{value}' \\\n"));
+            let _ = writeln!(script, "  {name}='{value}' \\");
         }
-        script.push_str(&format!("  sh -c '{command}'\n"));
+        let _ = writeln!(script, "  sh -c '{command}'");
         let path = terminal.directory.path().join("run.sh");
         std::fs::write(&path, script).unwrap();
         let (columns, rows) = (size.0.to_string(), size.1.to_string());

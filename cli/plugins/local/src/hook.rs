@@ -73,7 +73,7 @@ pub async fn install_hook(directory: &Utf8Path) -> Result<HookState, HookError> 
     let repository = Repository::open(directory).await?;
     let hooks = repository.hooks_directory().await?;
     let path = hooks.path.join(NAME);
-    match read(&path)? {
+    match read(&path) {
         Some(text) if text.contains(HOOK_LINE) => return Ok(HookState::Present(path)),
         Some(_) => return Err(HookError::Taken(path)),
         None if !hooks.own => return Err(HookError::Elsewhere(hooks.path)),
@@ -99,7 +99,7 @@ pub async fn install_hook(directory: &Utf8Path) -> Result<HookState, HookError> 
 pub async fn uninstall_hook(directory: &Utf8Path) -> Result<HookState, HookError> {
     let repository = Repository::open(directory).await?;
     let path = repository.hooks_directory().await?.path.join(NAME);
-    match read(&path)? {
+    match read(&path) {
         Some(text) if text == SCRIPT => {
             std::fs::remove_file(&path).map_err(|source| HookError::Io {
                 what: "remove",
@@ -114,12 +114,10 @@ pub async fn uninstall_hook(directory: &Utf8Path) -> Result<HookState, HookError
 }
 
 /// What is at the hook's place; a broken link is something too.
-fn read(path: &Utf8Path) -> Result<Option<String>, HookError> {
-    if path.symlink_metadata().is_err() {
-        return Ok(None);
-    }
+fn read(path: &Utf8Path) -> Option<String> {
+    path.symlink_metadata().ok()?;
     let bytes = std::fs::read(path).unwrap_or_default();
-    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// A commit that is about to be pushed.

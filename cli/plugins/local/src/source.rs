@@ -112,18 +112,16 @@ async fn working_tree(repository: Repository, scratch: &Utf8Path) -> Result<Reso
         });
     };
     notes.push("uncommitted changes are part of this review".to_owned());
-    let base = match default {
-        Some(name) => {
-            let commit = repository.commit(&name).await?;
-            (name, commit)
-        }
-        None => {
-            notes.push(
-                "no default branch was found, so only what is not committed is reviewed; to review more, name what to compare with, as in `conclave local develop`"
-                    .to_owned(),
-            );
-            (branch.clone(), head)
-        }
+    let base = if let Some(name) = default {
+        let commit = repository.commit(&name).await?;
+        (name, commit)
+    } else {
+        notes.push(
+            "no default branch was found, so only what is not committed is reviewed; to review more, name what to compare with, \
+             as in `conclave local develop`"
+                .to_owned(),
+        );
+        (branch.clone(), head)
     };
     Ok(Resolved {
         repository: with_snapshot,

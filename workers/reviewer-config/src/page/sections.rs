@@ -2,8 +2,8 @@
 
 use conclave_shared::{
     config::{
-        ConfigDocument, ModelReason, ModelSource, NO_CLASSES, Preset, ProjectOverride, ProviderSwitch, RouteInput, explain_route,
-        known_providers,
+        ConfigDocument, ModelReason, ModelSource, NO_CLASSES, Preset, ProjectOverride, ProviderSwitch, RouteInput,
+        explain_route, known_providers,
     },
     reviewer::ReviewerName,
 };
