@@ -154,6 +154,7 @@ impl State {
         let number = requests.len();
         requests.push(RequestRecord {
             number,
+            received: std::time::Instant::now(),
             format,
             path: path.to_owned(),
             headers: headers
