@@ -12,6 +12,7 @@ mod run;
 mod runs;
 mod spans;
 mod statements;
+mod sums;
 mod write;
 
 pub(crate) use batch::Batch;
