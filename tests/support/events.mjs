@@ -83,9 +83,44 @@ export const failback = (more = {}) => ({
   ...more,
 });
 
+export const outcome = (more = {}) => ({
+  type: 'finding_outcome',
+  reviewer: 'security',
+  severity: 'warning',
+  category: 'sql-injection',
+  path: 'src/store.py',
+  fingerprint: '0123456789abcdef',
+  outcome: 'fixed',
+  merge_request: 7,
+  ...more,
+});
+
+export const verdict = (more = {}) => ({
+  type: 'verdict_applied',
+  merge_request: 7,
+  wanted: 'approved',
+  shown: 'approved',
+  mismatch: false,
+  ...more,
+});
+
+export const breakGlass = (more = {}) => ({
+  type: 'break_glass',
+  merge_request: 7,
+  user: '00112233445566778899aabbccddeeff',
+  note: 3,
+  head_sha: '0123456789012345678901234567890123456789',
+  ...more,
+});
+
+export const metrics = (samples = { stage_diff_ms: 12.5 }) => ({
+  type: 'metrics',
+  samples: Object.entries(samples).map(([name, value]) => ({ name, value })),
+});
+
 export const dropped = (events) => ({ type: 'telemetry_dropped', events });
 
-/** Posts events, in batches that the tracker takes. */
+/** Posts events, in batches that the tracker takes, and waits until they are counted. */
 export async function send(url, token, events) {
   for (let from = 0; from < events.length; from += 200) {
     const response = await fetch(`${url}/v1/events`, {
@@ -96,6 +131,31 @@ export async function send(url, token, events) {
     if (response.status !== 202) {
       throw new Error(`the tracker answered ${response.status}: ${await response.text()}`);
     }
+  }
+  await settled(url);
+}
+
+/** What the tracker's outbox says of itself. */
+export async function outbox(url, token = 'operator') {
+  const response = await fetch(`${url}/v1/outbox`, { headers: { authorization: `Bearer ${token}` } });
+  if (response.status !== 200) {
+    throw new Error(`the outbox answered ${response.status}: ${await response.text()}`);
+  }
+  return response.json();
+}
+
+/** Waits until the outbox is as wanted: without a condition, until nothing waits in it. */
+export async function settled(url, { until = ({ batches }) => batches === 0, token, within = 30_000 } = {}) {
+  const deadline = Date.now() + within;
+  for (;;) {
+    const status = await outbox(url, token);
+    if (until(status)) {
+      return status;
+    }
+    if (Date.now() > deadline) {
+      throw new Error(`the outbox did not settle: ${JSON.stringify(status)}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
 
