@@ -158,7 +158,10 @@ fn metric_samples(metrics: &Metrics) -> Checked {
         if (0.0..=MAX_METRIC).contains(&sample.value) {
             Ok(())
         } else {
-            Err(format!("`samples/value` of `{}` is not between 0 and 10^15", sample.name))
+            Err(format!(
+                "`samples/value` of `{}` is not between 0 and 10^15",
+                sample.name
+            ))
         }
     })
 }
@@ -287,7 +290,9 @@ mod tests {
             )
         };
         let metrics = |samples: &str| format!(r#"{{"type":"metrics","samples":[{samples}]}}"#);
-        let many: Vec<String> = (0..101).map(|index| format!(r#"{{"name":"m{index}","value":1}}"#)).collect();
+        let many: Vec<String> = (0..101)
+            .map(|index| format!(r#"{{"name":"m{index}","value":1}}"#))
+            .collect();
         for (body, taken) in [
             (started("0123456789abcdef"), true),
             (started("alice"), false),
