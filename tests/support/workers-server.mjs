@@ -14,7 +14,7 @@
 //   kv put KEY VALUE      (VALUE is the rest of the line)
 //   kv get KEY            → {"ok":true,"value":…}
 //   kv delete KEY
-//   sql STATEMENT         → {"ok":true,"rows":[…]}
+//   sql STATEMENT         → {"ok":true,"rows":[…]}, when every accepted event is in the database
 //   job-token PROJECT     → {"ok":true,"token":…}: what GitLab gives to a job, with --job-projects
 //
 // It ends on end of input, SIGTERM or SIGINT, and takes workerd with it, even when it is killed.
@@ -22,6 +22,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
+import { settled } from './events.mjs';
 import { startIssuer } from './oidc-issuer.mjs';
 import { start, workerdPids } from './workerd.mjs';
 
@@ -49,6 +50,9 @@ function secrets(...names) {
   );
 }
 
+/** For this program itself: `sql` sees what was accepted before. */
+const operator = 'operator';
+
 const issuer = options['job-projects'] === undefined ? undefined : await startIssuer();
 const jobs = issuer && {
   OIDC_ISSUER: issuer.url,
@@ -62,7 +66,7 @@ const config = await start('reviewer-config', {
   port: Number(options['config-port']),
 });
 const tracker = await start('review-tracker', {
-  vars: secrets('INGEST_TOKENS', 'METRICS_TOKENS', 'DASHBOARD_TOKENS'),
+  vars: { OPERATOR_TOKENS: operator, ...secrets('INGEST_TOKENS', 'METRICS_TOKENS', 'DASHBOARD_TOKENS') },
   persist: options.persist,
   port: Number(options['tracker-port']),
 });
@@ -87,6 +91,7 @@ for (const pair of options.kv) {
 async function run(line) {
   const [, verb, rest] = /^(\S+)\s*(.*)$/s.exec(line.trim()) ?? [];
   if (verb === 'sql') {
+    await settled(tracker.url, { token: operator });
     return { rows: (await database.prepare(rest).all()).results };
   }
   if (verb === 'job-token' && issuer) {

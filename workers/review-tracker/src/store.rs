@@ -1,6 +1,8 @@
-//! D1: the only module that knows SQL.
+//! D1: the only module that knows its SQL.
 
 mod all_time;
+mod batch;
+mod counts;
 mod findings_page;
 mod health_page;
 mod models_page;
@@ -8,6 +10,7 @@ mod overview_page;
 mod projects;
 mod query;
 mod retention;
+mod rollups;
 mod rows;
 mod run;
 mod runs;
@@ -19,13 +22,15 @@ mod write;
 pub(crate) use all_time::{AllTime, RunCount, all_time};
 #[cfg(test)]
 pub(crate) use all_time::{Count, ModelUse};
+pub(crate) use batch::Batch;
 pub(crate) use findings_page::{FindingsPage, HotFile, findings_page};
 pub(crate) use health_page::{DayCount, HealthPage, health_page};
 pub(crate) use models_page::{ModelsPage, UsageSum, models_page, usage_by_agent};
+pub(crate) use retention::{clean_up, oldest_accepted_ms};
 
 pub(crate) use overview_page::{OverviewPage, TierSum, overview_page};
 pub(crate) use projects::projects;
 pub(crate) use run::{CircuitChange, FailbackRow, RunDetail, SessionRow, UsageRow, run};
 pub(crate) use runs::{Cursor, Ended, RunRow, RunSearch, runs};
 pub(crate) use window::{Bins, Window, merged};
-pub(crate) use write::write;
+pub(crate) use write::{probe, write};
