@@ -11,31 +11,11 @@ mod render;
 use conclave_worker_common::{Outcome, allow, authorize};
 use worker::{Env, Request, Response, ResponseBuilder, console_log};
 
-use crate::{clock, store};
+use crate::{clock, outbox, store};
 use exposition::{Exposition, Format};
 
 /// The secret that lists the tokens of scrapers.
 const METRICS_TOKENS: &str = "METRICS_TOKENS";
-
-/// What has been accepted and is not stored yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Waiting {
-    /// Events.
-    pub(crate) events: u64,
-    /// When the oldest of them was accepted.
-    pub(crate) oldest_ms: Option<i64>,
-    /// Batches that were put aside because they cannot be stored.
-    pub(crate) dead_letters: u64,
-}
-
-impl Waiting {
-    /// How long the oldest event has been waiting.
-    #[expect(clippy::cast_precision_loss, reason = "nothing waits for 2^53 milliseconds")]
-    fn lag_seconds(self, now_ms: i64) -> f64 {
-        self.oldest_ms
-            .map_or(0.0, |oldest| (now_ms - oldest).max(0) as f64 / 1000.0)
-    }
-}
 
 /// Answers a scrape.
 pub(crate) async fn handle(request: &Request, env: &Env) -> Outcome<Response> {
@@ -60,5 +40,6 @@ pub(crate) async fn log(env: &Env) -> Outcome<()> {
 
 async fn collect(env: &Env) -> Outcome<Exposition> {
     let all = store::all_time(env).await?;
-    Ok(render::render(&all, Waiting::default(), clock::now_ms()))
+    let waiting = outbox::status(env).await?;
+    Ok(render::render(&all, &waiting, clock::now_ms()))
 }

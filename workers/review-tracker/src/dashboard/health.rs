@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use conclave_worker_common::{
-    Outcome,
+    Outcome, Refusal, allow, finish,
     html::{Html, html},
+    not_found, problem, same_origin, see_other,
 };
-use worker::{Env, Request, Response, Router};
+use worker::{Env, Request, Response, Router, console_error};
 
 use super::{
     cells::{count_or_nothing, named},
@@ -14,12 +15,13 @@ use super::{
     format,
     page::{Asked, Content, finished},
     periods::Periods,
-    shown,
+    require_login, shown,
     summary::{figure, figures},
     table::{Cell, Column, Row, Table},
     texts,
 };
 use crate::{
+    outbox::{self, DeadLetter, LetterId, OutboxStatus},
     sketch,
     store::{self, DayCount, HealthPage, merged},
 };
@@ -27,23 +29,56 @@ use crate::{
 /// Where this page is. `/healthz`, for machines, asks nobody.
 pub(crate) const PATH: &str = "/health";
 
+/// Dead letters that are listed on the page.
+const LISTED: usize = 50;
+
 /// Adds the page's routes.
 pub(crate) fn routes(router: Router<'static, ()>) -> Router<'static, ()> {
-    router.on_async(PATH, |request, context| async move {
-        conclave_worker_common::finish(shown(page(&request, &context.env).await))
-    })
+    router
+        .on_async(PATH, |request, context| async move {
+            finish(shown(page(&request, &context.env).await))
+        })
+        .on_async("/health/dead-letters/:id/:action", |request, context| async move {
+            let parameter = |name| context.param(name).cloned().unwrap_or_default();
+            let (id, action) = (parameter("id"), parameter("action"));
+            finish(shown(act(&request, &context.env, &id, &action).await))
+        })
+}
+
+/// `POST /health/dead-letters/{id}/replay`, `…/all/replay` and `…/{id}/discard`, from the forms of the page.
+async fn act(request: &Request, env: &Env, id: &str, action: &str) -> Outcome<Response> {
+    allow(request, &["POST"])?;
+    same_origin(request)?;
+    require_login(request, env).await?;
+    // What is not there any more was replayed by somebody else: the page shows what is.
+    match (id, id.parse::<LetterId>(), action) {
+        ("all", _, "replay") => drop(outbox::replay_all(env).await?),
+        (_, Ok(id), "replay") => drop(outbox::replay(env, id).await?),
+        (_, Ok(id), "discard") => drop(outbox::discard(env, id).await?),
+        _ => return Err(Refusal::Answer(problem(&not_found(&request.path()))?)),
+    }
+    Ok(see_other(PATH)?)
 }
 
 async fn page(request: &Request, env: &Env) -> Outcome<Response> {
     let asked = Asked::of(request, env).await?;
     let query = asked.filter.query(asked.now_ms);
     let page = store::health_page(env, &query).await?;
+    // Without the outbox the rest of the page is what an operator needs most.
+    let waiting = outbox::status(env)
+        .await
+        .inspect_err(|error| console_error!("the outbox cannot be read: {error}"));
     let periods = Periods::of(&query);
     let content = Content {
         title: texts::HEALTH,
         path: PATH,
-        lead: lead(&page, asked.now_ms),
+        lead: html!(
+            "{}{}",
+            waiting_figures(waiting.as_ref().ok(), asked.now_ms),
+            lead(&page, asked.now_ms)
+        ),
         tables: vec![
+            letters(waiting.as_ref().ok()),
             lag(&page, periods),
             by_day(&page, periods),
             kinds(&page),
@@ -56,6 +91,86 @@ async fn page(request: &Request, env: &Env) -> Outcome<Response> {
         by_tier: false,
     };
     finished(&asked, env, content).await
+}
+
+/// What waits now, whatever the filters say.
+fn waiting_figures(waiting: Option<&OutboxStatus>, now_ms: i64) -> Html {
+    let Some(waiting) = waiting else {
+        return html!(r#"<p class="fault" role="alert">{}</p>"#, texts::NO_OUTBOX);
+    };
+    let oldest = waiting.oldest_ms.map_or_else(
+        || texts::NOTHING_WAITS.to_owned(),
+        |oldest| texts::oldest_waits(&format::duration((now_ms - oldest).max(0))),
+    );
+    let fault = waiting.fault.as_deref().map_or_else(Html::default, |fault| {
+        html!(r#"<p class="fault" role="alert">{}</p>"#, texts::write_fails(fault))
+    });
+    html!(
+        "{}{}",
+        fault,
+        figures(
+            "two",
+            [
+                figure(texts::WAITING, &format::count(waiting.events), &oldest),
+                figure(
+                    texts::DEAD_LETTERS,
+                    &format::count(waiting.dead),
+                    texts::DEAD_LETTERS_DETAIL
+                ),
+            ],
+        )
+    )
+}
+
+/// Batches that could not be stored, with what can be done about each.
+fn letters(waiting: Option<&OutboxStatus>) -> Table {
+    let letters: &[DeadLetter] = waiting.map_or(&[], |waiting| &waiting.dead_letters);
+    let rows = letters.iter().take(LISTED).map(|dead| {
+        let id = dead.id.to_string();
+        let button = |action: &str, name: &str| {
+            html!(
+                r#"<form method="post" action="/health/dead-letters/{}/{}"><button class="quiet" type="submit" aria-label="{}">{}</button></form>"#,
+                id,
+                action,
+                texts::action_on(name, &id),
+                name,
+            )
+        };
+        Row::from(vec![
+            Cell::Text(id.clone()),
+            Cell::Moment(dead.letter.received_ms),
+            Cell::Count(dead.letter.events),
+            Cell::Count(dead.letter.attempts.into()),
+            Cell::Text(dead.letter.fault.clone()),
+            Cell::Markup(
+                html!("{}{}", button("replay", texts::REPLAY), button("discard", texts::DISCARD)),
+                String::new(),
+            ),
+        ])
+    });
+    let all = (letters.len() > 1).then(|| {
+        html!(
+            r#"<form class="all" method="post" action="/health/dead-letters/all/replay"><button type="submit">{}</button></form>"#,
+            texts::REPLAY_ALL
+        )
+    });
+    Table {
+        id: "letters",
+        title: texts::DEAD_LETTERS,
+        note: texts::DEAD_LETTERS_NOTE,
+        columns: vec![
+            Column::words(texts::LETTER, "id"),
+            Column::words(texts::ACCEPTED, "accepted"),
+            Column::number(texts::EVENTS, "events"),
+            Column::number(texts::TRIED, "attempts"),
+            Column::words(texts::FAULT, "fault"),
+            Column::words(texts::ACTIONS, "actions"),
+        ],
+        rows: rows.collect(),
+        nothing: texts::NO_LETTERS,
+        after: all.unwrap_or_default(),
+        ..Table::default()
+    }
 }
 
 fn lead(page: &HealthPage, now_ms: i64) -> Html {

@@ -216,6 +216,22 @@ pub(crate) const AFTER: &str = "After";
 pub(crate) const WHAT: &str = "What";
 pub(crate) const SETTLED: &str = "Settled findings of earlier reviews";
 
+pub(crate) const NO_OUTBOX: &str =
+    "What waits to be stored cannot be read now. The reason is in the Worker's log; nothing is lost.";
+pub(crate) const WAITING: &str = "Waiting events";
+pub(crate) const NOTHING_WAITS: &str = "everything is stored";
+pub(crate) const DEAD_LETTERS: &str = "Dead letters";
+pub(crate) const DEAD_LETTERS_DETAIL: &str = "batches that could not be stored";
+pub(crate) const DEAD_LETTERS_NOTE: &str =
+    "Batches that the database refused again and again. Replay them once the reason is gone.";
+pub(crate) const NO_LETTERS: &str = "None: everything that was accepted is stored, or will be.";
+pub(crate) const LETTER: &str = "Letter";
+pub(crate) const TRIED: &str = "Tried";
+pub(crate) const FAULT: &str = "What the database said";
+pub(crate) const ACTIONS: &str = "Actions";
+pub(crate) const REPLAY: &str = "Replay";
+pub(crate) const REPLAY_ALL: &str = "Replay all";
+pub(crate) const DISCARD: &str = "Discard";
 pub(crate) const EVENTS: &str = "Events";
 pub(crate) const EVENTS_DETAIL: &str = "accepted and stored";
 pub(crate) const NEWEST_EVENT: &str = "Newest event";
@@ -291,6 +307,18 @@ pub(crate) fn failbacks_each(rate: Option<f64>) -> String {
 
 pub(crate) fn p99(lag: &str) -> String {
     format!("median; 99% within {lag}")
+}
+
+pub(crate) fn oldest_waits(duration: &str) -> String {
+    format!("the oldest for {duration}")
+}
+
+pub(crate) fn write_fails(fault: &str) -> String {
+    format!("The last write to the database failed and is tried again: {fault}")
+}
+
+pub(crate) fn action_on(action: &str, letter: &str) -> String {
+    format!("{action} letter {letter}")
 }
 
 pub(crate) fn came(moment: &str) -> String {

@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use conclave_shared::reviewer::ReviewerName;
 
 use super::{
-    Waiting,
     exposition::{Exposition, Kind, Labels},
     histograms,
     labels::Known,
 };
-use crate::store::AllTime;
+use crate::{outbox::OutboxStatus, store::AllTime};
 
 /// Reviewers beyond the standing ones, and models, that keep a series of their own. Their combinations make at most 26 × 31 × 5
 /// series.
@@ -18,7 +17,7 @@ const MAX_REVIEWERS: usize = 15;
 const MAX_MODELS: usize = 30;
 
 /// All families. The names of reviewers and models that are not among the first so many ones are `other`.
-pub(super) fn render(all: &AllTime, waiting: Waiting, now_ms: i64) -> Exposition {
+pub(super) fn render(all: &AllTime, waiting: &OutboxStatus, now_ms: i64) -> Exposition {
     let standing: Vec<&str> = ReviewerName::STANDING
         .into_iter()
         .chain([ReviewerName::COORDINATOR])
@@ -232,7 +231,7 @@ fn forge(out: &mut Exposition, all: &AllTime) {
     );
 }
 
-fn tracker(out: &mut Exposition, all: &AllTime, waiting: Waiting, now_ms: i64) {
+fn tracker(out: &mut Exposition, all: &AllTime, waiting: &OutboxStatus, now_ms: i64) {
     out.family(
         "conclave_telemetry_dropped",
         Kind::Counter,
@@ -255,7 +254,7 @@ fn tracker(out: &mut Exposition, all: &AllTime, waiting: Waiting, now_ms: i64) {
         Some("seconds"),
         "How long the oldest accepted event has been waiting to be stored.",
     );
-    out.amount("", none, waiting.lag_seconds(now_ms));
+    out.amount("", none, lag_seconds(waiting, now_ms));
     out.family(
         "conclave_ingest_waiting_events",
         Kind::Gauge,
@@ -269,7 +268,15 @@ fn tracker(out: &mut Exposition, all: &AllTime, waiting: Waiting, now_ms: i64) {
         None,
         "Batches of events that could not be stored and are kept aside.",
     );
-    out.count("", none, waiting.dead_letters);
+    out.count("", none, waiting.dead);
+}
+
+/// How long the oldest event has been waiting.
+#[expect(clippy::cast_precision_loss, reason = "nothing waits for 2^53 milliseconds")]
+fn lag_seconds(waiting: &OutboxStatus, now_ms: i64) -> f64 {
+    waiting
+        .oldest_ms
+        .map_or(0.0, |oldest| (now_ms - oldest).max(0) as f64 / 1000.0)
 }
 
 #[cfg(test)]

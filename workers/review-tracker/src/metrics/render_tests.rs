@@ -8,7 +8,7 @@ use crate::{
 const NOW: i64 = 1_800_000_000_000;
 
 fn text(all: &AllTime) -> String {
-    render(all, Waiting::default(), NOW).text(Format::OpenMetrics)
+    render(all, &OutboxStatus::default(), NOW).text(Format::OpenMetrics)
 }
 
 fn count(kind: &str, [a, b, c]: [&str; 3], n: u64) -> Count {
@@ -109,12 +109,13 @@ fn counts_become_series_by_their_labels() {
 
 #[test]
 fn what_waits_is_told_with_its_age() {
-    let waiting = Waiting {
+    let waiting = OutboxStatus {
         events: 40,
         oldest_ms: Some(NOW - 90_500),
-        dead_letters: 2,
+        dead: 2,
+        ..OutboxStatus::default()
     };
-    let text = render(&AllTime::default(), waiting, NOW).text(Format::OpenMetrics);
+    let text = render(&AllTime::default(), &waiting, NOW).text(Format::OpenMetrics);
     assert_lines(
         &text,
         &[
