@@ -79,12 +79,15 @@ function draw(figure) {
       hooks: {
         setCursor: [
           (self) => {
-            const at = self.cursor.idx ?? raw[0].length - 1;
+            const at = self.cursor.idx;
+            const pointed = at !== null && at !== undefined;
             outputs.forEach((output, index) => {
-              const value = raw[index + 1][at];
+              const values = raw[index + 1];
+              // Where nothing is pointed at: bars add up, lines have a latest value.
+              const value = pointed ? values[at] : isStacked ? values.reduce((sum, one) => sum + (one ?? 0), 0) : values.at(-1);
               output.value = value === null || value === undefined ? '' : unit.value(value);
             });
-            figure.querySelector('.at').textContent = raw[0].length ? day(raw[0][at]) : '';
+            figure.querySelector('.at').textContent = pointed ? day(raw[0][at]) : isStacked ? 'In all' : 'Latest';
           },
         ],
       },
