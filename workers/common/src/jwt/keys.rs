@@ -7,14 +7,13 @@
 use std::{cell::RefCell, time::Duration};
 
 use conclave_shared::oidc::{KeySet, PublicKey};
-use conclave_worker_common::{Outcome, Refusal, now_ms, problem};
 use futures_util::{
     StreamExt,
     future::{Either, select},
 };
 use worker::{AbortController, Delay, Fetch, Method, Request, RequestInit, RequestRedirect, Url, console_error};
 
-use crate::texts;
+use crate::{Outcome, Refusal, now_ms, problem, texts};
 
 /// Keys this old are asked for again.
 const FRESH_MS: i64 = 10 * 60_000;
