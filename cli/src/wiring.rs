@@ -206,6 +206,7 @@ impl Run<'_> {
             merge_request: prepared.job.subject.merge_request,
             client_version: env!("CARGO_PKG_VERSION").to_owned(),
             reviewers: prepared.plan.reviewers().iter().map(ToString::to_string).collect(),
+            author: None,
         }));
         self.progress
             .report(ProgressEvent::Stage(&output::plan_line(&prepared.plan, &prepared.diff)));

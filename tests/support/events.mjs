@@ -83,6 +83,41 @@ export const failback = (more = {}) => ({
   ...more,
 });
 
+export const outcome = (more = {}) => ({
+  type: 'finding_outcome',
+  reviewer: 'security',
+  severity: 'warning',
+  category: 'sql-injection',
+  path: 'src/store.py',
+  fingerprint: '0123456789abcdef',
+  outcome: 'fixed',
+  merge_request: 7,
+  ...more,
+});
+
+export const verdict = (more = {}) => ({
+  type: 'verdict_applied',
+  merge_request: 7,
+  wanted: 'approved',
+  shown: 'approved',
+  mismatch: false,
+  ...more,
+});
+
+export const breakGlass = (more = {}) => ({
+  type: 'break_glass',
+  merge_request: 7,
+  user: '00112233445566778899aabbccddeeff',
+  note: 3,
+  head_sha: '0123456789012345678901234567890123456789',
+  ...more,
+});
+
+export const metrics = (samples = { stage_diff_ms: 12.5 }) => ({
+  type: 'metrics',
+  samples: Object.entries(samples).map(([name, value]) => ({ name, value })),
+});
+
 export const dropped = (events) => ({ type: 'telemetry_dropped', events });
 
 /** Posts events, in batches that the tracker takes. */

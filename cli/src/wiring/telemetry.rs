@@ -34,6 +34,7 @@ pub(super) fn record_review(sink: &dyn TelemetrySink, review: &Review) {
             fingerprint: entry.finding.fingerprint.to_string(),
             fate: entry.fate,
             reason_code: entry.reason_code.clone(),
+            placement: None,
         }));
     }
     let size = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
@@ -51,5 +52,6 @@ pub(super) fn record_review(sink: &dyn TelemetrySink, review: &Review) {
         suggestion: review.count(Severity::Suggestion),
         degraded: review.degraded.is_some(),
         merge_request: review.merge_request,
+        coverage: None,
     }));
 }

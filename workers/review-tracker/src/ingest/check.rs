@@ -1,8 +1,13 @@
 //! Limits of single events: what could not be stored, added up or shown is refused with the field's name.
 
+use std::collections::HashSet;
+
 use conclave_shared::{
     pricing::TokenUsage,
-    telemetry::{Event, EventBody, FindingEvent, ReviewerCompleted, RunCompleted, RunStarted},
+    telemetry::{
+        Event, EventBody, FindingEvent, FindingOutcome, MAX_METRIC_NAME, MAX_METRIC_SAMPLES, Metrics,
+        ReviewerCompleted, RunCompleted, RunStarted, is_keyed_hash, is_metric_name,
+    },
 };
 
 use crate::clock::DAY_MS;
@@ -16,6 +21,7 @@ const MAX_COUNT: u64 = 1_000_000_000;
 const MAX_TOKENS: u64 = 1_000_000_000_000;
 const MAX_DURATION_MS: u64 = 30 * 86_400_000;
 const MAX_COST_USD: f64 = 1_000_000.0;
+const MAX_METRIC: f64 = 1e15;
 const MAX_PANEL: usize = 50;
 const MAX_MODELS: usize = 50;
 
@@ -38,6 +44,7 @@ pub(crate) fn event(event: &Event, now_ms: i64) -> Checked {
         EventBody::RunCompleted(completed) => run_completed(completed),
         EventBody::ReviewerCompleted(session) => reviewer_completed(session),
         EventBody::Finding(finding) => finding_event(finding),
+        EventBody::FindingOutcome(outcome) => finding_outcome(outcome),
         // Model names are checked when they are read.
         EventBody::CircuitChanged(_) => Ok(()),
         EventBody::Failback(failback) => text("reviewer", &failback.reviewer, 64),
@@ -55,6 +62,7 @@ pub(crate) fn event(event: &Event, now_ms: i64) -> Checked {
             text("head_sha", &glass.head_sha, 64)
         }
         EventBody::TelemetryDropped(dropped) => count("events", dropped.events, MAX_COUNT),
+        EventBody::Metrics(metrics) => metric_samples(metrics),
     }
 }
 
@@ -64,6 +72,9 @@ fn run_started(started: &RunStarted) -> Checked {
     count("merge_request", started.merge_request.unwrap_or_default(), MAX_COUNT)?;
     if started.reviewers.len() > MAX_PANEL {
         return Err(format!("`reviewers` has more than {MAX_PANEL} names"));
+    }
+    if started.author.as_deref().is_some_and(|author| !is_keyed_hash(author)) {
+        return Err("`author` is not a keyed hash of 16 to 64 lower-case hexadecimal digits".to_owned());
     }
     started
         .reviewers
@@ -86,7 +97,12 @@ fn run_completed(completed: &RunCompleted) -> Checked {
     ] {
         count(name, value, MAX_COUNT)?;
     }
-    Ok(())
+    let Some(coverage) = completed.coverage else {
+        return Ok(());
+    };
+    count("coverage/not_read", coverage.not_read, MAX_COUNT)?;
+    count("coverage/cut", coverage.cut, MAX_COUNT)?;
+    count("coverage/gaps", coverage.gaps, MAX_COUNT)
 }
 
 fn reviewer_completed(session: &ReviewerCompleted) -> Checked {
@@ -95,6 +111,9 @@ fn reviewer_completed(session: &ReviewerCompleted) -> Checked {
     count("findings", session.findings, MAX_COUNT)?;
     if session.usage.len() > MAX_MODELS {
         return Err(format!("`usage` has more than {MAX_MODELS} models"));
+    }
+    if session.models_tried.len() > MAX_MODELS {
+        return Err(format!("`models_tried` has more than {MAX_MODELS} models"));
     }
     session.usage.iter().try_for_each(|usage| {
         cost(usage.cost_usd)?;
@@ -112,6 +131,36 @@ fn finding_event(finding: &FindingEvent) -> Checked {
         .reason_code
         .as_deref()
         .map_or(Ok(()), |reason| text("reason_code", reason, 120))
+}
+
+fn finding_outcome(outcome: &FindingOutcome) -> Checked {
+    text("reviewer", &outcome.reviewer, 64)?;
+    text("category", &outcome.category, 120)?;
+    text("path", &outcome.path, 1024)?;
+    text("fingerprint", &outcome.fingerprint, 128)?;
+    count("merge_request", outcome.merge_request.unwrap_or_default(), MAX_COUNT)
+}
+
+fn metric_samples(metrics: &Metrics) -> Checked {
+    if metrics.samples.len() > MAX_METRIC_SAMPLES {
+        return Err(format!("`samples` has more than {MAX_METRIC_SAMPLES} figures"));
+    }
+    let mut names = HashSet::new();
+    metrics.samples.iter().try_for_each(|sample| {
+        if !is_metric_name(&sample.name) {
+            return Err(format!(
+                "`samples/name` has to have 1 to {MAX_METRIC_NAME} of a-z, 0-9 and _, beginning with a letter"
+            ));
+        }
+        if !names.insert(sample.name.as_str()) {
+            return Err(format!("`samples` has `{}` twice", sample.name));
+        }
+        if (0.0..=MAX_METRIC).contains(&sample.value) {
+            Ok(())
+        } else {
+            Err(format!("`samples/value` of `{}` is not between 0 and 10^15", sample.name))
+        }
+    })
 }
 
 fn text(name: &str, value: &str, limit: usize) -> Checked {
@@ -225,6 +274,36 @@ mod tests {
     }
 
     #[test]
+    fn people_are_hashes_and_figures_have_plain_names() {
+        let of = |body: &str| serde_json::from_str::<EventBody>(body).expect("an event");
+        let started = |author: &str| {
+            format!(
+                r#"{{"type":"run_started","tier":"full","forge":"gitlab","client_version":"1","reviewers":[],"author":"{author}"}}"#
+            )
+        };
+        let outcome = |path: &str| {
+            format!(
+                r#"{{"type":"finding_outcome","reviewer":"security","severity":"warning","category":"c","path":"{path}","fingerprint":"f","outcome":"rejected"}}"#
+            )
+        };
+        let metrics = |samples: &str| format!(r#"{{"type":"metrics","samples":[{samples}]}}"#);
+        let many: Vec<String> = (0..101).map(|index| format!(r#"{{"name":"m{index}","value":1}}"#)).collect();
+        for (body, taken) in [
+            (started("0123456789abcdef"), true),
+            (started("alice"), false),
+            (outcome("src/a.rs"), true),
+            (outcome(""), false),
+            (metrics(r#"{"name":"stage_diff_ms","value":1.5}"#), true),
+            (metrics(r#"{"name":"src/a.rs","value":1}"#), false),
+            (metrics(r#"{"name":"a","value":-1}"#), false),
+            (metrics(r#"{"name":"a","value":1},{"name":"a","value":2}"#), false),
+            (metrics(&many.join(",")), false),
+        ] {
+            assert_eq!(event(&sample(of(&body)), NOW).is_ok(), taken, "{body}");
+        }
+    }
+
+    #[test]
     fn project_names_are_bounded_and_never_the_sum_of_all() {
         for project in ["", "*", "a\nb", &"x".repeat(257)] {
             let project = project.to_owned();
@@ -246,6 +325,7 @@ mod tests {
                 cost_usd: 0.1,
                 calls: 1,
             }],
+            models_tried: Vec::new(),
         };
         assert_eq!(
             event(&sample(EventBody::ReviewerCompleted(session.clone())), NOW),

@@ -73,7 +73,9 @@ impl Rows {
                 EventBody::CircuitChanged(_)
                 | EventBody::Failback(_)
                 | EventBody::VerdictApplied(_)
-                | EventBody::BreakGlass(_) => {}
+                | EventBody::BreakGlass(_)
+                | EventBody::FindingOutcome(_)
+                | EventBody::Metrics(_) => {}
                 EventBody::TelemetryDropped(dropped) => rows.dropped.push(row(event, dropped)),
             }
         }
