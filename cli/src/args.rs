@@ -1,11 +1,14 @@
 //! The command line.
 
 mod config;
+mod memory;
 
 pub(crate) use config::{
     ApplyArguments, ChangeArguments, ConfigArguments, ConfigCommand, FailbackArguments, HistoryArguments,
     ProviderArguments, ProviderState, RollbackArguments, ShowArguments,
 };
+
+pub(crate) use memory::{ClearMemoryArguments, MemoryArguments, MemoryCommand, MemoryProject, ShowMemoryArguments};
 
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -51,6 +54,8 @@ pub(crate) enum Command {
     Replay(ReplayArguments),
     /// Show and change the configuration of all reviews: providers, models, limits (the reviewer-config Worker)
     Config(ConfigArguments),
+    /// Show or clear what the tracker remembers of a project (the review-tracker Worker)
+    Memory(MemoryArguments),
 }
 
 #[derive(Debug, Args)]
@@ -168,6 +173,9 @@ pub(crate) struct CommonArguments {
     /// Fail if the review is inconclusive
     #[arg(long, env = "CONCLAVE_STRICT")]
     pub(crate) strict: bool,
+    /// Do not use what the tracker remembers of the project's earlier merge requests
+    #[arg(long, env = "CONCLAVE_NO_MEMORY")]
+    pub(crate) no_memory: bool,
     /// Record every model call, request and answer, in this directory (model-calls.jsonl), without secrets
     #[arg(long, value_name = "DIR", env = "CONCLAVE_RECORD", conflicts_with = "replay_models")]
     pub(crate) record: Option<Utf8PathBuf>,

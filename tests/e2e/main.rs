@@ -18,6 +18,7 @@ mod failure_table;
 mod gitlab_review;
 mod hostile_repository;
 mod local_review;
+mod memory;
 mod model_calls;
 mod noise;
 mod plan;
@@ -29,6 +30,7 @@ mod resilience;
 mod shared_prompt;
 mod signals;
 mod support;
+mod telemetry;
 #[cfg(feature = "otlp")]
 mod tracing;
 mod wire;

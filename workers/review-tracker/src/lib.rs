@@ -7,6 +7,7 @@
 mod clock;
 mod dashboard;
 mod ingest;
+mod memory;
 mod metrics;
 mod sketch;
 mod store;
@@ -22,6 +23,9 @@ async fn fetch(request: Request, env: Env, _context: Context) -> Result<Response
     let router = Router::new()
         .on_async(routes::EVENTS, |request, context| async move {
             finish(ingest::handle(request, &context.env).await)
+        })
+        .on_async(routes::MEMORY, |request, context| async move {
+            finish(memory::handle(request, &context.env).await)
         })
         .on_async(routes::METRICS, |request, context| async move {
             finish(metrics::handle(&request, &context.env).await)

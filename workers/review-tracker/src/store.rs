@@ -1,5 +1,6 @@
 //! D1: the only module that knows SQL.
 
+mod memory;
 mod metrics;
 mod overview;
 mod query;
@@ -9,6 +10,7 @@ mod runs;
 mod statements;
 mod write;
 
+pub(crate) use memory::{forget, memory};
 pub(crate) use metrics::{AllTime, DurationOrCost, RunCount, all_time};
 #[cfg(test)]
 pub(crate) use metrics::{FindingCount, ModelUse, TierBin};

@@ -12,13 +12,18 @@ use super::{
     coverage::Reading,
     partial::partial,
     prior::{name_earlier, remember_anchors},
+    recall::Remembering,
 };
 use crate::{
     diff::{FileDiff, FilteredFile},
     findings::record_agreement,
     judge::{JudgedFinding, RubricInput, RubricSettings, VerdictReason, apply, judge_without_model, verdict},
     lock_files::LOCK_FILES,
-    ports::{AgentRuntime, ModelLedger, Progress, ProgressEvent, ReviewSubject, StopCause, StopSignal, TelemetrySink},
+    memory::Recall,
+    ports::{
+        AgentRuntime, ExistingFinding, ModelLedger, Progress, ProgressEvent, ReviewSubject, StopCause, StopSignal,
+        TelemetrySink,
+    },
     report::{Coverage, CutFile, Review, StageTime},
     rereview::{Done, EarlierFiles, Ledger, SettleInput, Words, needs_judge, remember, settle},
     rules::ManualReview,
@@ -50,6 +55,8 @@ pub struct ReviewJob {
     pub by_rules: Option<Vec<Finding>>,
     /// What is known of earlier reviews.
     pub prior: Prior,
+    /// What the repository remembers.
+    pub memory: Recall,
     /// Tier, panel and models.
     pub plan: Plan,
     /// The coordinator's message.
@@ -101,20 +108,34 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     let earlier = job.subject.existing_findings;
     let idle = job.files.is_empty();
     let (panel, (coordinator, judged_by)) = if idle && !needs_judge(&earlier) {
-        (with_rules(PanelResult::default(), job.by_rules), nobody_asked())
+        let panel = with_rules(PanelResult::default(), job.by_rules);
+        (Remembering::new(panel, &earlier, &job.memory), nobody_asked())
     } else {
         // Without a file there is nothing for reviewers to read; the coordinator still has earlier findings to judge.
         let members = if idle { Vec::new() } else { job.plan.members };
         tokio::join!(
-            panel(&context, members, &input, job.by_rules, &ports.desk),
+            panel(
+                &context,
+                members,
+                &input,
+                job.by_rules,
+                &earlier,
+                &job.memory,
+                &ports.desk
+            ),
             coordinate(&context, job.plan.coordinator, job.coordinator_message, &ports.desk),
         )
     };
     tell_end(&ports, &coordinator);
-    stages.extend(times(slowest(&panel.reports), started));
+    stages.extend(times(slowest(&panel.result.reports), started));
     // What was submitted before the stop is a whole review.
     let stopped = ports.stop.cause().filter(|_| judged_by != JudgedBy::Coordinator);
+    let Remembering {
+        result: panel,
+        mut memory,
+    } = panel;
     let mut judgement = judge(panel.findings.clone(), &ports.desk, judged_by, &job.prior.earlier);
+    memory.join(&mut judgement.findings);
 
     let (not_read, partly_read) = Reading::new(&panel.reads).gaps(&job.files, &input.patches);
     let mut coverage = Coverage {
@@ -143,6 +164,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     });
     judgement.findings = settled.findings;
     coverage.notes.extend(settled.notes);
+    coverage.notes.extend(memory.notes(&judgement.findings));
     let rules = &job.plan.rules.manual_reviews;
     let result = conclude(&judgement.findings, &coverage.gaps, rules, job.rubric, stopped);
     let mut review = Review {
@@ -170,6 +192,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         warnings: job.warnings,
         stages,
         threads: settled.threads,
+        settled: settled.settled,
         aside: judgement.words.aside.filter(|_| job.prior.aside_open),
         ledger: Ledger::default(),
         seconds: 0.0,
@@ -191,11 +214,14 @@ async fn panel(
     members: Vec<PanelMember>,
     input: &PanelInput,
     by_rules: Option<Vec<Finding>>,
+    earlier: &[ExistingFinding],
+    memory: &Recall,
     desk: &Desk,
-) -> PanelResult {
+) -> Remembering {
     let sessions = usize::try_from(context.limits.sessions).unwrap_or(usize::MAX);
     let panel = with_rules(run_panel(context, members, input, sessions).await, by_rules);
-    desk.hand_over(&panel.reports, panel.findings.clone());
+    let panel = Remembering::new(panel, earlier, memory);
+    desk.hand_over(&panel.result.reports, panel.result.findings.clone());
     panel
 }
 

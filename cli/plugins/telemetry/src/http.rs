@@ -11,6 +11,9 @@ pub(crate) const REQUEST: Duration = Duration::from_secs(2);
 /// The most bytes of an answer that are read.
 const LONGEST_ANSWER: usize = 512 * 1024;
 
+/// What is said of an answer that is none of a tracker's, as the end of "the tracker …".
+pub(crate) const STRANGE: &str = "answers with something else than a tracker would";
+
 /// A client. It follows no redirect: a token is for the address that somebody has set, and for no other.
 pub(crate) fn client() -> reqwest::Result<Client> {
     Client::builder().timeout(REQUEST).redirect(Policy::none()).build()

@@ -8,10 +8,12 @@
 
 mod http;
 mod memory;
+mod person;
 mod queue;
 mod sender;
 
 pub use memory::{MemoryError, TrackerClient};
+pub use person::anonymous_person;
 pub use sender::Telemetry;
 
 use std::sync::Arc;

@@ -27,7 +27,10 @@ pub enum MemoryError {
     #[error("the tracker at {0} remembers nothing: it is older than this `conclave`; deploy it anew")]
     Unknown(String),
     /// The token may not do that.
-    #[error("the tracker at {0} refused the token")]
+    #[error(
+        "the tracker at {0} refused the token: CONCLAVE_MEMORY_TOKEN has to be one of its MEMORY_TOKENS; to read, \
+         CONCLAVE_TRACKER_TOKEN may be one of its INGEST_TOKENS"
+    )]
     Refused(String),
     /// It says what is wrong with the request.
     #[error("{0}")]
@@ -61,7 +64,12 @@ impl TrackerClient {
 
     /// What a project's reviews remember.
     pub async fn memory(&self, project: &str) -> Result<RepositoryMemory, MemoryError> {
-        self.ask(Method::GET, &[("project", project)]).await
+        let memory: RepositoryMemory = self.ask(Method::GET, &[("project", project)]).await?;
+        // All fields are optional, so any object could be read.
+        if memory.schema == 0 {
+            return Err(self.service(http::STRANGE.to_owned()));
+        }
+        Ok(memory)
     }
 
     /// Forgets what they remember, or of it what concerns one finding.
@@ -80,8 +88,7 @@ impl TrackerClient {
             return Err(self.refusal(response).await);
         }
         let body = body(response).await.map_err(|trouble| self.service(trouble))?;
-        serde_json::from_slice(&body)
-            .map_err(|_| self.service("answers with something else than a tracker would".to_owned()))
+        serde_json::from_slice(&body).map_err(|_| self.service(http::STRANGE.to_owned()))
     }
 
     async fn refusal(&self, response: Response) -> MemoryError {

@@ -31,7 +31,10 @@ fn beyond_fifty_requests_the_oldest_is_dropped_and_counted() {
     }
     assert_eq!((queue.pending(), queue.lost), (50, 100));
     let oldest = queue.take().expect("one waits");
-    assert!(oldest.body().starts_with(r#"{"events":[100,"#), "the first hundred are gone");
+    assert!(
+        oldest.body().starts_with(r#"{"events":[100,"#),
+        "the first hundred are gone"
+    );
 }
 
 #[test]

@@ -203,11 +203,15 @@ async fn send(client: &Client, settings: &TelemetrySettings, request: Pending) -
         if !response.status().is_success() && response.status() != 422 {
             return Err(describe_status(&response));
         }
-        let answer: BatchAnswer = serde_json::from_slice(&body(response).await?)
-            .map_err(|_| "answers with something else than a tracker would".to_owned())?;
+        let answer: BatchAnswer =
+            serde_json::from_slice(&body(response).await?).map_err(|_| http::STRANGE.to_owned())?;
         for refused in &answer.rejected {
             // Not lost: the tracker has seen it and says what is wrong, or it is older than this program.
-            tracing::warn!(index = refused.index, detail = refused.detail, "the tracker refused an event");
+            tracing::warn!(
+                index = refused.index,
+                detail = refused.detail,
+                "the tracker refused an event"
+            );
         }
         Ok(())
     };

@@ -98,6 +98,10 @@ async fn an_event_that_an_older_tracker_does_not_know_is_not_lost() {
         for number in 0..events {
             telemetry.record(dropped(number));
         }
-        assert_eq!(telemetry.flush().await, 0, "the tracker has seen it, and said what is wrong");
+        assert_eq!(
+            telemetry.flush().await,
+            0,
+            "the tracker has seen it, and said what is wrong"
+        );
     }
 }

@@ -138,6 +138,10 @@ fn finding_outcome(outcome: &FindingOutcome) -> Checked {
     text("category", &outcome.category, 120)?;
     text("path", &outcome.path, 1024)?;
     text("fingerprint", &outcome.fingerprint, 128)?;
+    outcome
+        .claim
+        .as_deref()
+        .map_or(Ok(()), |claim| text("claim", claim, 128))?;
     count("merge_request", outcome.merge_request.unwrap_or_default(), MAX_COUNT)
 }
 
@@ -158,7 +162,10 @@ fn metric_samples(metrics: &Metrics) -> Checked {
         if (0.0..=MAX_METRIC).contains(&sample.value) {
             Ok(())
         } else {
-            Err(format!("`samples/value` of `{}` is not between 0 and 10^15", sample.name))
+            Err(format!(
+                "`samples/value` of `{}` is not between 0 and 10^15",
+                sample.name
+            ))
         }
     })
 }
@@ -287,7 +294,9 @@ mod tests {
             )
         };
         let metrics = |samples: &str| format!(r#"{{"type":"metrics","samples":[{samples}]}}"#);
-        let many: Vec<String> = (0..101).map(|index| format!(r#"{{"name":"m{index}","value":1}}"#)).collect();
+        let many: Vec<String> = (0..101)
+            .map(|index| format!(r#"{{"name":"m{index}","value":1}}"#))
+            .collect();
         for (body, taken) in [
             (started("0123456789abcdef"), true),
             (started("alice"), false),

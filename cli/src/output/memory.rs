@@ -1,0 +1,125 @@
+//! What a repository remembers, in the terminal.
+
+use std::fmt::Write;
+
+use conclave_shared::memory::{ENOUGH, HotSpot, Rejected, RepositoryMemory};
+use owo_colors::OwoColorize;
+
+use super::{
+    config::moment,
+    plan::{rows, section},
+    terminal::{clean, columns},
+};
+
+/// So many merge requests are named.
+const MOST_NAMED: usize = 5;
+
+/// All of it.
+pub(crate) fn memory(memory: &RepositoryMemory) -> String {
+    let mut text = format!("{} {}\n", "Memory of".bold(), clean(&memory.project));
+    if memory.is_empty() {
+        text.push_str("Nothing is remembered: nobody has turned a finding down, and none was seen to be fixed.");
+        return text;
+    }
+    if !memory.rejected.is_empty() {
+        section(&mut text, "Turned down by people");
+        let head = [
+            "  finding",
+            "category",
+            "file",
+            "merge requests",
+            "last (UTC)",
+            "in reviews",
+        ]
+        .map(str::to_owned);
+        let lines = memory.rejected.iter().map(|entry| rejected(entry, memory));
+        text.push_str(&rows([head].into_iter().chain(lines), columns()));
+    }
+    if !memory.hot_spots.is_empty() {
+        section(&mut text, "Files in which findings were fixed");
+        let head = ["  fixed", "file", "categories", "last (UTC)"].map(str::to_owned);
+        let lines = memory.hot_spots.iter().map(hot_spot);
+        text.push_str(&rows([head].into_iter().chain(lines), columns()));
+    }
+    text.trim_end().to_owned()
+}
+
+/// What was forgotten.
+pub(crate) fn forgotten(project: &str, findings: u64) -> String {
+    match findings {
+        0 => format!("There was nothing to forget in {}.", clean(project)),
+        1 => format!("1 finding is forgotten in {}.", clean(project)),
+        findings => format!("{findings} findings are forgotten in {}.", clean(project)),
+    }
+}
+
+fn rejected(entry: &Rejected, memory: &RepositoryMemory) -> [String; 6] {
+    let named = entry.merge_requests.iter().take(MOST_NAMED);
+    let mut merge_requests = named.map(|number| format!("!{number}")).collect::<Vec<_>>().join(", ");
+    if entry.merge_requests.len() > MOST_NAMED {
+        let _ = write!(merge_requests, ", {} more", entry.merge_requests.len() - MOST_NAMED);
+    }
+    let effect = match memory.times_rejected(entry.known()) {
+        times if times >= ENOUGH => "left out; critical ones lowered".to_owned(),
+        times => format!("reported ({times} of {ENOUGH})"),
+    };
+    [
+        format!("  {}", clean(&entry.fingerprint)),
+        clean(&entry.category),
+        clean(&entry.path),
+        merge_requests,
+        moment(entry.last_ms),
+        effect,
+    ]
+}
+
+fn hot_spot(spot: &HotSpot) -> [String; 4] {
+    [
+        format!("  {}", spot.fixed),
+        clean(&spot.path),
+        clean(&spot.categories.join(", ")),
+        moment(spot.last_ms),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_says_what_is_left_out_and_what_is_only_remembered() {
+        let entry = |fingerprint: &str, merge_requests: &[u64]| Rejected {
+            fingerprint: fingerprint.to_owned(),
+            claim: None,
+            category: "debug-output".to_owned(),
+            path: "src/a.py\u{1b}[31m".to_owned(),
+            merge_requests: merge_requests.to_vec(),
+            last_ms: 0,
+        };
+        let shown = memory(&RepositoryMemory {
+            project: "group/project".to_owned(),
+            rejected: vec![entry("f1", &[1, 2, 3, 4, 5, 6, 7]), entry("f2", &[9])],
+            hot_spots: vec![HotSpot {
+                path: "src/b.py".to_owned(),
+                fixed: 3,
+                categories: vec!["naming".to_owned()],
+                last_ms: 0,
+            }],
+            ..RepositoryMemory::default()
+        });
+        for part in [
+            "group/project",
+            "!1, !2, !3, !4, !5, 2 more",
+            "left out",
+            "reported (1 of 2)",
+            "src/b.py",
+            "1970-01-01",
+        ] {
+            assert!(shown.contains(part), "{part} is missing in\n{shown}");
+        }
+        assert!(!shown.contains("\u{1b}[31m"), "nothing acts on the terminal");
+        let empty = memory(&RepositoryMemory::default());
+        assert!(empty.contains("Nothing is remembered"), "{empty}");
+        assert_eq!(forgotten("p", 1), "1 finding is forgotten in p.");
+    }
+}
