@@ -230,7 +230,7 @@ pub(crate) fn config_history(history: &[HistoryEntry]) -> String {
     rows([head].into_iter().chain(lines), columns()).trim_end().to_owned()
 }
 
-pub(super) fn moment(at_ms: i64) -> String {
+fn moment(at_ms: i64) -> String {
     let at: DateTime<Utc> = DateTime::from_timestamp_millis(at_ms).unwrap_or_default();
     at.format("%Y-%m-%d %H:%M").to_string()
 }

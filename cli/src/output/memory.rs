@@ -2,17 +2,17 @@
 
 use std::fmt::Write;
 
+use chrono::{DateTime, Utc};
 use conclave_shared::memory::{ENOUGH, HotSpot, Rejected, RepositoryMemory};
 use owo_colors::OwoColorize;
 
 use super::{
-    config::moment,
     plan::{rows, section},
     terminal::{clean, columns},
 };
 
 /// So many merge requests are named.
-const MOST_NAMED: usize = 5;
+const MOST_NAMED: usize = 3;
 
 /// All of it.
 pub(crate) fn memory(memory: &RepositoryMemory) -> String {
@@ -23,21 +23,13 @@ pub(crate) fn memory(memory: &RepositoryMemory) -> String {
     }
     if !memory.rejected.is_empty() {
         section(&mut text, "Turned down by people");
-        let head = [
-            "  finding",
-            "category",
-            "file",
-            "merge requests",
-            "last (UTC)",
-            "in reviews",
-        ]
-        .map(str::to_owned);
+        let head = ["  finding", "category", "file", "turned down in", "last", "now"].map(str::to_owned);
         let lines = memory.rejected.iter().map(|entry| rejected(entry, memory));
         text.push_str(&rows([head].into_iter().chain(lines), columns()));
     }
     if !memory.hot_spots.is_empty() {
         section(&mut text, "Files in which findings were fixed");
-        let head = ["  fixed", "file", "categories", "last (UTC)"].map(str::to_owned);
+        let head = ["  fixed", "file", "categories", "last"].map(str::to_owned);
         let lines = memory.hot_spots.iter().map(hot_spot);
         text.push_str(&rows([head].into_iter().chain(lines), columns()));
     }
@@ -60,15 +52,15 @@ fn rejected(entry: &Rejected, memory: &RepositoryMemory) -> [String; 6] {
         let _ = write!(merge_requests, ", {} more", entry.merge_requests.len() - MOST_NAMED);
     }
     let effect = match memory.times_rejected(entry.known()) {
-        times if times >= ENOUGH => "left out; critical ones lowered".to_owned(),
-        times => format!("reported ({times} of {ENOUGH})"),
+        times if times >= ENOUGH => "left out".to_owned(),
+        times => format!("reported, {times} of {ENOUGH}"),
     };
     [
         format!("  {}", clean(&entry.fingerprint)),
         clean(&entry.category),
         clean(&entry.path),
         merge_requests,
-        moment(entry.last_ms),
+        day(entry.last_ms),
         effect,
     ]
 }
@@ -78,8 +70,13 @@ fn hot_spot(spot: &HotSpot) -> [String; 4] {
         format!("  {}", spot.fixed),
         clean(&spot.path),
         clean(&spot.categories.join(", ")),
-        moment(spot.last_ms),
+        day(spot.last_ms),
     ]
+}
+
+fn day(at_ms: i64) -> String {
+    let at: DateTime<Utc> = DateTime::from_timestamp_millis(at_ms).unwrap_or_default();
+    at.format("%Y-%m-%d").to_string()
 }
 
 #[cfg(test)]
@@ -109,9 +106,9 @@ mod tests {
         });
         for part in [
             "group/project",
-            "!1, !2, !3, !4, !5, 2 more",
+            "!1, !2, !3,",
+            "4 more",
             "left out",
-            "reported (1 of 2)",
             "src/b.py",
             "1970-01-01",
         ] {

@@ -27,20 +27,23 @@ mod tests {
 
     #[test]
     fn the_same_claim_in_other_words_is_one_and_about_another_name_it_is_not() {
-        let one = claim_key("null-dereference", "`load_user` returns None for an unknown id.");
+        let one = claim_key("null-dereference", "`load_user` returns None for an unknown user.");
         for same in [
-            "The `load_user` returns null for unknown ids",
-            "For an unknown id, `load_user` returned None.",
+            "The `load_user` returns null for unknown users",
+            "For an unknown user, `load_user` returned None.",
         ] {
             assert_eq!(claim_key("Null-Dereference", same), one, "{same}");
         }
         for other in [
-            "`load_order` returns None for an unknown id.",
-            "`load_user` returns None for an unknown id, and the caller crashes.",
+            "`load_order` returns None for an unknown user.",
+            "`load_user` returns None for an unknown user, and the caller crashes.",
         ] {
             assert_ne!(claim_key("null-dereference", other), one, "{other}");
         }
-        assert_ne!(claim_key("naming", "`load_user` returns None for an unknown id."), one);
+        assert_ne!(
+            claim_key("naming", "`load_user` returns None for an unknown user."),
+            one
+        );
         assert_eq!(one.len(), 16);
     }
 
