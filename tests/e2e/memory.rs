@@ -133,15 +133,15 @@ async fn what_was_turned_down_in_two_merge_requests_is_left_out_of_the_third_unt
         assert!(shown.stdout.contains(part), "{part} is missing in\n{}", shown.stdout);
     }
     let refused = memory(&workers, &["clear", "--project", PROJECT, "--yes"])
-        .env("CONCLAVE_MEMORY_TOKEN", Workers::INGEST_TOKEN)
+        .env("CONCLAVE_TRACKER_OPERATOR_TOKEN", Workers::INGEST_TOKEN)
         .run()
         .await
         .expect_code(2);
-    assert!(refused.stderr.contains("MEMORY_TOKENS"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("OPERATOR_TOKENS"), "{}", refused.stderr);
     let clear = |arguments: &[&str]| {
         let mut all = vec!["clear", "--project", PROJECT];
         all.extend(arguments);
-        memory(&workers, &all).env("CONCLAVE_MEMORY_TOKEN", Workers::MEMORY_TOKEN)
+        memory(&workers, &all).env("CONCLAVE_TRACKER_OPERATOR_TOKEN", Workers::OPERATOR_TOKEN)
     };
     let unasked = clear(&[]).run().await.expect_code(2);
     assert!(unasked.stderr.contains("add --yes to go on"), "{}", unasked.stderr);

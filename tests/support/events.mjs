@@ -120,7 +120,7 @@ export const metrics = (samples = { stage_diff_ms: 12.5 }) => ({
 
 export const dropped = (events) => ({ type: 'telemetry_dropped', events });
 
-/** Posts events, in batches that the tracker takes. */
+/** Posts events, in batches that the tracker takes, and waits until they are counted. */
 export async function send(url, token, events) {
   for (let from = 0; from < events.length; from += 200) {
     const response = await fetch(`${url}/v1/events`, {
@@ -131,6 +131,31 @@ export async function send(url, token, events) {
     if (response.status !== 202) {
       throw new Error(`the tracker answered ${response.status}: ${await response.text()}`);
     }
+  }
+  await settled(url);
+}
+
+/** What the tracker's outbox says of itself. */
+export async function outbox(url, token = 'operator') {
+  const response = await fetch(`${url}/v1/outbox`, { headers: { authorization: `Bearer ${token}` } });
+  if (response.status !== 200) {
+    throw new Error(`the outbox answered ${response.status}: ${await response.text()}`);
+  }
+  return response.json();
+}
+
+/** Waits until the outbox is as wanted: without a condition, until nothing waits in it. */
+export async function settled(url, { until = ({ batches }) => batches === 0, token, within = 30_000 } = {}) {
+  const deadline = Date.now() + within;
+  for (;;) {
+    const status = await outbox(url, token);
+    if (until(status)) {
+      return status;
+    }
+    if (Date.now() > deadline) {
+      throw new Error(`the outbox did not settle: ${JSON.stringify(status)}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
 

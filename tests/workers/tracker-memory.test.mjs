@@ -7,13 +7,13 @@ import { applyMigrations, migrations, start } from '../support/workerd.mjs';
 
 const INGEST = 'ingest-of-the-test';
 const PEOPLE = 'people-of-the-test';
-const MEMORY = 'memory-of-the-test';
+const OPERATOR = 'operator-of-the-test';
 
 let tracker;
 let database;
 before(async () => {
   tracker = await start('review-tracker', {
-    vars: { INGEST_TOKENS: INGEST, DASHBOARD_TOKENS: PEOPLE, MEMORY_TOKENS: `ada:${MEMORY}`, METRICS_TOKENS: 'm' },
+    vars: { INGEST_TOKENS: INGEST, DASHBOARD_TOKENS: PEOPLE, OPERATOR_TOKENS: `ada:${OPERATOR}`, METRICS_TOKENS: 'm' },
   });
   database = await tracker.mf.getD1Database('DB');
 });
@@ -86,7 +86,7 @@ test('rejections and fixes are remembered by merge request, each once', async ()
 test('jobs and people may read, one kind of token may clear', async () => {
   const project = 'group/rights';
   await tell([settled(project, 1, { outcome: 'rejected', fingerprint: 'f1' })]);
-  for (const token of [INGEST, PEOPLE, MEMORY]) {
+  for (const token of [INGEST, PEOPLE, OPERATOR]) {
     assert.equal((await ask(project, { token })).status, 200, token);
   }
   for (const token of ['m', 'wrong', undefined]) {
@@ -98,7 +98,7 @@ test('jobs and people may read, one kind of token may clear', async () => {
     assert.equal((await ask(project, { token, method: 'DELETE' })).status, 401, String(token));
   }
   assert.equal((await remembered(project)).rejected.length, 1);
-  const response = await ask(project, { token: MEMORY, method: 'DELETE' });
+  const response = await ask(project, { token: OPERATOR, method: 'DELETE' });
   assert.equal(response.status, 200);
   assert.deepEqual(await response.json(), { findings: 1 });
   assert.deepEqual((await remembered(project)).rejected, []);
@@ -112,14 +112,14 @@ test('what is cleared stays so, also when older events arrive afterwards', async
   const rejection = (number, fingerprint, at) => settled(project, number, { outcome: 'rejected', fingerprint }, at);
   await tell([rejection(1, 'f1', before), rejection(2, 'f1', before), rejection(1, 'f2', before)]);
   // Of one finding.
-  const one = await ask(project, { token: MEMORY, method: 'DELETE', more: '&fingerprint=f1' });
+  const one = await ask(project, { token: OPERATOR, method: 'DELETE', more: '&fingerprint=f1' });
   assert.deepEqual(await one.json(), { findings: 2 });
   assert.deepEqual((await remembered(project)).rejected.map((each) => each.fingerprint), ['f2']);
   await tell([rejection(3, 'f1', before + 1), rejection(4, 'f1', Date.now() + 1000)]);
   const after = (await remembered(project)).rejected.find((each) => each.fingerprint === 'f1');
   assert.deepEqual(after.merge_requests, [4], 'what was said later counts');
   // Of all.
-  await ask(project, { token: MEMORY, method: 'DELETE' });
+  await ask(project, { token: OPERATOR, method: 'DELETE' });
   await tell([rejection(5, 'f3', before)]);
   assert.deepEqual((await remembered(project)).rejected, []);
 });

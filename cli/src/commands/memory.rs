@@ -34,13 +34,13 @@ async fn show(
     redactor: &Redactor,
 ) -> Result<Exit, Failure> {
     let token = environment
-        .get(env_vars::MEMORY_TOKEN)
+        .get(env_vars::TRACKER_OPERATOR_TOKEN)
         .or_else(|| environment.get(env_vars::TRACKER_TOKEN))
         .ok_or_else(|| {
             Failure::Settings(format!(
-                "{} is not set: set it to one of the Worker's INGEST_TOKENS, or {} to one of its MEMORY_TOKENS",
+                "{} is not set: set it to one of the Worker's INGEST_TOKENS, or {} to one of its OPERATOR_TOKENS",
                 env_vars::TRACKER_TOKEN,
-                env_vars::MEMORY_TOKEN
+                env_vars::TRACKER_OPERATOR_TOKEN
             ))
         })?;
     let client = client(environment, token)?;
@@ -68,10 +68,10 @@ async fn clear(
     environment: &Environment,
     redactor: &Redactor,
 ) -> Result<Exit, Failure> {
-    let name = env_vars::MEMORY_TOKEN;
+    let name = env_vars::TRACKER_OPERATOR_TOKEN;
     let token = environment.get(name).ok_or_else(|| {
         Failure::Settings(format!(
-            "{name} is not set: set it to one of the Worker's MEMORY_TOKENS"
+            "{name} is not set: set it to one of the Worker's OPERATOR_TOKENS"
         ))
     })?;
     let client = client(environment, token)?;

@@ -26,7 +26,7 @@ impl Workers {
     pub(crate) const ADMIN_TOKEN: &str = "admin-token-of-the-test";
     pub(crate) const INGEST_TOKEN: &str = "ingest-token-of-the-test";
     pub(crate) const METRICS_TOKEN: &str = "metrics-token-of-the-test";
-    pub(crate) const MEMORY_TOKEN: &str = "memory-token-of-the-test";
+    pub(crate) const OPERATOR_TOKEN: &str = "operator-token-of-the-test";
 
     /// Starts both, with empty storage.
     pub(crate) async fn start() -> Self {
@@ -40,7 +40,7 @@ impl Workers {
             .args(["--job-projects", "**"])
             .args(["--ingest-tokens", Self::INGEST_TOKEN])
             .args(["--metrics-tokens", Self::METRICS_TOKEN])
-            .args(["--memory-tokens", &format!("ada:{}", Self::MEMORY_TOKEN)])
+            .args(["--operator-tokens", &format!("ada:{}", Self::OPERATOR_TOKEN)])
             .current_dir(root)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -36,6 +36,8 @@ ALTER TABLE runs ADD COLUMN gaps INTEGER;
 ALTER TABLE runs ADD COLUMN wanted TEXT;   -- verdict_applied: `approved`, `requested_changes` or `none`
 ALTER TABLE runs ADD COLUMN shown TEXT;    -- the same as the forge showed it; NULL where it does not tell
 ALTER TABLE runs ADD COLUMN mismatch INTEGER;
+-- 1 when a person skipped the review (`glasses` says who): such a run has no verdict and never will.
+ALTER TABLE runs ADD COLUMN skipped INTEGER NOT NULL DEFAULT 0;
 
 -- A session's bar on the timeline goes from `started_ms` to `at_ms`. `models_tried` is a JSON array of model ids, in the order
 -- in which it was started with them; NULL when the client did not say (the models that answered are in `usage`).
@@ -120,7 +122,7 @@ ALTER TABLE daily_runs ADD COLUMN partial INTEGER NOT NULL DEFAULT 0;
 
 -- Distributions: how many values of `metric` fell into a logarithmic bin (`src/sketch.rs`: quantiles are right to within 1 % of
 -- themselves). `metric` is `duration_ms` or `cost_usd` (completed runs, by tier), or `lag_ms` (tier ``, project `*`
--- only: from when the tracker took an event until it was in this database). `span` is 1 for a day, 7 for a week, 0 for all time (start
+-- only, one value a batch: from when the tracker took it until it was in this database). `span` is 1 for a day, 7 for a week, 0 for all time (start
 -- 0, project `*` only); `start` is its first day. Every value is in its day and in its week, always: a window is its whole weeks and
 -- the days at its edges (`store::spans` cuts it; `store::BINS` reads it), so that 30 days are 12 spans at most. Days older than
 -- the raw rows are dropped by the cron; their weeks stay, and such a window is widened to whole weeks.
@@ -205,6 +207,8 @@ INSERT INTO glasses (event_id, run_id, project, at_ms, merge_request, who)
 UPDATE events SET body = json_set(body, '$.user', 'unknown') WHERE kind = 'break_glass';
 UPDATE runs SET wanted = e.body->>'wanted', shown = e.body->>'shown', mismatch = e.body->>'mismatch'
   FROM events AS e WHERE e.kind = 'verdict_applied' AND e.run_id = runs.run_id;
+
+UPDATE runs SET skipped = 1, merge_request = g.merge_request FROM glasses AS g WHERE g.run_id = runs.run_id;
 
 INSERT INTO merge_requests (project, merge_request)
   SELECT project, merge_request FROM runs WHERE merge_request IS NOT NULL

@@ -1,4 +1,4 @@
-//! `/v1/memory`: what a repository remembers. Reviews and people read it; who may clear it has a token of its own.
+//! `/v1/memory`: what a repository remembers. Reviews and people read it; operators clear it.
 
 use conclave_shared::memory::Forgotten;
 use conclave_worker_common::{
@@ -8,10 +8,10 @@ use worker::{Env, Request, Response, console_log};
 
 use crate::{clock, store, texts};
 
-/// The secrets whose tokens may read: those of reviews, of people, and of those who may clear.
-const READERS: [&str; 3] = ["INGEST_TOKENS", "DASHBOARD_TOKENS", MEMORY_TOKENS];
-/// The secret that lists the tokens of people who may clear.
-const MEMORY_TOKENS: &str = "MEMORY_TOKENS";
+/// The secrets whose tokens may read: those of reviews, of people who look, and of operators.
+const READERS: [&str; 3] = ["INGEST_TOKENS", "DASHBOARD_TOKENS", OPERATOR_TOKENS];
+/// The secret that lists the tokens of operators, who may clear.
+const OPERATOR_TOKENS: &str = "OPERATOR_TOKENS";
 /// As long as in events.
 const LONGEST_PROJECT: usize = 256;
 const LONGEST_FINGERPRINT: usize = 128;
@@ -39,7 +39,7 @@ async fn show(request: &Request, env: &Env) -> Outcome<Response> {
 }
 
 async fn forget(request: &Request, env: &Env) -> Outcome<Response> {
-    let who = holder(request, env, MEMORY_TOKENS)?;
+    let who = holder(request, env, OPERATOR_TOKENS)?;
     let project = parameter(request, "project", LONGEST_PROJECT)?.ok_or_else(missing)?;
     let fingerprint = parameter(request, "fingerprint", LONGEST_FINGERPRINT)?.unwrap_or_default();
     let findings = store::forget(env, &project, &fingerprint, clock::now_ms(), &who).await?;

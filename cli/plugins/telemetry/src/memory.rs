@@ -28,7 +28,7 @@ pub enum MemoryError {
     Unknown(String),
     /// The token may not do that.
     #[error(
-        "the tracker at {0} refused the token: CONCLAVE_MEMORY_TOKEN has to be one of its MEMORY_TOKENS; to read, \
+        "the tracker at {0} refused the token: CONCLAVE_TRACKER_OPERATOR_TOKEN has to be one of its OPERATOR_TOKENS; to read, \
          CONCLAVE_TRACKER_TOKEN may be one of its INGEST_TOKENS"
     )]
     Refused(String),

@@ -12,10 +12,12 @@ use conclave_shared::{
 
 use crate::clock::DAY_MS;
 
-/// No event is older than the project: an earlier time is a broken clock.
-const FIRST_MS: i64 = 1_577_836_800_000;
-/// How far a client's clock may be ahead.
+/// How far a client's clock may be ahead. An event counts at the time of its arrival then.
 const CLOCK_SKEW_MS: i64 = DAY_MS;
+/// From when on that is said.
+const NOTABLE_SKEW_MS: i64 = 60_000;
+/// What stands for a person whose hash was not sent.
+const UNKNOWN_PERSON: &str = "unknown";
 /// Far above any real count, and sums of it stay exact in a JSON number.
 const MAX_COUNT: u64 = 1_000_000_000;
 const MAX_TOKENS: u64 = 1_000_000_000_000;
@@ -27,13 +29,21 @@ const MAX_MODELS: usize = 50;
 
 type Checked = Result<(), String>;
 
-/// Checks one event; the error names the field.
-pub(crate) fn event(event: &Event, now_ms: i64) -> Checked {
+/// Checks one event; the error names the field. An event from before `oldest_ms` would be deleted at once, and could then
+/// count a second time.
+pub(crate) fn event(event: &Event, now_ms: i64, oldest_ms: i64) -> Checked {
     if event.schema == 0 {
         return Err("`schema` starts at 1".to_owned());
     }
-    if event.at_ms < FIRST_MS || event.at_ms > now_ms.saturating_add(CLOCK_SKEW_MS) {
-        return Err("`at_ms` is not a time between 2020 and tomorrow, in milliseconds since 1970".to_owned());
+    if event.at_ms < oldest_ms {
+        return Err(
+            "`at_ms` is older than what is kept; is it in milliseconds since 1970, and is the clock right?".to_owned(),
+        );
+    }
+    if event.at_ms > now_ms.saturating_add(CLOCK_SKEW_MS) {
+        return Err(
+            "`at_ms` is more than a day ahead; is it in milliseconds since 1970, and is the clock right?".to_owned(),
+        );
     }
     text("project", &event.project, 256)?;
     if event.project == "*" {
@@ -63,6 +73,22 @@ pub(crate) fn event(event: &Event, now_ms: i64) -> Checked {
         }
         EventBody::TelemetryDropped(dropped) => count("events", dropped.events, MAX_COUNT),
         EventBody::Metrics(metrics) => metric_samples(metrics),
+    }
+}
+
+/// Gives an event whose clock was ahead the time of its arrival; says whether it was ahead by more than can be expected.
+pub(crate) fn settle_clock(event: &mut Event, now_ms: i64) -> bool {
+    let ahead = event.at_ms - now_ms;
+    event.at_ms = event.at_ms.min(now_ms);
+    ahead > NOTABLE_SKEW_MS
+}
+
+/// Takes out what may be a person's name: clients before there was a keyed hash sent one.
+pub(crate) fn hide_people(event: &mut Event) {
+    if let EventBody::BreakGlass(glass) = &mut event.event
+        && !is_keyed_hash(&glass.user)
+    {
+        UNKNOWN_PERSON.clone_into(&mut glass.user);
     }
 }
 
@@ -208,149 +234,5 @@ fn cost(value: f64) -> Checked {
 }
 
 #[cfg(test)]
-mod tests {
-    use conclave_shared::telemetry::TelemetryDropped;
-    use uuid::Uuid;
-
-    use super::*;
-
-    const NOW: i64 = 1_800_000_000_000;
-
-    fn sample(body: EventBody) -> Event {
-        Event {
-            id: Uuid::nil(),
-            schema: 1,
-            at_ms: NOW,
-            run_id: Uuid::nil(),
-            project: "group/project".to_owned(),
-            event: body,
-        }
-    }
-
-    fn dropped() -> Event {
-        sample(EventBody::TelemetryDropped(TelemetryDropped { events: 1 }))
-    }
-
-    #[test]
-    fn clocks_may_be_a_little_off_but_not_broken() {
-        for at_ms in [FIRST_MS, NOW, NOW + CLOCK_SKEW_MS] {
-            assert_eq!(event(&Event { at_ms, ..dropped() }, NOW), Ok(()));
-        }
-        for at_ms in [0, -1, NOW + CLOCK_SKEW_MS + 1, i64::MAX] {
-            assert!(event(&Event { at_ms, ..dropped() }, NOW).is_err(), "{at_ms}");
-        }
-    }
-
-    #[test]
-    fn circuits_and_failbacks_are_taken_with_a_name_of_a_reviewer() {
-        let of = |body: &str| serde_json::from_str::<EventBody>(body).expect("an event");
-        let circuit = of(r#"{"type":"circuit_changed","model":"a/b","state":"half_open"}"#);
-        assert_eq!(event(&sample(circuit), NOW), Ok(()));
-        for (reviewer, taken) in [("security", true), ("", false), (&"x".repeat(65), false)] {
-            let body = format!(
-                r#"{{"type":"failback","reviewer":"{reviewer}","from":"a/b","to":"a/c","reason":"circuit_open"}}"#
-            );
-            assert_eq!(event(&sample(of(&body)), NOW).is_ok(), taken, "{reviewer}");
-        }
-    }
-
-    #[test]
-    fn what_the_forge_shows_and_who_broke_the_glass_are_taken() {
-        let of = |body: &str| serde_json::from_str::<EventBody>(body).expect("an event");
-        for (body, taken) in [
-            (
-                r#"{"type":"verdict_applied","merge_request":7,"wanted":"approved","shown":"none","mismatch":true}"#,
-                true,
-            ),
-            (
-                r#"{"type":"verdict_applied","wanted":"requested_changes","mismatch":false}"#,
-                true,
-            ),
-            (r#"{"type":"verdict_applied","wanted":"","mismatch":false}"#, false),
-            (
-                r#"{"type":"break_glass","merge_request":7,"user":"alice","note":3,"head_sha":"0a"}"#,
-                true,
-            ),
-            (
-                r#"{"type":"break_glass","merge_request":7,"user":"","note":3,"head_sha":"0a"}"#,
-                false,
-            ),
-        ] {
-            assert_eq!(event(&sample(of(body)), NOW).is_ok(), taken, "{body}");
-        }
-    }
-
-    #[test]
-    fn people_are_hashes_and_figures_have_plain_names() {
-        let of = |body: &str| serde_json::from_str::<EventBody>(body).expect("an event");
-        let started = |author: &str| {
-            format!(
-                r#"{{"type":"run_started","tier":"full","forge":"gitlab","client_version":"1","reviewers":[],"author":"{author}"}}"#
-            )
-        };
-        let outcome = |path: &str| {
-            format!(
-                r#"{{"type":"finding_outcome","reviewer":"security","severity":"warning","category":"c","path":"{path}","fingerprint":"f","outcome":"rejected"}}"#
-            )
-        };
-        let metrics = |samples: &str| format!(r#"{{"type":"metrics","samples":[{samples}]}}"#);
-        let many: Vec<String> = (0..101)
-            .map(|index| format!(r#"{{"name":"m{index}","value":1}}"#))
-            .collect();
-        for (body, taken) in [
-            (started("0123456789abcdef"), true),
-            (started("alice"), false),
-            (outcome("src/a.rs"), true),
-            (outcome(""), false),
-            (metrics(r#"{"name":"stage_diff_ms","value":1.5}"#), true),
-            (metrics(r#"{"name":"src/a.rs","value":1}"#), false),
-            (metrics(r#"{"name":"a","value":-1}"#), false),
-            (metrics(r#"{"name":"a","value":1},{"name":"a","value":2}"#), false),
-            (metrics(&many.join(",")), false),
-        ] {
-            assert_eq!(event(&sample(of(&body)), NOW).is_ok(), taken, "{body}");
-        }
-    }
-
-    #[test]
-    fn project_names_are_bounded_and_never_the_sum_of_all() {
-        for project in ["", "*", "a\nb", &"x".repeat(257)] {
-            let project = project.to_owned();
-            assert!(event(&Event { project, ..dropped() }, NOW).is_err());
-        }
-    }
-
-    #[test]
-    fn numbers_that_would_spoil_a_sum_are_refused() {
-        let session = ReviewerCompleted {
-            reviewer: "security".to_owned(),
-            outcome: conclave_shared::telemetry::ReviewerOutcome::Ok,
-            duration_ms: 1,
-            attempts: 1,
-            findings: 0,
-            usage: vec![conclave_shared::telemetry::TokensByModel {
-                model: "anthropic/claude-sonnet-5".parse().expect("valid"),
-                tokens: TokenUsage::default(),
-                cost_usd: 0.1,
-                calls: 1,
-            }],
-            models_tried: Vec::new(),
-        };
-        assert_eq!(
-            event(&sample(EventBody::ReviewerCompleted(session.clone())), NOW),
-            Ok(())
-        );
-        for cost_usd in [-0.01, f64::NAN, f64::INFINITY, 2e6] {
-            let mut bad = session.clone();
-            bad.usage[0].cost_usd = cost_usd;
-            assert!(
-                event(&sample(EventBody::ReviewerCompleted(bad)), NOW).is_err(),
-                "{cost_usd}"
-            );
-        }
-        let mut bad = session;
-        bad.usage[0].tokens.cache_read = u64::MAX;
-        let fault = event(&sample(EventBody::ReviewerCompleted(bad)), NOW).expect_err("too many");
-        assert!(fault.contains("tokens/cache_read"), "{fault}");
-    }
-}
+#[path = "check_tests.rs"]
+mod tests;

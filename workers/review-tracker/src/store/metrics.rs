@@ -109,8 +109,8 @@ struct NameRow {
 const STATEMENTS: [&str; 6] = [
     "SELECT tier, verdict, runs, duration_ms, cost_usd FROM daily_runs WHERE project = '*' AND day = 0
      ORDER BY tier, verdict",
-    "SELECT metric, tier, bin, runs FROM daily_bins WHERE project = '*' AND metric IN ('duration_ms', 'cost_usd')
-     AND day = 0 ORDER BY metric, tier, bin",
+    "SELECT metric, tier, bin, n AS runs FROM bins WHERE project = '*' AND metric IN ('duration_ms', 'cost_usd')
+     AND span = 0 ORDER BY metric, tier, bin",
     "SELECT reviewer, severity, fate, findings FROM daily_findings WHERE project = '*' AND day = 0
      ORDER BY reviewer, severity, fate",
     "SELECT model, sum(input) AS input, sum(output) AS output, sum(reasoning) AS reasoning,

@@ -1,10 +1,16 @@
 //! Sums and distributions of a window of days, from roll-ups.
 
+use std::collections::BTreeMap;
+
 use conclave_worker_common::Outcome;
 use serde::Deserialize;
 use worker::{Env, wasm_bindgen::JsValue};
 
-use super::query::{database, fault, number, rows};
+use super::{
+    query::{database, fault, number, rows},
+    retention::first_day_with_bins,
+    spans::{BINS, spans},
+};
 
 /// What an overview is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,8 +69,9 @@ pub(crate) struct VerdictCount {
 #[derive(Deserialize)]
 struct BinRow {
     metric: String,
+    tier: String,
     bin: i32,
-    runs: u64,
+    n: u64,
 }
 
 #[derive(Deserialize)]
@@ -79,10 +86,6 @@ const DAYS: &str = "SELECT day, sum(runs) AS runs, sum(cost_usd) AS cost_usd, su
 const VERDICTS: &str = "SELECT verdict, sum(runs) AS runs FROM daily_runs
   WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY verdict";
 
-const BINS: &str = "SELECT metric, bin, sum(runs) AS runs FROM daily_bins
-  WHERE project = ?1 AND metric IN ('duration_ms', 'cost_usd') AND day BETWEEN ?2 AND ?3
-  AND (?4 IS NULL OR tier = ?4) GROUP BY metric, bin ORDER BY metric, bin";
-
 const PROJECTS: &str = "SELECT name FROM names WHERE kind = 'project' ORDER BY name LIMIT 500";
 
 /// Reads an overview in one round trip.
@@ -94,10 +97,12 @@ pub(crate) async fn overview(env: &Env, query: &OverviewQuery) -> Outcome<Overvi
         number(query.last_day),
         query.tier.as_deref().map_or(JsValue::NULL, JsValue::from_str),
     ];
+    let spans = spans(query.first_day, query.last_day, first_day_with_bins(env));
+    let bins: Vec<JsValue> = [parameters[0].clone()].into_iter().chain(spans.parameters()).collect();
     let statements = vec![
         database.prepare(DAYS).bind(&parameters)?,
         database.prepare(VERDICTS).bind(&parameters)?,
-        database.prepare(BINS).bind(&parameters)?,
+        database.prepare(BINS).bind(&bins)?,
         database.prepare(PROJECTS),
     ];
     let mut results = database.batch(statements).await.map_err(fault)?.into_iter();
@@ -106,14 +111,20 @@ pub(crate) async fn overview(env: &Env, query: &OverviewQuery) -> Outcome<Overvi
         verdicts: rows(&mut results)?,
         ..Overview::default()
     };
+    let mut costs = BTreeMap::new();
+    let mut durations = BTreeMap::new();
     for row in rows::<BinRow>(&mut results)? {
-        let bins = if row.metric == "cost_usd" {
-            &mut overview.costs
-        } else {
-            &mut overview.durations
-        };
-        bins.push((row.bin, row.runs));
+        if query.tier.as_ref().is_none_or(|tier| *tier == row.tier) {
+            let bins = if row.metric == "cost_usd" {
+                &mut costs
+            } else {
+                &mut durations
+            };
+            *bins.entry(row.bin).or_default() += row.n;
+        }
     }
+    overview.costs = costs.into_iter().collect();
+    overview.durations = durations.into_iter().collect();
     overview.projects = rows::<NameRow>(&mut results)?.into_iter().map(|row| row.name).collect();
     Ok(overview)
 }
