@@ -38,6 +38,7 @@ const AFTER_HELP: &str = "Examples:
   conclave review --dry-run          the same, but print instead of posting
   conclave replay RUN_DIR            show a finished or crashed run again
   conclave config provider off anthropic --reason 'incident 7'    every review goes round it within seconds
+  conclave memory show               what reviews of this project have learned from people
 
 Exit codes: 0 reviewed; 1 blocked (--gate block); 2 bad usage or configuration; 3 the forge failed;
 4 inconclusive (--strict); 5 out of time; 130, 143 stopped by a signal.";

@@ -106,8 +106,7 @@ mod tests {
         });
         for part in [
             "group/project",
-            "!1, !2, !3,",
-            "4 more",
+            "!1, !2, !3, 4",
             "left out",
             "src/b.py",
             "1970-01-01",
