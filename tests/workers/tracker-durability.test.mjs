@@ -96,6 +96,9 @@ test('nothing that was accepted is lost, and nothing counts twice', async () => 
   }
 });
 
+/** How many events the database has. Asks the database only; fails while workerd is not there. */
+const eventsOf = async (worker) => (await worker.mf.getD1Database('DB')).prepare('SELECT count(*) AS n FROM events').first('n');
+
 test('what was accepted right before a kill is counted after it, without a request', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'conclave-tracker-'));
   // So late that the kill comes first.
@@ -111,7 +114,7 @@ test('what was accepted right before a kill is counted after it, without a reque
       let counted = 0;
       while (counted < 2) {
         assert.ok(Date.now() < deadline, 'the alarm was not heard of again');
-        counted = await (await worker.mf.getD1Database('DB')).prepare('SELECT count(*) AS n FROM events').first('n').catch(() => sleep(20, 0));
+        counted = await eventsOf(worker).catch(() => sleep(20, 0));
       }
     } finally {
       await worker.dispose();

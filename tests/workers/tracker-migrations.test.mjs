@@ -19,6 +19,7 @@ import {
   session,
   settled,
   started,
+  tokens,
   uuid7,
   verdict,
 } from '../support/events.mjs';
@@ -156,7 +157,7 @@ function filledByTheFirstVersion() {
       return [
         make(started({ merge_request: days })),
         make(completed({ merge_request: days, duration_ms: 60_000 * days, cost_usd: 0.25 * (place + 1) }), 60_000 * days),
-        make(session(), 50_000),
+        make(session({ usage: [{ model: 'anthropic/claude-sonnet-5', tokens: tokens(), cost_usd: 0.5, calls: 3 }] }), 50_000),
         make(finding({ path: `src/${days}.py` })),
         make(finding({ fate: 'dropped' })),
         make(circuit()),

@@ -59,7 +59,8 @@ export async function sendAll(url, token, groups, { clients = 8, progress = () =
   let accepted = 0;
   const client = async () => {
     for (let next = waiting.next(); !next.done; next = waiting.next()) {
-      accepted += await deliver(next.value);
+      const events = await deliver(next.value);
+      accepted += events;
       progress(accepted);
     }
   };

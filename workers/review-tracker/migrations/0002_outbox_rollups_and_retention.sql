@@ -215,22 +215,43 @@ INSERT INTO merge_requests (project, merge_request)
   UNION SELECT project, merge_request FROM glasses;
 
 INSERT INTO daily_counts (project, kind, day, a, b, c, n)
-  SELECT CASE grain WHEN 0 THEN project ELSE '*' END, kind, CASE grain WHEN 2 THEN 0 ELSE day END, a, b, c, sum(n) FROM (
-    SELECT project, 'circuit' AS kind, at_ms / 86400000 AS day, model AS a, state AS b, '' AS c, 1 AS n FROM circuits
-    UNION ALL SELECT project, 'failback', at_ms / 86400000, from_model, to_model, reason, 1 FROM failbacks
-    UNION ALL SELECT project, 'break_glass', at_ms / 86400000, '', '', '', 1 FROM glasses
-    UNION ALL SELECT project, 'verdict', at_ms / 86400000, body->>'wanted', coalesce(body->>'shown', ''),
-      CASE body->>'mismatch' WHEN 1 THEN 'yes' ELSE 'no' END, 1 FROM events WHERE kind = 'verdict_applied'
-    UNION ALL SELECT r.project, 'category', f.at_ms / 86400000, f.reviewer, f.category, f.severity, 1
-      FROM findings AS f JOIN runs AS r USING (run_id) WHERE f.fate = 'kept'
-    UNION ALL SELECT r.project, 'session', s.at_ms / 86400000, s.reviewer, s.outcome, '', 1
-      FROM sessions AS s JOIN runs AS r USING (run_id)
-    UNION ALL SELECT project, 'event', at_ms / 86400000, kind, '', '', 1 FROM events
-    UNION ALL SELECT project, 'started', at_ms / 86400000, '', '', '', 1 FROM events WHERE kind = 'run_started'
-    UNION ALL SELECT project, 'merge_request', min(at_ms) / 86400000, '', '', '', 1 FROM (
+  SELECT CASE grain WHEN 0 THEN project ELSE '*' END, 'circuit', CASE grain WHEN 2 THEN 0 ELSE at_ms / 86400000 END, model, state,
+    '', count(*)
+  FROM circuits CROSS JOIN (SELECT column1 AS grain FROM (VALUES (0), (1), (2))) GROUP BY 1, 3, 4, 5, 6;
+INSERT INTO daily_counts (project, kind, day, a, b, c, n)
+  SELECT CASE grain WHEN 0 THEN project ELSE '*' END, 'failback', CASE grain WHEN 2 THEN 0 ELSE at_ms / 86400000 END, from_model, to_model,
+    reason, count(*)
+  FROM failbacks CROSS JOIN (SELECT column1 AS grain FROM (VALUES (0), (1), (2))) GROUP BY 1, 3, 4, 5, 6;
+INSERT INTO daily_counts (project, kind, day, a, b, c, n)
+  SELECT CASE grain WHEN 0 THEN project ELSE '*' END, 'break_glass', CASE grain WHEN 2 THEN 0 ELSE at_ms / 86400000 END, '', '',
+    '', count(*)
+  FROM glasses CROSS JOIN (SELECT column1 AS grain FROM (VALUES (0), (1), (2))) GROUP BY 1, 3, 4, 5, 6;
+INSERT INTO daily_counts (project, kind, day, a, b, c, n)
+  SELECT CASE grain WHEN 0 THEN project ELSE '*' END, 'verdict', CASE grain WHEN 2 THEN 0 ELSE at_ms / 86400000 END, body->>'wanted', coalesce(body->>'shown', ''),
+    CASE body->>'mismatch' WHEN 1 THEN 'yes' ELSE 'no' END, count(*)
+  FROM events CROSS JOIN (SELECT column1 AS grain FROM (VALUES (0), (1), (2))) WHERE kind = 'verdict_applied' GROUP BY 1, 3, 4, 5, 6;
+INSERT INTO daily_counts (project, kind, day, a, b, c, n)
+  SELECT CASE grain WHEN 0 THEN r.project ELSE '*' END, 'category', CASE grain WHEN 2 THEN 0 ELSE f.at_ms / 86400000 END, f.reviewer, f.category,
+    f.severity, count(*)
+  FROM findings AS f JOIN runs AS r USING (run_id) CROSS JOIN (SELECT column1 AS grain FROM (VALUES (0), (1), (2))) WHERE f.fate = 'kept' GROUP BY 1, 3, 4, 5, 6;
+INSERT INTO daily_counts (project, kind, day, a, b, c, n)
+  SELECT CASE grain WHEN 0 THEN r.project ELSE '*' END, 'session', CASE grain WHEN 2 THEN 0 ELSE s.at_ms / 86400000 END, s.reviewer, s.outcome,
+    '', count(*)
+  FROM sessions AS s JOIN runs AS r USING (run_id) CROSS JOIN (SELECT column1 AS grain FROM (VALUES (0), (1), (2))) GROUP BY 1, 3, 4, 5, 6;
+INSERT INTO daily_counts (project, kind, day, a, b, c, n)
+  SELECT CASE grain WHEN 0 THEN project ELSE '*' END, 'event', CASE grain WHEN 2 THEN 0 ELSE at_ms / 86400000 END, kind, '',
+    '', count(*)
+  FROM events CROSS JOIN (SELECT column1 AS grain FROM (VALUES (0), (1), (2))) GROUP BY 1, 3, 4, 5, 6;
+INSERT INTO daily_counts (project, kind, day, a, b, c, n)
+  SELECT CASE grain WHEN 0 THEN project ELSE '*' END, 'started', CASE grain WHEN 2 THEN 0 ELSE at_ms / 86400000 END, '', '',
+    '', count(*)
+  FROM events CROSS JOIN (SELECT column1 AS grain FROM (VALUES (0), (1), (2))) WHERE kind = 'run_started' GROUP BY 1, 3, 4, 5, 6;
+INSERT INTO daily_counts (project, kind, day, n)
+  SELECT CASE grain WHEN 0 THEN project ELSE '*' END, 'merge_request', CASE grain WHEN 2 THEN 0 ELSE day END, count(*)
+  FROM (SELECT project, merge_request, min(at_ms) / 86400000 AS day FROM (
       SELECT project, merge_request, at_ms FROM runs WHERE merge_request IS NOT NULL
-      UNION ALL SELECT project, merge_request, at_ms FROM glasses) GROUP BY project, merge_request
-  ) CROSS JOIN (SELECT column1 AS grain FROM (VALUES (0), (1), (2))) GROUP BY 1, 2, 3, 4, 5, 6;
+      UNION ALL SELECT project, merge_request, at_ms FROM glasses) GROUP BY project, merge_request)
+  CROSS JOIN (SELECT column1 AS grain FROM (VALUES (0), (1), (2))) GROUP BY 1, 3;
 
 UPDATE daily_runs SET output = r.output, reasoning = r.reasoning, cache_write = r.cache_write, files = r.files,
   lines = r.lines FROM (

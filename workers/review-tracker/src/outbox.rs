@@ -77,7 +77,6 @@ pub(crate) struct DeadLetter {
 /// A dead letter as its object knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Letter {
-    #[serde(skip_serializing)]
     seq: u64,
     /// When it arrived.
     pub(crate) received_ms: i64,

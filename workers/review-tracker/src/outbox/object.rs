@@ -67,7 +67,7 @@ impl DurableObject for Outbox {
     /// Never an `Err` for what D1 did: the runtime gives an alarm up after some.
     async fn alarm(&self) -> Result<Response> {
         if let Err(error) = self.flush().await {
-            console_error!("the outbox could not be written: {error}");
+            console_error!("the outbox could not be written: {}", short(&error.to_string()));
             self.failed(&error);
         }
         if let Some(next_ms) = self.table().next_ms()? {
@@ -190,6 +190,26 @@ impl Outbox {
     }
 }
 
+/// What an error says, without the trace of the runtime's own code that D1's errors carry.
 fn short(text: &str) -> String {
-    text.chars().take(MAX_FAULT).collect()
+    let said = text.rsplit("JsValue(").next().unwrap_or_default();
+    said.lines()
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .chars()
+        .take(MAX_FAULT)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn a_fault_is_what_the_database_said() {
+        let error = "D1: D1Error {\n    cause: JsValue(Error: no such table: runs: SQLITE_ERROR\n    at x (y:1:2)),\n}";
+        assert_eq!(short(error), "Error: no such table: runs: SQLITE_ERROR");
+        assert_eq!(short("plain"), "plain");
+    }
 }
