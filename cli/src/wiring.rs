@@ -332,6 +332,30 @@ struct Ran {
     figures: Figures,
 }
 
+impl Ran {
+    /// Adds to the review what the gateway says, and who follows the configuration.
+    fn new(
+        job: Job,
+        files: Arc<Vec<FileDiff>>,
+        mut review: Review,
+        runtime: Runtime,
+        warning: Option<String>,
+        prices: &PriceList,
+    ) -> Self {
+        let events = runtime.gateway.events();
+        let gateway = output::gateway_lines(&events);
+        review.warnings.extend(gateway.into_iter().chain(warning));
+        date_prices(&mut review, prices);
+        Self {
+            job,
+            files,
+            review,
+            runtime,
+            figures: Figures::of(&events),
+        }
+    }
+}
+
 /// Says of which day the prices are, where they are an operator's.
 fn date_prices(review: &mut Review, prices: &PriceList) {
     let usage = review.usage();
@@ -443,18 +467,9 @@ impl Sessions<'_> {
             desk,
             stop: run.signals.stop(),
         };
-        let mut review = run_review(review_job, ports).await;
+        let review = run_review(review_job, ports).await;
         watch.lap("sessions");
-        let events = runtime.gateway.events();
-        let gateway = output::gateway_lines(&events);
-        review.warnings.extend(gateway.into_iter().chain(live.warning()));
-        date_prices(&mut review, &PriceList::new(&config.prices));
-        Ok(Some(Ran {
-            job,
-            files: all,
-            review,
-            runtime,
-            figures: Figures::of(&events),
-        }))
+        let prices = PriceList::new(&config.prices);
+        Ok(Some(Ran::new(job, all, review, runtime, live.warning(), &prices)))
     }
 }

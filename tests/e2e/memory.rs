@@ -23,9 +23,9 @@ fn repository() -> Repository {
 }
 
 impl Pipeline {
-    fn tracked(&self, of: MergeRequestRef, repository: &Repository, workers: &Workers, arguments: &[&str]) -> Conclave {
+    fn tracked(&self, of: MergeRequestRef, repository: &Repository, tracker: &str, arguments: &[&str]) -> Conclave {
         self.job_of(of, repository, arguments)
-            .env("CONCLAVE_TRACKER_URL", &workers.tracker_url)
+            .env("CONCLAVE_TRACKER_URL", tracker)
             .env("CONCLAVE_TRACKER_TOKEN", Workers::INGEST_TOKEN)
     }
 
@@ -58,17 +58,18 @@ fn memory(workers: &Workers, arguments: &[&str]) -> Conclave {
 async fn what_was_turned_down_in_two_merge_requests_is_left_out_of_the_third_until_it_is_cleared() {
     let (provider, repository, mut workers) = (provider().await, repository(), Workers::start().await);
     let pipeline = Pipeline::new(&repository).await;
-    let open = |branch: &&str| {
-        let new = NewMergeRequest::new(pipeline.author, *branch, "main");
+    let url = workers.tracker_url.clone();
+    let open = |branch: &str| {
+        let new = NewMergeRequest::new(pipeline.author, branch, "main");
         pipeline
             .gitlab
             .create_merge_request(pipeline.merge_request.project, new)
     };
-    let [second, third] = [&BRANCHES[1], &BRANCHES[2]].map(|branch| open(branch));
+    let [second, third] = [BRANCHES[1], BRANCHES[2]].map(open);
     for (number, merge_request) in [pipeline.merge_request, second].into_iter().enumerate() {
         let job = || {
             pipeline
-                .tracked(merge_request, &repository, &workers, &[])
+                .tracked(merge_request, &repository, &url, &[])
                 .anthropic(&provider)
         };
         let review = job().run().await.expect_code(0).review();
@@ -85,9 +86,7 @@ async fn what_was_turned_down_in_two_merge_requests_is_left_out_of_the_third_unt
     let dry = |arguments: &[&str]| {
         let mut all = vec!["--dry-run"];
         all.extend(arguments);
-        pipeline
-            .tracked(third, &repository, &workers, &all)
-            .anthropic(&provider)
+        pipeline.tracked(third, &repository, &url, &all).anthropic(&provider)
     };
     let outcome = dry(&[]).run().await.expect_code(0);
     let review = outcome.review();
@@ -187,9 +186,10 @@ async fn tell(workers: &Workers, events: Vec<Value>) {
 async fn reviewers_hear_of_hot_spots_and_what_is_critical_is_only_lowered() {
     let (provider, repository, mut workers) = (provider().await, Repository::flawed(), Workers::start().await);
     let pipeline = Pipeline::new(&repository).await;
+    let url = workers.tracker_url.clone();
     let job = |arguments: &[&str]| {
         pipeline
-            .tracked(pipeline.merge_request, &repository, &workers, arguments)
+            .tracked(pipeline.merge_request, &repository, &url, arguments)
             .anthropic(&provider)
     };
     let before = job(&["--dry-run"]).run().await.expect_code(0);

@@ -53,24 +53,14 @@ fn two_flaws() -> Repository {
     repository
 }
 
-#[tokio::test]
-async fn every_event_of_two_reviews_is_told_with_its_content() {
-    let (provider, repository, mut workers) = (provider().await, two_flaws(), Workers::start().await);
-    let pipeline = Pipeline::on(FakeGitlab::builder().tier(Tier::Premium), &repository).await;
-    let job = || {
-        let job = pipeline.job(&repository, &["--mode", "gate"]).anthropic(&provider);
-        tracked(job, &workers.tracker_url)
-    };
-    let first = job().run().await.expect_code(1).review();
-    let url = workers.tracker_url.clone();
-    let told = events(&mut workers, 1).await;
-
-    let started = of_kind(&told, "run_started")[0];
+/// The start, and the end of each session.
+fn run_and_sessions(told: &[Value], first: &Value, merge_request: u64) {
+    let started = of_kind(told, "run_started")[0];
     assert_eq!(
         (&started["forge"], &started["tier"]),
         (&json!("gitlab"), &first["tier"])
     );
-    assert_eq!(started["merge_request"].as_u64(), Some(pipeline.merge_request.iid));
+    assert_eq!(started["merge_request"].as_u64(), Some(merge_request));
     assert!(
         is_keyed_hash(started["author"].as_str().expect("an author")),
         "{started}"
@@ -78,7 +68,7 @@ async fn every_event_of_two_reviews_is_told_with_its_content() {
     let panel = first["reviewers"].as_array().unwrap();
     assert_eq!(started["reviewers"].as_array().unwrap().len(), panel.len());
 
-    let sessions = of_kind(&told, "reviewer_completed");
+    let sessions = of_kind(told, "reviewer_completed");
     assert_eq!(sessions.len(), panel.len() + 1, "the panel and the coordinator");
     for session in sessions {
         assert_eq!(session["outcome"], "ok");
@@ -94,8 +84,11 @@ async fn every_event_of_two_reviews_is_told_with_its_content() {
         }
         assert!(used[0]["cost_usd"].as_f64() > Some(0.0), "{session}");
     }
+}
 
-    let findings = of_kind(&told, "finding");
+/// Each finding, with what became of it.
+fn findings(told: &[Value], first: &Value) {
+    let findings = of_kind(told, "finding");
     let judged = first["findings"].as_array().unwrap();
     assert_eq!(findings.len(), judged.len());
     for entry in judged {
@@ -116,13 +109,16 @@ async fn every_event_of_two_reviews_is_told_with_its_content() {
         };
         assert_eq!(finding["placement"], expected, "{finding}");
     }
+}
 
-    let stance = of_kind(&told, "verdict_applied")[0];
+/// What was asked of GitLab, the end, and the figures.
+fn end_of_run(told: &[Value], first: &Value) {
+    let stance = of_kind(told, "verdict_applied")[0];
     assert_eq!(
         (&stance["wanted"], &stance["shown"], &stance["mismatch"]),
         (&json!("requested_changes"), &json!("requested_changes"), &json!(false))
     );
-    let completed = of_kind(&told, "run_completed")[0];
+    let completed = of_kind(told, "run_completed")[0];
     assert_eq!(
         (&completed["verdict"], &completed["tier"]),
         (&json!("significant_concerns"), &first["tier"])
@@ -132,7 +128,7 @@ async fn every_event_of_two_reviews_is_told_with_its_content() {
     assert_eq!(completed["cost_usd"], first["cost_usd"]);
     assert!(completed["duration_ms"].as_u64() > Some(0));
     assert_eq!(completed["coverage"], json!({"not_read": 0, "cut": 0, "gaps": 0}));
-    let samples = of_kind(&told, "metrics")[0]["samples"].as_array().unwrap().clone();
+    let samples = of_kind(told, "metrics")[0]["samples"].as_array().unwrap().clone();
     let figure = |name: &str| {
         let sample = samples.iter().find(|sample| sample["name"] == name);
         sample.unwrap_or_else(|| panic!("{name} is missing in {samples:#?}"))["value"]
@@ -140,7 +136,24 @@ async fn every_event_of_two_reviews_is_told_with_its_content() {
             .unwrap()
     };
     assert!(figure("stage_opencode_start_ms") > 0.0 && figure("model_calls_count") > 1.0);
-    assert_eq!(figure("gateway_retries_count"), 0.0);
+    assert!(figure("gateway_retries_count") < 0.5);
+}
+
+#[tokio::test]
+async fn every_event_of_two_reviews_is_told_with_its_content() {
+    let (provider, repository, mut workers) = (provider().await, two_flaws(), Workers::start().await);
+    let pipeline = Pipeline::on(FakeGitlab::builder().tier(Tier::Premium), &repository).await;
+    let job = || {
+        let job = pipeline.job(&repository, &["--mode", "gate"]).anthropic(&provider);
+        tracked(job, &workers.tracker_url)
+    };
+    let first = job().run().await.expect_code(1).review();
+    let url = workers.tracker_url.clone();
+    let told = events(&mut workers, 1).await;
+
+    run_and_sessions(&told, &first, pipeline.merge_request.iid);
+    findings(&told, &first);
+    end_of_run(&told, &first);
 
     // One is fixed, the other is resolved by a person: the second review tells both, and the third neither again.
     repository.git(&["checkout", "--quiet", "feature"]);
@@ -184,7 +197,7 @@ async fn every_event_of_two_reviews_is_told_with_its_content() {
 
     // Metadata only: neither the code, nor what was said of it, nor who people are.
     let all = workers.command("sql SELECT * FROM events").await.to_string();
-    let claim = judged[0]["finding"]["claim"].as_str().unwrap();
+    let claim = first["findings"][0]["finding"]["claim"].as_str().unwrap();
     let summary = first["summary"].as_str().unwrap();
     for text in [
         "SELECT * FROM users",

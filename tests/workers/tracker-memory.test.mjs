@@ -7,7 +7,7 @@ import { applyMigrations, migrations, start } from '../support/workerd.mjs';
 
 const INGEST = 'ingest-of-the-test';
 const PEOPLE = 'people-of-the-test';
-const OPERATOR = 'operator-of-the-test';
+const OPERATOR = 'operator';
 
 let tracker;
 let database;
@@ -21,7 +21,7 @@ after(() => tracker.dispose());
 
 function ask(project, { token = INGEST, method = 'GET', more = '' } = {}) {
   const query = project === undefined ? '' : `?project=${encodeURIComponent(project)}${more}`;
-  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const headers = token === null ? {} : { authorization: `Bearer ${token}` };
   return fetch(`${tracker.url}/v1/memory${query}`, { method, headers });
 }
 
@@ -89,12 +89,12 @@ test('jobs and people may read, one kind of token may clear', async () => {
   for (const token of [INGEST, PEOPLE, OPERATOR]) {
     assert.equal((await ask(project, { token })).status, 200, token);
   }
-  for (const token of ['m', 'wrong', undefined]) {
+  for (const token of ['m', 'wrong', null]) {
     const response = await ask(project, { token });
     assert.equal(response.status, 401, String(token));
     assert.match(response.headers.get('content-type'), /problem\+json/);
   }
-  for (const token of [INGEST, PEOPLE, 'wrong', undefined]) {
+  for (const token of [INGEST, PEOPLE, 'wrong', null]) {
     assert.equal((await ask(project, { token, method: 'DELETE' })).status, 401, String(token));
   }
   assert.equal((await remembered(project)).rejected.length, 1);

@@ -46,7 +46,7 @@ async fn forget(request: &Request, env: &Env) -> Outcome<Response> {
     console_log!(
         "{}",
         serde_json::json!({
-            "event": "memory_cleared", "project": project, "fingerprint": fingerprint, "who": who, "findings": findings,
+            "message": "memory cleared", "project": project, "fingerprint": fingerprint, "who": who, "findings": findings,
         })
     );
     Ok(json(200, &Forgotten { findings })?)

@@ -7,10 +7,11 @@ use crate::{
     scheduler::PanelResult,
 };
 
-/// What the panel brought, without what people of the repository have turned down before.
-pub(super) struct Remembering {
-    pub(super) result: PanelResult,
-    pub(super) memory: Remembered,
+/// What is known from before.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a> {
+    earlier: &'a [ExistingFinding],
+    recall: &'a Recall,
 }
 
 /// What was done on the word of the memory.
@@ -20,19 +21,23 @@ pub(super) struct Remembered {
     recalled: Recalled,
 }
 
-impl Remembering {
-    /// Takes it out. The judge never sees it, so that nothing of it gets into the summary.
-    pub(super) fn new(mut result: PanelResult, earlier: &[ExistingFinding], recall: &Recall) -> Self {
+impl<'a> Known<'a> {
+    /// The findings of the merge request's earlier reviews, and what the repository remembers.
+    pub(super) const fn new(earlier: &'a [ExistingFinding], recall: &'a Recall) -> Self {
+        Self { earlier, recall }
+    }
+
+    /// What the panel brought, without what people of the repository have turned down before. The judge never sees that, so
+    /// nothing of it gets into the summary.
+    pub(super) fn recall(self, mut panel: PanelResult) -> (PanelResult, Remembered) {
         let mut recalled = Recalled::default();
-        let suppressed = suppress(&mut result.findings, earlier, &recall.now(), &mut recalled);
-        Self {
-            result,
-            memory: Remembered {
-                recall: recall.clone(),
-                suppressed,
-                recalled,
-            },
-        }
+        let suppressed = suppress(&mut panel.findings, self.earlier, &self.recall.now(), &mut recalled);
+        let memory = Remembered {
+            recall: self.recall.clone(),
+            suppressed,
+            recalled,
+        };
+        (panel, memory)
     }
 }
 

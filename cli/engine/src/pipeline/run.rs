@@ -12,7 +12,7 @@ use super::{
     coverage::Reading,
     partial::partial,
     prior::{name_earlier, remember_anchors},
-    recall::Remembering,
+    recall::{Known, Remembered},
 };
 use crate::{
     diff::{FileDiff, FilteredFile},
@@ -20,10 +20,7 @@ use crate::{
     judge::{JudgedFinding, RubricInput, RubricSettings, VerdictReason, apply, judge_without_model, verdict},
     lock_files::LOCK_FILES,
     memory::Recall,
-    ports::{
-        AgentRuntime, ExistingFinding, ModelLedger, Progress, ProgressEvent, ReviewSubject, StopCause, StopSignal,
-        TelemetrySink,
-    },
+    ports::{AgentRuntime, ModelLedger, Progress, ProgressEvent, ReviewSubject, StopCause, StopSignal, TelemetrySink},
     report::{Coverage, CutFile, Review, StageTime},
     rereview::{Done, EarlierFiles, Ledger, SettleInput, Words, needs_judge, remember, settle},
     rules::ManualReview,
@@ -107,33 +104,22 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     };
     let earlier = job.subject.existing_findings;
     let idle = job.files.is_empty();
-    let (panel, (coordinator, judged_by)) = if idle && !needs_judge(&earlier) {
+    let known = Known::new(&earlier, &job.memory);
+    let ((panel, mut memory), (coordinator, judged_by)) = if idle && !needs_judge(&earlier) {
         let panel = with_rules(PanelResult::default(), job.by_rules);
-        (Remembering::new(panel, &earlier, &job.memory), nobody_asked())
+        (known.recall(panel), nobody_asked())
     } else {
         // Without a file there is nothing for reviewers to read; the coordinator still has earlier findings to judge.
         let members = if idle { Vec::new() } else { job.plan.members };
         tokio::join!(
-            panel(
-                &context,
-                members,
-                &input,
-                job.by_rules,
-                &earlier,
-                &job.memory,
-                &ports.desk
-            ),
+            panel(&context, members, &input, job.by_rules, known, &ports.desk),
             coordinate(&context, job.plan.coordinator, job.coordinator_message, &ports.desk),
         )
     };
     tell_end(&ports, &coordinator);
-    stages.extend(times(slowest(&panel.result.reports), started));
+    stages.extend(times(slowest(&panel.reports), started));
     // What was submitted before the stop is a whole review.
     let stopped = ports.stop.cause().filter(|_| judged_by != JudgedBy::Coordinator);
-    let Remembering {
-        result: panel,
-        mut memory,
-    } = panel;
     let mut judgement = judge(panel.findings.clone(), &ports.desk, judged_by, &job.prior.earlier);
     memory.join(&mut judgement.findings);
 
@@ -163,11 +149,12 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         head_sha: &job.subject.head_sha,
     });
     judgement.findings = settled.findings;
-    coverage.notes.extend(settled.notes);
-    coverage.notes.extend(memory.notes(&judgement.findings));
+    coverage
+        .notes
+        .extend(settled.notes.into_iter().chain(memory.notes(&judgement.findings)));
     let rules = &job.plan.rules.manual_reviews;
     let result = conclude(&judgement.findings, &coverage.gaps, rules, job.rubric, stopped);
-    let mut review = Review {
+    let review = Review {
         schema_version: crate::report::SCHEMA_VERSION,
         run_id: job.run_id,
         forge: job.subject.forge.to_owned(),
@@ -199,12 +186,15 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         cost_usd: 0.0,
         cache_hit_rate: None,
     };
+    let done = Done::new(settled.remembered, job.prior.patches, job.prior.reviewed);
+    finish(review, started, done)
+}
+
+/// What can be said only of the whole review.
+fn finish(mut review: Review, started: Instant, done: Done) -> Review {
     add_up(&mut review);
     review.seconds = started.elapsed().as_secs_f64();
-    review.ledger = remember(
-        &review,
-        Done::new(settled.remembered, job.prior.patches, job.prior.reviewed),
-    );
+    review.ledger = remember(&review, done);
     review
 }
 
@@ -214,15 +204,14 @@ async fn panel(
     members: Vec<PanelMember>,
     input: &PanelInput,
     by_rules: Option<Vec<Finding>>,
-    earlier: &[ExistingFinding],
-    memory: &Recall,
+    known: Known<'_>,
     desk: &Desk,
-) -> Remembering {
+) -> (PanelResult, Remembered) {
     let sessions = usize::try_from(context.limits.sessions).unwrap_or(usize::MAX);
     let panel = with_rules(run_panel(context, members, input, sessions).await, by_rules);
-    let panel = Remembering::new(panel, earlier, memory);
-    desk.hand_over(&panel.result.reports, panel.result.findings.clone());
-    panel
+    let (panel, memory) = known.recall(panel);
+    desk.hand_over(&panel.reports, panel.findings.clone());
+    (panel, memory)
 }
 
 /// How long the panel took, and what came after it.

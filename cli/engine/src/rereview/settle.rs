@@ -143,10 +143,9 @@ fn settlement(finding: &ExistingFinding, outcome: Outcome) -> Option<Settlement>
     match outcome {
         Outcome::Fixed => Some(Settlement::Fixed),
         Outcome::FixedInTalk if finding.before != Before::Fixed => Some(Settlement::Fixed),
-        Outcome::Withdrawn => Some(Settlement::Rejected),
         // Whoever takes a risk does not say that there is none.
         Outcome::Declined(_) if word == Some(Stance::Acknowledges) => Some(Settlement::Resolved),
-        Outcome::Declined(_) => Some(Settlement::Rejected),
+        Outcome::Declined(_) | Outcome::Withdrawn => Some(Settlement::Rejected),
         Outcome::Settled if finding.state == ThreadState::ResolvedByPerson && finding.stood => match word {
             Some(Stance::Declines | Stance::Disagrees) => Some(Settlement::Rejected),
             _ => Some(Settlement::Resolved),
