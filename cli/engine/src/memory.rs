@@ -98,11 +98,11 @@ pub fn suppress(
 }
 
 /// Lowers what is critical and was turned down often enough to a warning, and says so. What the judge takes for a danger to
-/// production stays as it is: that is said of the code as it stands now.
+/// production goes on being one, and blocks as before: that is said of the code as it stands now.
 pub fn lower(judged: &mut [JudgedFinding], memory: &RepositoryMemory, recalled: &mut Recalled) {
     for entry in judged.iter_mut().filter(|entry| entry.stands()) {
         let finding = &entry.finding;
-        if finding.severity != Severity::Critical || entry.production_risk || is_untouchable(finding) {
+        if finding.severity != Severity::Critical || is_untouchable(finding) {
             continue;
         }
         let times = times(finding, memory);

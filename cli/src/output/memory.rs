@@ -23,15 +23,12 @@ pub(crate) fn memory(memory: &RepositoryMemory) -> String {
     }
     if !memory.rejected.is_empty() {
         section(&mut text, "Turned down by people");
-        let head = ["  finding", "category", "file", "turned down in", "last", "now"].map(str::to_owned);
         let lines = memory.rejected.iter().map(|entry| rejected(entry, memory));
-        text.push_str(&rows([head].into_iter().chain(lines), columns()));
+        text.push_str(&rows(lines, columns()));
     }
     if !memory.hot_spots.is_empty() {
         section(&mut text, "Files in which findings were fixed");
-        let head = ["  fixed", "file", "categories", "last"].map(str::to_owned);
-        let lines = memory.hot_spots.iter().map(hot_spot);
-        text.push_str(&rows([head].into_iter().chain(lines), columns()));
+        text.push_str(&rows(memory.hot_spots.iter().map(hot_spot), columns()));
     }
     text.trim_end().to_owned()
 }
@@ -45,33 +42,35 @@ pub(crate) fn forgotten(project: &str, findings: u64) -> String {
     }
 }
 
-fn rejected(entry: &Rejected, memory: &RepositoryMemory) -> [String; 6] {
+/// Its identity, what becomes of it, and what is known of it.
+fn rejected(entry: &Rejected, memory: &RepositoryMemory) -> [String; 3] {
     let named = entry.merge_requests.iter().take(MOST_NAMED);
     let mut merge_requests = named.map(|number| format!("!{number}")).collect::<Vec<_>>().join(", ");
     if entry.merge_requests.len() > MOST_NAMED {
-        let _ = write!(merge_requests, ", {} more", entry.merge_requests.len() - MOST_NAMED);
+        let _ = write!(merge_requests, " and {} more", entry.merge_requests.len() - MOST_NAMED);
     }
     let effect = match memory.times_rejected(entry.known()) {
         times if times >= ENOUGH => "left out".to_owned(),
-        times => format!("reported, {times} of {ENOUGH}"),
+        times => format!("{times} of {ENOUGH}"),
     };
     [
         format!("  {}", clean(&entry.fingerprint)),
-        clean(&entry.category),
-        clean(&entry.path),
-        merge_requests,
-        day(entry.last_ms),
         effect,
+        format!(
+            "{}, {}, in {merge_requests}, last on {}",
+            clean(&entry.category),
+            clean(&entry.path),
+            day(entry.last_ms)
+        ),
     ]
 }
 
-fn hot_spot(spot: &HotSpot) -> [String; 4] {
-    [
-        format!("  {}", spot.fixed),
-        clean(&spot.path),
-        clean(&spot.categories.join(", ")),
-        day(spot.last_ms),
-    ]
+fn hot_spot(spot: &HotSpot) -> [String; 2] {
+    let mut what = format!("{}, last on {}", clean(&spot.path), day(spot.last_ms));
+    if !spot.categories.is_empty() {
+        let _ = write!(what, ": {}", clean(&spot.categories.join(", ")));
+    }
+    [format!("  {}", spot.fixed), what]
 }
 
 fn day(at_ms: i64) -> String {
@@ -104,7 +103,7 @@ mod tests {
             }],
             ..RepositoryMemory::default()
         });
-        for part in ["group/project", "!1, !2, !3, 4", "left out", "src/b.py", "1970-01-01"] {
+        for part in ["group/project", "!1, !2, !3", "left out", "src/b.py", "1970-01-01"] {
             assert!(shown.contains(part), "{part} is missing in\n{shown}");
         }
         assert!(!shown.contains("\u{1b}[31m"), "nothing acts on the terminal");

@@ -127,18 +127,19 @@ fn a_critical_one_is_lowered_and_the_review_says_where() {
         severities,
         [
             Severity::Warning,
-            Severity::Critical,
+            Severity::Warning,
             Severity::Critical,
             Severity::Critical
         ]
     );
     assert!(judged.iter().all(JudgedFinding::stands), "it is shown all the same");
+    assert!(judged[1].production_risk, "and a danger to production goes on blocking");
+    let notes = recalled.notes(&judged);
+    assert_eq!(notes.len(), 2, "{notes:?}");
     assert_eq!(
-        recalled.notes(&judged),
-        [
-            "the finding on src/new.py:3 was lowered from critical to a warning, because people of this repository have turned \
-          the same down before"
-        ]
+        notes[0],
+        "the finding on src/new.py:3 was lowered from critical to a warning, because people of this repository have turned \
+         the same down before"
     );
 }
 
