@@ -1,7 +1,9 @@
 //! The commands.
 
 mod config;
+mod confirm;
 mod local;
+mod memory;
 mod plan;
 mod replay;
 mod review;
@@ -22,5 +24,6 @@ pub(crate) async fn run(arguments: Arguments, environment: &Environment, redacto
         Command::Plan(arguments) => Box::pin(plan::run(arguments, environment, redactor)).await,
         Command::Replay(arguments) => replay::run(&arguments, redactor),
         Command::Config(arguments) => Box::pin(config::run(arguments.command, environment, redactor)).await,
+        Command::Memory(arguments) => Box::pin(memory::run(arguments.command, environment, redactor)).await,
     }
 }

@@ -3,6 +3,7 @@
 mod config;
 mod excerpts;
 mod live;
+mod memory;
 mod plan;
 mod progress;
 mod record;
@@ -14,6 +15,7 @@ pub(crate) use config::{
     colored_diff, config, config_chain, config_failback, config_faults, config_history, confirmed, json_diff,
 };
 pub(crate) use excerpts::Excerpts;
+pub(crate) use memory::{forgotten, memory};
 pub(crate) use plan::{explained, plan};
 pub(crate) use progress::{Display, Screen, gateway_lines, plan_line, timed_line};
 pub(crate) use record::{PROGRESS_FILE, RecordedEvent, RecordedLine, read as read_record};

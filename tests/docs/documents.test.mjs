@@ -9,6 +9,9 @@ const root = resolve(import.meta.dirname, '../..');
 const read = (path) => readFileSync(join(root, path), 'utf8');
 const documents = ['README.md', 'AGENTS.md', 'docs/operating.md'];
 
+/** Where flags are. */
+const flagSources = () => ['cli/src/args.rs', ...globSync('cli/src/args/*.rs', { cwd: root })].map(read).join('\n');
+
 /** The groups of all matches. */
 const all = (text, pattern) => [...text.matchAll(pattern)].map((match) => match[1]);
 
@@ -44,7 +47,7 @@ describe('README.md', () => {
   const readme = read('README.md');
 
   test('lists every flag with its variable, and no other', () => {
-    const source = read('cli/src/args.rs') + read('cli/src/args/config.rs');
+    const source = flagSources();
     // Several commands may have the same flag.
     const names = new Set(all(source, /env = "CONCLAVE_(\w+)"/g));
     const flags = [...names].map((name) => [`--${name.toLowerCase().replaceAll('_', '-')}`, `CONCLAVE_${name}`]);
@@ -59,7 +62,7 @@ describe('README.md', () => {
     const known = all(read('cli/src/env_vars.rs'), /= "(\w+)";/g);
     const listed = table(readme, 'Reference: environment variables').map(([name]) => name.replaceAll('`', ''));
     assert.deepEqual(listed.filter((name) => name !== '---' && !known.includes(name)), []);
-    const mentioned = [...known, ...all(read('cli/src/args.rs') + read('cli/src/args/config.rs'), /env = "(\w+)"/g)];
+    const mentioned = [...known, ...all(flagSources(), /env = "(\w+)"/g)];
     assert.deepEqual(all(readme, /\b(CONCLAVE_[A-Z_]+)\b/g).filter((name) => !mentioned.includes(name)), []);
     const ci = read('cli/src/ci_environment.rs');
     const gitlab = all(readme.split('## Reference: environment variables')[1], /`(CI_\w+)`/g);

@@ -10,6 +10,7 @@
 
 mod ai_gateway;
 mod bad_input;
+mod bounds;
 mod broken_things;
 mod checkouts;
 mod codex;
@@ -30,6 +31,7 @@ mod resilience;
 mod shared_prompt;
 mod signals;
 mod support;
+mod telemetry;
 #[cfg(feature = "otlp")]
 mod tracing;
 mod wire;

@@ -5,6 +5,7 @@ mod estimate;
 mod partial;
 mod plan;
 mod prior;
+mod recall;
 mod run;
 mod seats;
 

@@ -5,6 +5,7 @@ mod batch;
 mod counts;
 mod findings_page;
 mod health_page;
+mod memory;
 mod models_page;
 mod overview_page;
 mod projects;
@@ -26,9 +27,9 @@ pub(crate) use all_time::{Count, ModelUse};
 pub(crate) use batch::Batch;
 pub(crate) use findings_page::{FindingsPage, HotFile, findings_page};
 pub(crate) use health_page::{DayCount, HealthPage, health_page};
+pub(crate) use memory::{forget, memory};
 pub(crate) use models_page::{ModelsPage, UsageSum, models_page, usage_by_agent};
 pub(crate) use retention::{clean_up, oldest_accepted_ms};
-
 pub(crate) use overview_page::{OverviewPage, TierSum, overview_page};
 pub(crate) use projects::projects;
 pub(crate) use run::{CircuitChange, FailbackRow, RunDetail, SessionRow, UsageRow, run};
