@@ -2,6 +2,7 @@
 
 mod config;
 mod confirm;
+mod hook;
 mod local;
 mod memory;
 mod plan;
@@ -19,10 +20,11 @@ use crate::{
 /// Runs the command that was asked for.
 pub(crate) async fn run(arguments: Arguments, environment: &Environment, redactor: &Redactor) -> Result<Exit, Failure> {
     match arguments.command {
-        Command::Local(arguments) => local::run(arguments, environment, redactor).await,
+        Command::Local(arguments) => Box::pin(local::run(arguments, environment, redactor)).await,
         Command::Review(arguments) => review::run(arguments, environment, redactor).await,
         Command::Plan(arguments) => Box::pin(plan::run(arguments, environment, redactor)).await,
         Command::Replay(arguments) => replay::run(&arguments, redactor),
+        Command::Hook(arguments) => Box::pin(hook::run(arguments.command, environment, redactor)).await,
         Command::Config(arguments) => Box::pin(config::run(arguments.command, environment, redactor)).await,
         Command::Memory(arguments) => Box::pin(memory::run(arguments.command, environment, redactor)).await,
     }

@@ -61,6 +61,8 @@ variables! {
     OTLP_HEADERS = "OTEL_EXPORTER_OTLP_HEADERS";
     /// The span that the run's trace hangs below, as W3C Trace Context writes it; by default none.
     TRACEPARENT = "TRACEPARENT";
+    /// Address behind a place in the terminal, with `{path}` and `{line}`, as in `idea://open?file={path}&line={line}`.
+    EDITOR_LINK = "CONCLAVE_EDITOR_LINK";
     /// Log filter, as in `debug` or `conclave_gateway=trace`; by default `warn`.
     LOG = "CONCLAVE_LOG";
     /// Additional certificates (PEM) to trust when talking to GitLab and to model providers.

@@ -47,6 +47,7 @@ pub fn run(
     };
     let environment = Environment::new(environment);
     let redactor = environment.redactor();
+    output::set_locale(&environment);
     logging::start(&environment, redactor.clone());
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
