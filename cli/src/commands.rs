@@ -1,6 +1,9 @@
 //! The commands.
 
 mod config;
+mod doctor;
+mod generated;
+mod init;
 mod local;
 mod plan;
 mod replay;
@@ -21,6 +24,10 @@ pub(crate) async fn run(arguments: Arguments, environment: &Environment, redacto
         Command::Review(arguments) => review::run(arguments, environment, redactor).await,
         Command::Plan(arguments) => Box::pin(plan::run(arguments, environment, redactor)).await,
         Command::Replay(arguments) => replay::run(&arguments, redactor),
+        Command::Doctor(arguments) => Box::pin(doctor::run(arguments, environment, redactor)).await,
+        Command::Init(arguments) => init::run(arguments, redactor).await,
+        Command::Completions(arguments) => Ok(generated::completions(&arguments)),
+        Command::Man(arguments) => generated::man(&arguments),
         Command::Config(arguments) => Box::pin(config::run(arguments.command, environment, redactor)).await,
     }
 }

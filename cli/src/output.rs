@@ -1,7 +1,9 @@
 //! Everything that a person sees in the terminal: the only door to standard output and standard error.
 
 mod config;
+mod doctor;
 mod excerpts;
+mod init;
 mod live;
 mod plan;
 mod progress;
@@ -13,7 +15,9 @@ mod terminal;
 pub(crate) use config::{
     colored_diff, config, config_chain, config_failback, config_faults, config_history, confirmed, json_diff,
 };
+pub(crate) use doctor::doctor;
 pub(crate) use excerpts::Excerpts;
+pub(crate) use init::{asked, init_plan, init_steps, init_written};
 pub(crate) use plan::{explained, plan};
 pub(crate) use progress::{Display, Screen, gateway_lines, plan_line, timed_line};
 pub(crate) use record::{PROGRESS_FILE, RecordedEvent, RecordedLine, read as read_record};

@@ -12,7 +12,7 @@ mod observers;
 mod organisation;
 pub(crate) mod patches;
 mod plan;
-mod plugin_settings;
+pub(crate) mod plugin_settings;
 mod plugins;
 mod prepare;
 mod registry;
@@ -50,6 +50,7 @@ pub(crate) use self::{
     checkout::Checkout,
     plan::{ModelChoice, PlanDocument, PlanRequest, PlannedModel, PlannedReviewer, plan},
     prepare::ChosenBy,
+    runtime::upstream,
 };
 use self::{
     ending::Ending,

@@ -14,6 +14,7 @@ mod broken_things;
 mod checkouts;
 mod codex;
 mod config_command;
+mod doctor;
 mod failure_table;
 mod gitlab_review;
 mod hostile_repository;

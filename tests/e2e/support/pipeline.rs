@@ -44,7 +44,12 @@ impl Pipeline {
 
     /// `conclave review` with the variables of the merge request's pipeline.
     pub(crate) fn job(&self, repository: &Repository, arguments: &[&str]) -> Conclave {
-        let mut all = vec!["review"];
+        self.command("review", repository, arguments)
+    }
+
+    /// Another command with the same variables.
+    pub(crate) fn command(&self, command: &str, repository: &Repository, arguments: &[&str]) -> Conclave {
+        let mut all = vec![command];
         all.extend(arguments);
         Conclave::new(repository.path(), &all)
             .env("CI_API_V4_URL", self.gitlab.api_url())

@@ -4,6 +4,10 @@
 //! batches, each within two seconds; when the queue is full the oldest event is dropped and the drop is counted; at the
 //! end the rest has two seconds, and what is left then is reported.
 
+mod probe;
+
+pub use probe::probe;
+
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard, PoisonError},

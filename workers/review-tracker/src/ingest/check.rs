@@ -245,6 +245,7 @@ mod tests {
                 tokens: TokenUsage::default(),
                 cost_usd: 0.1,
                 calls: 1,
+                unpriced: false,
             }],
         };
         assert_eq!(

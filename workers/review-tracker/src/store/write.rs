@@ -11,7 +11,8 @@ use super::{
     statements as sql,
 };
 
-/// Writes events in one transaction. When this returns they are durable; repeating it changes nothing.
+/// Writes events in one transaction. When this returns they are durable; repeating it changes nothing. Without events every
+/// statement runs on no rows: that says whether the tables are as they have to be.
 pub(crate) async fn write(env: &Env, events: &[Event], received_ms: i64) -> Outcome<()> {
     let database = database(env)?;
     let rows = Rows::of(events, received_ms);
@@ -31,7 +32,7 @@ pub(crate) async fn write(env: &Env, events: &[Event], received_ms: i64) -> Outc
         (sql::DAILY_DROPPED, &rows.dropped),
         (sql::EVENTS, &rows.events),
     ] {
-        if !rows.is_empty() {
+        if !rows.is_empty() || events.is_empty() {
             statements.push(bound(&database, statement, rows)?);
         }
     }
