@@ -23,7 +23,7 @@ use crate::settings::Environment;
 pub(crate) struct Request<'a> {
     pub(crate) environment: &'a Environment,
     /// A merge request's address, in place of the pipeline's.
-    pub(crate) merge_request: Option<&'a str>,
+    pub(crate) address: Option<&'a str>,
     /// A directory in the repository, in place of the job's checkout or the current one.
     pub(crate) repository: Option<&'a Utf8Path>,
     /// Time for one check.

@@ -20,12 +20,12 @@ pub(crate) async fn run(
         Some(file) => environment.with(env_vars::CA_FILE, file.as_str()),
         None => environment.clone(),
     };
-    let report = doctor::examine(&Request {
+    let report = Box::pin(doctor::examine(&Request {
         environment: &environment,
-        merge_request: arguments.mr.as_deref(),
+        address: arguments.mr.as_deref(),
         repository: arguments.repo.as_deref(),
         limit: std::time::Duration::from_secs(arguments.check_seconds),
-    })
+    }))
     .await;
     let text = if arguments.json {
         output::json(&report, redactor)

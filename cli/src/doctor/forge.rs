@@ -19,7 +19,7 @@ const TOLERANCE: TimeDelta = TimeDelta::seconds(60);
 const TOO_MUCH: TimeDelta = TimeDelta::minutes(10);
 
 pub(super) async fn examine(request: &Request<'_>) -> Found {
-    let forge = match ci_environment::forge(request.environment, request.merge_request).await {
+    let forge = match ci_environment::forge(request.environment, request.address).await {
         Ok(Some(forge)) => forge,
         Ok(None) => return Found::absent("GitLab: run it in a pipeline, or name a merge request with --mr URL"),
         Err(failure) => {

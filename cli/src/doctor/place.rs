@@ -117,6 +117,10 @@ fn disk(name: &str, directory: &Utf8Path) -> Check {
     }
     match nix::sys::statvfs::statvfs(existing(directory).as_std_path()) {
         Ok(disk) => {
+            #[cfg_attr(
+                target_os = "linux",
+                expect(clippy::useless_conversion, reason = "other systems count in 32 bits")
+            )]
             let free = u64::from(disk.blocks_available()) * u64::from(disk.fragment_size());
             let detail = format!("{directory}, {} MB free", free / 1_000_000);
             if free < ENOUGH_BYTES {

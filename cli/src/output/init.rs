@@ -53,11 +53,10 @@ pub(crate) fn init_plan(root: &Utf8Path, files: &[PlannedFile]) -> String {
 fn quoted(content: &str) -> String {
     const MOST_LINES: usize = 40;
     let count = content.lines().count();
-    let mut text: String = content
-        .lines()
-        .take(MOST_LINES)
-        .map(|line| format!("    {}\n", clean(line).dimmed()))
-        .collect();
+    let mut text = String::new();
+    for line in content.lines().take(MOST_LINES) {
+        let _ = writeln!(text, "    {}", clean(line).dimmed());
+    }
     if count > MOST_LINES {
         let _ = writeln!(
             text,
