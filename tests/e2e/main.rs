@@ -18,6 +18,7 @@ mod doctor;
 mod failure_table;
 mod gitlab_review;
 mod hostile_repository;
+mod init;
 mod local_review;
 mod model_calls;
 mod noise;
