@@ -96,8 +96,6 @@ describe('the CI component', () => {
         await git('remote', 'add', 'origin', 'https://gitlab.example.com/group/project.git');
         const component = copied ? [] : ['--component', 'platform/conclave@main'];
         await run(conclave, ['init', '--yes', '--block', '--image', IMAGE, ...component], { cwd: project });
-        await git('add', '--all');
-        await git('commit', '--quiet', '--message=Start');
         const own = directory;
         directory = project;
         try {
@@ -108,6 +106,8 @@ describe('the CI component', () => {
             cpSync(join(root, 'templates/conclave/template.yml'), join(project, 'template.yml'));
             writeFileSync(join(project, '.gitlab-ci.yml'), text.replace(/component: .*/, 'local: template.yml'));
           }
+          await git('add', '--all');
+          await git('commit', '--quiet', '--message=Start');
           const { code, stdout, stderr } = await pipeline('--preview');
           assert.equal(code, 0, stderr);
           for (const line of ['name: registry.example.com/conclave:1', 'CONCLAVE_GATE: block', 'allow_failure: false']) {

@@ -48,7 +48,7 @@ describe('scripts/lint-image', () => {
       [(text) => text.replace('FROM rust:1.', 'FROM rust:0.'), /Rust is not that of/],
       [(text) => text.replace('git ripgrep', 'git cargo ripgrep'), /last stage builds something/],
       [(text) => text.replace('ENV HOME', 'ENV GITLAB_TOKEN=x\nENV HOME'), /secret in ARG or ENV/],
-      [(text) => text.replace(' && rm -rf /var/lib/apt/lists/*', ''), /hadolint has found something/],
+      [(text) => text.replace('WORKDIR /home/conclave', 'WORKDIR home/conclave'), /hadolint has found something/],
       [() => 'FROM debian:bookworm-slim\nUSER 1\n', /one stage only/],
     ]) {
       const file = join(directory, 'Dockerfile');

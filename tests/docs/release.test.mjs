@@ -134,7 +134,7 @@ describe('.gitlab-ci.yml', () => {
 
   test('is a valid pipeline that releases for tags only', async () => {
     assert.deepEqual(await jobs({ CI_PIPELINE_SOURCE: 'merge_request_event' }), ['test']);
-    assert.deepEqual((await jobs({ CI_COMMIT_TAG: 'v1.2.3', CI_PIPELINE_SOURCE: 'push' })).toSorted(), ['files', 'image', 'release', 'test']);
+    assert.deepEqual((await jobs({ CI_COMMIT_TAG: 'v1.2.3', CI_PIPELINE_SOURCE: 'push' })).toSorted(), ['container', 'files', 'release', 'test']);
   });
 
   test('calls scripts that are there, on the Rust of the tests', () => {
