@@ -20,6 +20,7 @@ mod gitlab_review;
 mod hostile_repository;
 mod init;
 mod local_review;
+mod memory;
 mod model_calls;
 mod noise;
 mod plan;

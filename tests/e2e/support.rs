@@ -3,11 +3,13 @@
 mod pipeline;
 mod program;
 mod repository;
+mod usage;
 mod workers;
 mod wrapper;
 
 pub(crate) use pipeline::Pipeline;
 pub(crate) use program::{Conclave, Outcome, PROVIDER_KEY, nothing_left_running, opencode, provider, repository_root};
 pub(crate) use repository::Repository;
+pub(crate) use usage::used;
 pub(crate) use workers::Workers;
 pub(crate) use wrapper::Wrapper;

@@ -158,6 +158,7 @@ impl State {
         let number = requests.len();
         requests.push(RequestRecord {
             number,
+            received: std::time::Instant::now(),
             format,
             path: path.to_owned(),
             headers: headers
