@@ -11,7 +11,7 @@ use std::ffi::OsString;
 
 use camino::Utf8PathBuf;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use conclave_engine::{ports::ReviewMode, repo_config::RepoGate};
+use conclave_engine::{pipeline::Wish, ports::ReviewMode, repo_config::RepoGate};
 use conclave_plugin_gitlab::BreakGlassPolicy;
 use conclave_shared::config::Preset;
 
@@ -62,6 +62,7 @@ CLOUDFLARE_API_TOKEN with CLOUDFLARE_ACCOUNT_ID.";
 const AFTER_HELP: &str = "Examples:
   conclave local                     review what your working tree adds to the default branch
   conclave local main..my-branch     review a range of commits
+  conclave local --staged            review what the next commit would add
   conclave plan main..my-branch      who would review that, with which models, at what cost; asks no model
   conclave review                    in a GitLab merge-request pipeline: review and post
   conclave review --dry-run          the same, but print instead of posting
@@ -87,6 +88,8 @@ pub(crate) enum Command {
     Init(InitArguments),
     /// Check everything that a review needs, and say for each failure what to do; asks no model and writes nothing
     Doctor(DoctorArguments),
+    /// Review before each push: install or remove a pre-push hook of this repository
+    Hook(HookArguments),
     /// Show and change the configuration of all reviews: providers, models, limits (the reviewer-config Worker)
     Config(ConfigArguments),
     /// Print what completes the arguments in a shell
@@ -100,11 +103,24 @@ pub(crate) struct LocalArguments {
     /// What to review: `base..head`, or a branch to compare with; by default everything that the working tree, with its
     /// uncommitted changes, adds to the default branch
     pub(crate) range: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: PlaceArguments,
+    /// Review nothing: install a pre-push hook, as `conclave hook install` does
+    #[arg(long, conflicts_with_all = ["range", "staged"], env = "CONCLAVE_INSTALL_HOOK")]
+    pub(crate) install_hook: bool,
+    #[command(flatten)]
+    pub(crate) common: CommonArguments,
+}
+
+/// Which changes of which repository.
+#[derive(Debug, Args)]
+pub(crate) struct PlaceArguments {
+    /// Only what is staged: what the next commit would add
+    #[arg(long, conflicts_with = "range", env = "CONCLAVE_STAGED")]
+    pub(crate) staged: bool,
     /// A directory in the repository; by default the current one
     #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
     pub(crate) repo: Option<Utf8PathBuf>,
-    #[command(flatten)]
-    pub(crate) common: CommonArguments,
 }
 
 #[derive(Debug, Args)]
@@ -142,9 +158,8 @@ pub(crate) struct PlanArguments {
     /// What would be reviewed: `base..head`, or a branch to compare with; by default everything that the working tree,
     /// with its uncommitted changes, adds to the default branch
     pub(crate) range: Option<String>,
-    /// A directory in the repository; by default the current one
-    #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
-    pub(crate) repo: Option<Utf8PathBuf>,
+    #[command(flatten)]
+    pub(crate) place: PlaceArguments,
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t, env = "CONCLAVE_FORMAT")]
     pub(crate) format: Format,
@@ -165,6 +180,10 @@ pub(crate) struct PlanningArguments {
     /// the target branch
     #[arg(long, value_name = "PLACE", env = "CONCLAVE_CODEX_RULES")]
     pub(crate) codex_rules: Option<String>,
+    /// Ask for reviewers by name: `security,tests` has these review in place of the panel, and such a review approves
+    /// nothing; `+tests` has the whole panel review, and tests with it
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', env = "CONCLAVE_FOCUS")]
+    pub(crate) focus: Vec<Wish>,
     /// Replace built-in prompts by the files of the same name in this directory
     #[arg(long, value_name = "DIR", env = "CONCLAVE_PROMPTS")]
     pub(crate) prompts: Option<Utf8PathBuf>,
@@ -177,7 +196,7 @@ pub(crate) struct ReplayArguments {
     pub(crate) directory: Utf8PathBuf,
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t, env = "CONCLAVE_FORMAT")]
-    pub(crate) format: Format,
+    pub(crate) format: ReviewFormat,
 }
 
 #[derive(Debug, Args)]
@@ -250,7 +269,10 @@ pub(crate) struct CommonArguments {
     pub(crate) reports: Option<Utf8PathBuf>,
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t, env = "CONCLAVE_FORMAT")]
-    pub(crate) format: Format,
+    pub(crate) format: ReviewFormat,
+    /// Show no progress, only what goes wrong
+    #[arg(long, env = "CONCLAVE_QUIET")]
+    pub(crate) quiet: bool,
     /// Most reviewers at once; by default what the configuration says, which is 7
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), env = "CONCLAVE_AGENTS")]
     pub(crate) agents: Option<u32>,
@@ -284,8 +306,67 @@ pub(crate) enum Format {
     /// For people
     #[default]
     Human,
-    /// The whole review, or plan, as JSON
+    /// The whole plan as JSON
     Json,
+}
+
+/// How a review is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum ReviewFormat {
+    /// For people
+    #[default]
+    Human,
+    /// The whole review as JSON
+    Json,
+    /// What would be posted
+    Markdown,
+    /// SARIF 2.1.0
+    Sarif,
+    /// For the prompt of an agent: plain text that attaches no file
+    Prompt,
+}
+
+impl From<ReviewFormat> for Format {
+    /// The nearest that a plan can be printed as.
+    fn from(format: ReviewFormat) -> Self {
+        match format {
+            ReviewFormat::Json | ReviewFormat::Sarif => Self::Json,
+            ReviewFormat::Human | ReviewFormat::Markdown | ReviewFormat::Prompt => Self::Human,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HookArguments {
+    #[command(subcommand)]
+    pub(crate) command: HookCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HookCommand {
+    /// Put the hook where git looks for hooks of this repository; never in the place of another
+    Install(HookPlaceArguments),
+    /// Take it away again
+    Uninstall(HookPlaceArguments),
+    /// What the hook runs: review what git says on standard input
+    PrePush(Box<PrePushArguments>),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HookPlaceArguments {
+    /// A directory in the repository; by default the current one
+    #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
+    pub(crate) repo: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PrePushArguments {
+    /// The remote's name, from git
+    pub(crate) remote: Option<String>,
+    /// The remote's address, from git
+    pub(crate) url: Option<String>,
+    #[command(flatten)]
+    pub(crate) common: CommonArguments,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -3,6 +3,7 @@
 mod config;
 mod doctor;
 mod generated;
+mod hook;
 mod init;
 mod local;
 mod plan;
@@ -20,7 +21,7 @@ use crate::{
 /// Runs the command that was asked for.
 pub(crate) async fn run(arguments: Arguments, environment: &Environment, redactor: &Redactor) -> Result<Exit, Failure> {
     match arguments.command {
-        Command::Local(arguments) => local::run(arguments, environment, redactor).await,
+        Command::Local(arguments) => Box::pin(local::run(arguments, environment, redactor)).await,
         Command::Review(arguments) => review::run(arguments, environment, redactor).await,
         Command::Plan(arguments) => Box::pin(plan::run(arguments, environment, redactor)).await,
         Command::Replay(arguments) => replay::run(&arguments, redactor),
@@ -28,6 +29,7 @@ pub(crate) async fn run(arguments: Arguments, environment: &Environment, redacto
         Command::Init(arguments) => init::run(arguments, redactor).await,
         Command::Completions(arguments) => Ok(generated::completions(&arguments)),
         Command::Man(arguments) => generated::man(&arguments),
+        Command::Hook(arguments) => Box::pin(hook::run(arguments.command, environment, redactor)).await,
         Command::Config(arguments) => Box::pin(config::run(arguments.command, environment, redactor)).await,
     }
 }

@@ -73,6 +73,8 @@ variables! {
     ALL_PROXY = "ALL_PROXY";
     /// Hosts that are reached without a proxy, with commas between them.
     NO_PROXY = "NO_PROXY";
+    /// Address behind a place in the terminal, with `{path}` and `{line}`, as in `idea://open?file={path}&line={line}`.
+    EDITOR_LINK = "CONCLAVE_EDITOR_LINK";
     /// Log filter, as in `debug` or `conclave_gateway=trace`; by default `warn`.
     LOG = "CONCLAVE_LOG";
     /// Additional certificates (PEM) to trust when talking to GitLab and to model providers.

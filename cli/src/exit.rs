@@ -7,7 +7,7 @@ use conclave_gateway::ConfigError;
 use conclave_git::{GitError, WorkspaceError};
 use conclave_opencode::{ProcessError, StartError};
 use conclave_plugin_gitlab::GitLabError;
-use conclave_plugin_local::{LocalError, RangeError};
+use conclave_plugin_local::{HookError, LocalError, RangeError};
 use conclave_plugin_reviewer_config::AdminError;
 
 /// How the program ends; scripts rely on these numbers.
@@ -101,6 +101,9 @@ pub(crate) enum Failure {
     /// A local range.
     #[error(transparent)]
     Local(#[from] LocalError),
+    /// The hook before a push.
+    #[error(transparent)]
+    Hook(#[from] HookError),
     /// GitLab.
     #[error(transparent)]
     GitLab(#[from] GitLabError),

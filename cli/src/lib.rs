@@ -49,6 +49,7 @@ pub fn run(
         }
     };
     let redactor = environment.redactor();
+    output::set_locale(&environment);
     logging::start(&environment, redactor.clone());
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,

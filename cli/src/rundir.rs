@@ -35,7 +35,11 @@ impl RunDirectory {
             // A read-only home must not stop a review; a directory that was asked for must be the one.
             Err(_) if asked.is_none() => {
                 let path = temporary().join(format!("conclave-run-{run_id}"));
-                let path = create(&path).map_err(Failure::io(format!("make the run directory {path}")))?;
+                let path = create(&path).map_err(|source| {
+                    Failure::Settings(format!(
+                        "failed to make the run directory {path}: {source}. Name a directory that can be written with --output"
+                    ))
+                })?;
                 Ok(Self { path })
             }
             Err(error) => Err(Failure::io(format!("make the run directory {path}"))(error)),
@@ -98,7 +102,13 @@ impl Scratch {
         let directory = tempfile::Builder::new()
             .prefix("conclave-")
             .tempdir()
-            .map_err(Failure::io("make a temporary directory"))?;
+            .map_err(|source| {
+                let place = std::env::temp_dir();
+                Failure::Settings(format!(
+                    "failed to make a temporary directory in {}: {source}. Set TMPDIR to a directory that can be written",
+                    place.display()
+                ))
+            })?;
         let path = Utf8PathBuf::from_path_buf(directory.path().to_owned())
             .map_err(|path| Failure::Settings(format!("the temporary directory {} is no UTF-8", path.display())))?;
         Ok(Self {

@@ -10,6 +10,7 @@ mod live;
 mod lock_files;
 mod observers;
 mod organisation;
+mod own_reviewers;
 pub(crate) mod patches;
 mod plan;
 pub(crate) mod plugin_settings;
@@ -113,7 +114,8 @@ pub(crate) async fn review(
     let tape = Tape::open(arguments)?;
     let house = registry::build(assignment, environment, run_id, Purpose::Review(&tape))?;
     let observers = house.observers.clone();
-    let screen = output::screen(ci_environment::is_gitlab_job(environment), environment.get("TERM"));
+    let in_job = ci_environment::is_gitlab_job(environment);
+    let screen = output::screen(arguments.quiet, in_job, environment.get("TERM"));
     let display = Arc::new(output::Display::new(screen, redactor.clone()));
     let run = Run {
         id: run_id,
@@ -126,7 +128,16 @@ pub(crate) async fn review(
         display: &display,
         observers: &observers,
     };
+    let told = async {
+        signals.interrupted().await;
+        output::note(
+            "Stopping: what is known so far comes in a moment; once more, and it ends at once.",
+            redactor,
+        );
+        std::future::pending::<std::convert::Infallible>().await
+    };
     tokio::select! {
+        never = told => match never {},
         exit = signals.insisted() => {
             output::note("Stopped at once.", redactor);
             Ok(exit)
@@ -229,6 +240,7 @@ impl Run<'_> {
             publishing,
             sink: sink.as_ref(),
             format: arguments.format,
+            links: output::Links::into_tree(job.repository.root(), environment),
             directory: &directory,
             reports: arguments.reports.as_deref(),
             redactor,

@@ -65,6 +65,25 @@ pub enum GitError {
     /// A repository without a commit.
     #[error("the repository has no commit yet: make one, then review what you change after it")]
     NoCommits,
+    /// A repository without files to look at.
+    #[error("{0} is a bare repository, without a working tree: name a range of commits, as in `main..feature`")]
+    NoWorkingTree(Utf8PathBuf),
+    /// Files that git cannot take in.
+    #[error(
+        "the working tree cannot be taken in: {0}. Name what is in the way in .gitignore, or review what is staged with --staged"
+    )]
+    WorkingTree(String),
+    /// An index that makes no commit.
+    #[error("what is staged makes no commit: {0}. Resolve the conflicts and stage the result first")]
+    Staged(String),
+    /// Scratch space that cannot be had.
+    #[error("failed to make {path}: {source}. Set TMPDIR to a directory that can be written")]
+    Scratch {
+        /// Where.
+        path: Utf8PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// Two commits without a common ancestor.
     #[error("`{base}` and `{head}` have no common ancestor{hint}")]
     NoMergeBase {
@@ -92,6 +111,24 @@ pub enum GitError {
     /// Output that is not text where text is needed.
     #[error("`git {0}` answered something that is not UTF-8")]
     NotText(String),
+}
+
+impl GitError {
+    /// What git said of the working tree.
+    pub(crate) fn working_tree(self) -> Self {
+        match self {
+            Self::Failed { message, .. } => Self::WorkingTree(message),
+            other => other,
+        }
+    }
+
+    /// What git said of the index.
+    pub(crate) fn staged(self) -> Self {
+        match self {
+            Self::Failed { message, .. } => Self::Staged(message),
+            other => other,
+        }
+    }
 }
 
 /// Object stores besides the repository's own; used for snapshots of the working tree, which must leave no trace in the
@@ -166,6 +203,42 @@ pub(crate) fn git(directory: &Utf8Path, stores: &ObjectStores, arguments: &[&str
         .stderr(Stdio::piped())
         .kill_on_drop(true);
     command
+}
+
+/// Asks git where it looks for something, with the configuration of the user and of the system: what they say is the
+/// answer. Nothing of the repository is executed by `rev-parse` and `config`, which is all that this is for.
+pub(crate) async fn text_as_configured(directory: &Utf8Path, arguments: &[&str]) -> Result<String, GitError> {
+    const OF_USER: [&str; 9] = [
+        "PATH",
+        "TMPDIR",
+        "HOME",
+        "XDG_CONFIG_HOME",
+        "GIT_CONFIG_GLOBAL",
+        "GIT_CONFIG_SYSTEM",
+        "GIT_CONFIG_NOSYSTEM",
+        "GIT_CEILING_DIRECTORIES",
+        "SUDO_UID",
+    ];
+    let mut command = Command::new("git");
+    command.env_clear().env("LC_ALL", "C");
+    for name in OF_USER {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+    let output = command
+        .current_dir(directory)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await
+        .map_err(GitError::Start)?;
+    if !output.status.success() {
+        return Err(failure(arguments, &output.stderr));
+    }
+    let text = String::from_utf8(output.stdout).map_err(|_| GitError::NotText(arguments.join(" ")))?;
+    Ok(text.trim().to_owned())
 }
 
 /// Runs git and returns what it wrote.

@@ -7,7 +7,7 @@ use std::{
 
 use conclave_plugin_reviewer_config::{StoredDocument, empty_document, without_revision};
 use conclave_shared::{
-    config::{ConfigDocument, Preset, ProviderSwitch, RouteInput, known_providers, read, route},
+    config::{ConfigDocument, NO_CLASSES, Preset, ProviderSwitch, RouteInput, known_providers, read, route},
     model::ModelId,
     nearest::nearest,
     reviewer::ReviewerName,
@@ -221,6 +221,7 @@ fn without_model(document: &ConfigDocument, provider: &str) -> Vec<&'static str>
             preset: Preset::Current,
             credentials: &credentials,
             trivial: false,
+            classes: &NO_CLASSES,
         };
         route(name, input).is_ok()
     };
