@@ -14,7 +14,7 @@ mod organisation;
 mod own_reviewers;
 pub(crate) mod patches;
 mod plan;
-mod plugin_settings;
+pub(crate) mod plugin_settings;
 mod plugins;
 mod prepare;
 mod registry;
@@ -52,6 +52,7 @@ pub(crate) use self::{
     checkout::Checkout,
     plan::{ModelChoice, PlanDocument, PlanRequest, PlannedModel, PlannedReviewer, plan},
     prepare::ChosenBy,
+    runtime::upstream,
 };
 use self::{
     ending::Ending,

@@ -75,23 +75,29 @@ pub enum ProcessError {
 /// The binary: `CONCLAVE_OPENCODE` if set, else the first `opencode` on `PATH`. Makes sure of ripgrep, too. The version is
 /// looked at when it runs: asking for it takes as long as half a start.
 pub fn find_opencode(configured: Option<&Utf8Path>, path: &str) -> Result<Utf8PathBuf, ProcessError> {
-    let binary = match configured {
-        Some(binary) if binary.is_file() => binary.to_owned(),
-        Some(binary) => {
-            return Err(ProcessError::Missing(format!(
-                "CONCLAVE_OPENCODE is {binary}, which is no file"
-            )));
-        }
-        None => on_path("opencode", path).ok_or_else(|| ProcessError::Missing("no `opencode` on PATH".into()))?,
-    };
-    match on_path("rg", path) {
-        Some(_) => Ok(binary),
-        None => Err(ProcessError::NoRipgrep),
+    let binary = find_binary(configured, path)?;
+    find_ripgrep(path)?;
+    Ok(binary)
+}
+
+/// The binary alone.
+pub fn find_binary(configured: Option<&Utf8Path>, path: &str) -> Result<Utf8PathBuf, ProcessError> {
+    match configured {
+        Some(binary) if binary.is_file() => Ok(binary.to_owned()),
+        Some(binary) => Err(ProcessError::Missing(format!(
+            "CONCLAVE_OPENCODE is {binary}, which is no file"
+        ))),
+        None => on_path("opencode", path).ok_or_else(|| ProcessError::Missing("no `opencode` on PATH".into())),
     }
 }
 
+/// The ripgrep that reviewers search with.
+pub fn find_ripgrep(path: &str) -> Result<Utf8PathBuf, ProcessError> {
+    on_path("rg", path).ok_or(ProcessError::NoRipgrep)
+}
+
 /// Whether the binary says that it is the pinned version. For one that does not serve, which may have that reason.
-pub(crate) async fn check_version(binary: &Utf8Path, path: &str) -> Result<(), ProcessError> {
+pub async fn check_version(binary: &Utf8Path, path: &str) -> Result<(), ProcessError> {
     let mut command = Command::new(binary);
     command
         .arg("--version")

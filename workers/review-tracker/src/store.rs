@@ -35,4 +35,4 @@ pub(crate) use retention::{clean_up, oldest_accepted_ms};
 pub(crate) use run::{CircuitChange, FailbackRow, RunDetail, SessionRow, UsageRow, run};
 pub(crate) use runs::{Cursor, Ended, RunRow, RunSearch, runs};
 pub(crate) use window::{Bins, Window, merged};
-pub(crate) use write::{probe, write};
+pub(crate) use write::{probe, ready, write};

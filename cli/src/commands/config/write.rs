@@ -6,6 +6,7 @@ use conclave_plugin_reviewer_config::{StoredDocument, empty_document, without_re
 use conclave_shared::{
     config::{ConfigDocument, NO_CLASSES, Preset, ProviderSwitch, RouteInput, known_providers, read, route},
     model::ModelId,
+    nearest::nearest,
     reviewer::ReviewerName,
 };
 use serde_json::{Value, json};
@@ -72,7 +73,12 @@ impl Session<'_> {
         let known = known_providers(&in_force);
         if !known.contains(name) {
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            let question = format!("No model of `{name}` is used; known are {}. Go on?", known.join(", "));
+            let meant = nearest(name, known.iter().copied()).map(|near| format!(" Did you mean `{near}`?"));
+            let question = format!(
+                "No model of `{name}` is used; known are {}.{} Go on with `{name}`?",
+                known.join(", "),
+                meant.unwrap_or_default()
+            );
             self.confirm(&question, change)?;
         }
         if !enabled {
