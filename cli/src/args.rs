@@ -1,24 +1,59 @@
 //! The command line.
 
 mod config;
+mod memory;
 
 pub(crate) use config::{
     ApplyArguments, ChangeArguments, ConfigArguments, ConfigCommand, FailbackArguments, HistoryArguments,
     ProviderArguments, ProviderState, RollbackArguments, ShowArguments,
 };
 
+pub(crate) use memory::{ClearMemoryArguments, MemoryArguments, MemoryCommand, MemoryProject, ShowMemoryArguments};
+
+use std::ffi::OsString;
+
 use camino::Utf8PathBuf;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use conclave_engine::{pipeline::Wish, ports::ReviewMode, repo_config::RepoGate};
 use conclave_plugin_gitlab::BreakGlassPolicy;
 use conclave_shared::config::Preset;
 
+use crate::settings::Environment;
+
 /// Code review of merge requests by a panel of AI reviewers and a judge
 #[derive(Debug, Parser)]
-#[command(name = "conclave", version, max_term_width = 100, long_about = ABOUT, after_help = AFTER_HELP)]
+#[command(name = "conclave", version = VERSION, max_term_width = 100, long_about = ABOUT, after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// The version, the commit if the build knew it, and the machine that it was built for.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("CONCLAVE_BUILT_FROM"), ")");
+
+impl Arguments {
+    /// Reads a command line, and what the environment says of it. CI systems cannot unset a variable, so an empty one counts
+    /// as not set.
+    pub(crate) fn read(
+        arguments: impl IntoIterator<Item = OsString>,
+        environment: &Environment,
+    ) -> Result<Self, clap::Error> {
+        let mut command = without_empty(Self::command(), environment);
+        let matches = command.try_get_matches_from_mut(arguments)?;
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    }
+}
+
+/// The command without the variables that are empty, and so for all commands below it.
+fn without_empty(command: clap::Command, environment: &Environment) -> clap::Command {
+    let command = command.mut_args(|argument| {
+        let name = argument.get_env().and_then(|name| name.to_str());
+        match name {
+            Some(name) if environment.get(name).is_none() => argument.env(None::<&str>),
+            _ => argument,
+        }
+    });
+    command.mut_subcommands(|below| without_empty(below, environment))
 }
 
 const ABOUT: &str = "Code review of merge requests by a panel of AI reviewers and a judge.
@@ -34,8 +69,11 @@ const AFTER_HELP: &str = "Examples:
   conclave plan main..my-branch      who would review that, with which models, at what cost; asks no model
   conclave review                    in a GitLab merge-request pipeline: review and post
   conclave review --dry-run          the same, but print instead of posting
+  conclave init                      make a repository ready for reviews in its pipelines
+  conclave doctor                    is everything here that a review needs?
   conclave replay RUN_DIR            show a finished or crashed run again
   conclave config provider off anthropic --reason 'incident 7'    every review goes round it within seconds
+  conclave memory show               what reviews of this project have learned from people
 
 Exit codes: 0 reviewed; 1 blocked (--gate block); 2 bad usage or configuration; 3 the forge failed;
 4 inconclusive (--strict); 5 out of time; 130, 143 stopped by a signal.";
@@ -50,10 +88,20 @@ pub(crate) enum Command {
     Plan(PlanArguments),
     /// Show a finished or crashed run again from its records; calls no model
     Replay(ReplayArguments),
+    /// Make a repository ready for reviews: the job of its pipeline, its settings, and /fullreview for OpenCode
+    Init(InitArguments),
+    /// Check everything that a review needs, and say for each failure what to do; asks no model and writes nothing
+    Doctor(DoctorArguments),
     /// Review before each push: install or remove a pre-push hook of this repository
     Hook(HookArguments),
     /// Show and change the configuration of all reviews: providers, models, limits (the reviewer-config Worker)
     Config(ConfigArguments),
+    /// Show or clear what the tracker remembers of a project (the review-tracker Worker)
+    Memory(MemoryArguments),
+    /// Print what completes the arguments in a shell
+    Completions(CompletionsArguments),
+    /// Print the manual page, or write all of them
+    Man(ManArguments),
 }
 
 #[derive(Debug, Args)]
@@ -158,6 +206,65 @@ pub(crate) struct ReplayArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct InitArguments {
+    /// A directory in the repository; by default the current one
+    #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
+    pub(crate) repo: Option<Utf8PathBuf>,
+    /// The project of your GitLab that has a copy of Conclave, and the version, as in platform/conclave@1.0.0; without it
+    /// the job is copied into the repository
+    #[arg(long, value_name = "PROJECT", env = "CONCLAVE_COMPONENT")]
+    pub(crate) component: Option<String>,
+    /// The image that the job runs in
+    #[arg(long, value_name = "IMAGE", env = "CONCLAVE_IMAGE")]
+    pub(crate) image: Option<String>,
+    /// Significant concerns fail the job
+    #[arg(long, env = "CONCLAVE_BLOCK")]
+    pub(crate) block: bool,
+    /// Show what would be written, and write nothing
+    #[arg(long, env = "CONCLAVE_DRY_RUN")]
+    pub(crate) dry_run: bool,
+    /// Ask nothing: what is not given is the default
+    #[arg(long, env = "CONCLAVE_YES")]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "For example, in ~/.bashrc: source <(conclave completions bash)")]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "To read it at once: conclave man | man -l -")]
+pub(crate) struct ManArguments {
+    /// A directory for the pages of all commands; without it the first one is printed
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 nothing failed, 1 something did, 2 bad usage.")]
+pub(crate) struct DoctorArguments {
+    /// A merge request's address, to check the token there; by default the pipeline's
+    #[arg(long, value_name = "URL", env = "CONCLAVE_MR")]
+    pub(crate) mr: Option<String>,
+    /// A directory in the repository; by default the job's checkout, else the current one
+    #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
+    pub(crate) repo: Option<Utf8PathBuf>,
+    /// Additional certificates (PEM) to trust when talking to GitLab and to model providers
+    #[arg(long, value_name = "FILE", env = "CONCLAVE_CA_FILE")]
+    pub(crate) ca_file: Option<Utf8PathBuf>,
+    /// Most seconds that a check may take; all run at once
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=120), env = "CONCLAVE_CHECK_SECONDS")]
+    pub(crate) check_seconds: u64,
+    /// Print JSON
+    #[arg(long, env = "CONCLAVE_JSON")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct CommonArguments {
     /// Keep the run's records (the reports, patches, prompts, events.jsonl) in this directory
     #[arg(long, value_name = "DIR", env = "CONCLAVE_OUTPUT")]
@@ -190,6 +297,9 @@ pub(crate) struct CommonArguments {
     /// Fail if the review is inconclusive
     #[arg(long, env = "CONCLAVE_STRICT")]
     pub(crate) strict: bool,
+    /// Do not use what the tracker remembers of the project's earlier merge requests
+    #[arg(long, env = "CONCLAVE_NO_MEMORY")]
+    pub(crate) no_memory: bool,
     /// Record every model call, request and answer, in this directory (model-calls.jsonl), without secrets
     #[arg(long, value_name = "DIR", env = "CONCLAVE_RECORD", conflicts_with = "replay_models")]
     pub(crate) record: Option<Utf8PathBuf>,
@@ -354,8 +464,6 @@ fn positive(text: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

@@ -1,10 +1,13 @@
 //! Everything that a person sees in the terminal: the only door to standard output and standard error.
 
 mod config;
+mod doctor;
 mod excerpts;
 mod finding;
+mod init;
 mod links;
 mod live;
+mod memory;
 mod plain;
 mod plan;
 mod progress;
@@ -16,8 +19,11 @@ mod terminal;
 pub(crate) use config::{
     colored_diff, config, config_chain, config_failback, config_faults, config_history, confirmed, json_diff,
 };
+pub(crate) use doctor::doctor;
 pub(crate) use excerpts::Excerpts;
+pub(crate) use init::{asked, init_plan, init_steps, init_written};
 pub(crate) use links::Links;
+pub(crate) use memory::{forgotten, memory};
 pub(crate) use plain::set_locale;
 pub(crate) use plan::{explained, plan};
 pub(crate) use progress::{Display, Screen, gateway_lines, plan_line, timed_line};

@@ -65,7 +65,8 @@ pub(crate) fn write_file(path: &Utf8Path, content: &[u8]) -> Result<(), Failure>
         .map_err(Failure::io(format!("write {path}")))
 }
 
-fn default_root(environment: &Environment) -> Utf8PathBuf {
+/// Where the records of runs go, where nobody says otherwise.
+pub(crate) fn default_root(environment: &Environment) -> Utf8PathBuf {
     let state = match (environment.get("XDG_STATE_HOME"), environment.get("HOME")) {
         (Some(state), _) => Utf8PathBuf::from(state),
         (None, Some(home)) => Utf8PathBuf::from(home).join(".local/state"),
@@ -84,7 +85,8 @@ pub(crate) fn cache_directory(environment: &Environment) -> Option<Utf8PathBuf> 
     Some(cache.join("conclave"))
 }
 
-fn temporary() -> Utf8PathBuf {
+/// The directory for scratch space.
+pub(crate) fn temporary() -> Utf8PathBuf {
     Utf8PathBuf::from_path_buf(std::env::temp_dir()).unwrap_or_else(|_| Utf8PathBuf::from("/tmp"))
 }
 

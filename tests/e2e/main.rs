@@ -10,16 +10,20 @@
 
 mod ai_gateway;
 mod bad_input;
+mod bounds;
 mod broken_things;
 mod checkouts;
 mod codex;
 mod config_command;
+mod doctor;
 mod failure_table;
 mod fullreview;
 mod gitlab_review;
 mod hook;
 mod hostile_repository;
+mod init;
 mod local_review;
+mod memory;
 mod model_calls;
 mod noise;
 mod odd_places;
@@ -34,6 +38,7 @@ mod same_as_ci;
 mod shared_prompt;
 mod signals;
 mod support;
+mod telemetry;
 mod terminal;
 #[cfg(feature = "otlp")]
 mod tracing;

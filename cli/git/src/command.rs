@@ -5,6 +5,33 @@ use std::{ffi::OsString, process::Stdio};
 use camino::{Utf8Path, Utf8PathBuf};
 use tokio::process::Command;
 
+/// The oldest git that can be used: older ones do not know `GIT_CONFIG_GLOBAL`, and would read the user's configuration.
+pub const OLDEST_GIT: (u32, u32) = (2, 32);
+
+/// What the git on `PATH` says of itself, as in `git version 2.39.5`; an error if it is too old.
+pub async fn version() -> Result<String, GitError> {
+    let found = text(Utf8Path::new("/"), &ObjectStores::default(), &["--version"]).await?;
+    if new_enough(&found) {
+        Ok(found)
+    } else {
+        Err(GitError::TooOld { found })
+    }
+}
+
+/// Whether this is a version that can be used. One that cannot be read is taken for a newer way of saying it.
+fn new_enough(found: &str) -> bool {
+    let mut numbers = found
+        .split_whitespace()
+        .find(|word| word.starts_with(|character: char| character.is_ascii_digit()))
+        .unwrap_or_default()
+        .split('.')
+        .map_while(|number| number.parse::<u32>().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(major), Some(minor)) => (major, minor) >= OLDEST_GIT,
+        _ => true,
+    }
+}
+
 /// Why a git call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
@@ -74,6 +101,12 @@ pub enum GitError {
         command: String,
         /// The end of what git wrote on standard error.
         message: String,
+    },
+    /// A git without what the isolation of its processes needs.
+    #[error("{found} is too old: {}.{} or newer is needed. Update git", OLDEST_GIT.0, OLDEST_GIT.1)]
+    TooOld {
+        /// What it says of itself.
+        found: String,
     },
     /// Output that is not text where text is needed.
     #[error("`git {0}` answered something that is not UTF-8")]
@@ -234,5 +267,26 @@ pub(crate) fn failure(arguments: &[&str], stderr: &[u8]) -> GitError {
     GitError::Failed {
         command: arguments.first().copied().unwrap_or_default().to_owned(),
         message,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_versions_are_known() {
+        for (found, good) in [
+            ("git version 2.39.5", true),
+            ("git version 2.32.0", true),
+            ("git version 2.39.5 (Apple Git-154)", true),
+            ("git version 2.50.windows.1", true),
+            ("git version 3.0.0", true),
+            ("git version 2.31.8", false),
+            ("git version 1.8.3.1", false),
+            ("git, the next generation", true),
+        ] {
+            assert_eq!(new_enough(found), good, "{found}");
+        }
     }
 }

@@ -16,7 +16,7 @@ mod test_support;
 mod workspace;
 
 pub use blobs::{Blob, BlobReader};
-pub use command::GitError;
+pub use command::{GitError, OLDEST_GIT, version};
 pub use diff::DiffStream;
 pub use fetch::{FetchSettings, Remote, with_commits};
 pub use hooks::HooksDirectory;

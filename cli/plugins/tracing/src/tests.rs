@@ -58,9 +58,11 @@ fn ended(reviewer: &str, outcome: ReviewerOutcome) -> EventBody {
             tokens: tokens(),
             cost_usd: 0.25,
             calls: 2,
+            unpriced: false,
         }],
         duration_ms: 5,
         findings: 1,
+        models_tried: Vec::new(),
     })
 }
 
@@ -71,6 +73,7 @@ fn started() -> EventBody {
         merge_request: Some(7),
         client_version: "1.2.3".to_owned(),
         reviewers: vec!["security".to_owned()],
+        author: None,
     })
 }
 
@@ -89,6 +92,7 @@ fn completed() -> EventBody {
         suggestion: 0,
         degraded: false,
         merge_request: Some(7),
+        coverage: None,
     })
 }
 
