@@ -1,14 +1,17 @@
 //! Before any model is asked: the phases of the plugins, the diff, and the plan.
 
+use std::collections::BTreeSet;
+
 use camino::Utf8Path;
 use conclave_engine::{
     diff::{Diff, FilterRules, FilteredDiff},
     memory::Recall,
     pipeline::{Focus, Plan, PlanInput, explain_models, plan},
-    plugin::{self, RuntimeConfig},
+    plugin::{self, Assembled, RuntimeConfig},
     ports::{Progress, ProgressEvent},
     prompt::PromptLibrary,
     repo_config::RepoConfig,
+    rules::AppliedRules,
 };
 use conclave_plugin_reviewer_config::Follower;
 use conclave_shared::{
@@ -146,17 +149,9 @@ pub(super) async fn prepare(
     // What counts as noise depends on the operator's and the repository's settings, so it is taken out only now.
     let settings = &repo.in_force.config;
     let diff = filter(&job, diff, &security, &settings.paths.ignore).await?;
-    let preset = match (arguments.preset, settings.review.preset) {
-        (Some(preset), _) => (preset.into(), ChosenBy::Job),
-        (None, Some(preset)) => (preset, ChosenBy::Repo),
-        (None, None) => (Preset::default(), ChosenBy::Default),
-    };
+    let preset = preset(arguments, settings);
     let rules = organisation::applied(&rules, &diff);
-    let mut registered = assembled.reviewers();
-    if rules.book.is_empty() {
-        // What its rules are for turned out to be noise.
-        registered.remove(conclave_plugin_codex::REVIEWER);
-    }
+    let registered = registered(&assembled, &rules);
     let classes = settings.classes();
     let focus = focus(arguments, settings)?;
     let input = PlanInput {
@@ -195,6 +190,25 @@ pub(super) async fn prepare(
         follower,
         memory,
     })
+}
+
+/// The preset in force, and who chose it.
+fn preset(arguments: &PlanningArguments, settings: &RepoConfig) -> (Preset, ChosenBy) {
+    match (arguments.preset, settings.review.preset) {
+        (Some(preset), _) => (preset.into(), ChosenBy::Job),
+        (None, Some(preset)) => (preset, ChosenBy::Repo),
+        (None, None) => (Preset::default(), ChosenBy::Default),
+    }
+}
+
+/// Who can sit on a panel.
+fn registered(assembled: &Assembled, rules: &AppliedRules) -> BTreeSet<String> {
+    let mut registered = assembled.reviewers();
+    if rules.book.is_empty() {
+        // What its rules are for turned out to be noise.
+        registered.remove(conclave_plugin_codex::REVIEWER);
+    }
+    registered
 }
 
 /// Whom the job asks for. A name that nobody has is an error before anything is paid for.
