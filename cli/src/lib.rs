@@ -8,11 +8,15 @@ mod args;
 pub mod bench;
 mod ci_environment;
 mod commands;
+mod doctor;
 mod env_vars;
 mod exit;
+mod init;
 mod logging;
 mod output;
 mod providers;
+#[cfg(test)]
+mod reference;
 mod replay;
 mod repo_config;
 mod reports;
@@ -23,8 +27,6 @@ mod wiring;
 
 use std::{ffi::OsString, process::ExitCode};
 
-use clap::Parser;
-
 use crate::{args::Arguments, exit::Exit, settings::Environment};
 
 /// Runs the program with these arguments and this environment.
@@ -32,7 +34,8 @@ pub fn run(
     arguments: impl IntoIterator<Item = OsString>,
     environment: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> ExitCode {
-    let arguments = match Arguments::try_parse_from(arguments) {
+    let environment = Environment::new(environment);
+    let arguments = match Arguments::read(arguments, &environment) {
         Ok(arguments) => arguments,
         Err(error) => {
             // Help and version are no errors; clap prints all three where they belong.
@@ -45,8 +48,8 @@ pub fn run(
             return exit.into();
         }
     };
-    let environment = Environment::new(environment);
     let redactor = environment.redactor();
+    output::set_locale(&environment);
     logging::start(&environment, redactor.clone());
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,

@@ -11,9 +11,10 @@ mod lock_files;
 mod memory;
 mod observers;
 mod organisation;
+mod own_reviewers;
 pub(crate) mod patches;
 mod plan;
-mod plugin_settings;
+pub(crate) mod plugin_settings;
 mod plugins;
 mod prepare;
 mod registry;
@@ -51,6 +52,7 @@ pub(crate) use self::{
     checkout::Checkout,
     plan::{ModelChoice, PlanDocument, PlanRequest, PlannedModel, PlannedReviewer, plan},
     prepare::ChosenBy,
+    runtime::upstream,
 };
 use self::{
     ending::Ending,
@@ -117,7 +119,8 @@ pub(crate) async fn review(
     let mut house = registry::build(assignment, environment, run_id, Purpose::Review(&tape))?;
     house.memory = house.memory.filter(|_| !arguments.no_memory);
     let observers = house.observers.clone();
-    let screen = output::screen(ci_environment::is_gitlab_job(environment), environment.get("TERM"));
+    let in_job = ci_environment::is_gitlab_job(environment);
+    let screen = output::screen(arguments.quiet, in_job, environment.get("TERM"));
     let display = Arc::new(output::Display::new(screen, redactor.clone()));
     let run = Run {
         id: run_id,
@@ -130,7 +133,16 @@ pub(crate) async fn review(
         display: &display,
         observers: &observers,
     };
+    let told = async {
+        signals.interrupted().await;
+        output::note(
+            "Stopping: what is known so far comes in a moment; once more, and it ends at once.",
+            redactor,
+        );
+        std::future::pending::<std::convert::Infallible>().await
+    };
     tokio::select! {
+        never = told => match never {},
         exit = signals.insisted() => {
             output::note("Stopped at once.", redactor);
             Ok(exit)
@@ -241,6 +253,7 @@ impl Run<'_> {
             publishing,
             sink: sink.as_ref(),
             format: arguments.format,
+            links: output::Links::into_tree(job.repository.root(), environment),
             directory: &directory,
             reports: arguments.reports.as_deref(),
             redactor,

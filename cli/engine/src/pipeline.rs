@@ -2,6 +2,7 @@
 
 mod coverage;
 mod estimate;
+mod focus;
 mod partial;
 mod plan;
 mod prior;
@@ -10,6 +11,7 @@ mod run;
 mod seats;
 
 pub use estimate::{Counted, Estimate, EstimateInput, PatchTokens, SessionEstimate, estimate};
+pub use focus::{Focus, Wish, WishError};
 pub use plan::{Plan, PlanInput, explain_models, plan};
 pub use prior::Prior;
 pub use run::{ReviewJob, ReviewPorts, review};

@@ -1,6 +1,7 @@
 //! The finished review as data and as text.
 
 mod code_quality;
+mod cost;
 mod finding_record;
 mod identity;
 mod inline;
@@ -16,6 +17,7 @@ pub(crate) mod test_support;
 mod thread;
 
 pub use code_quality::render_code_quality;
+pub use cost::Cost;
 pub use finding_record::{FindingRecord, RECORD_SCHEMA};
 pub use inline::{InlinePlace, render_inline};
 pub use junit::render_junit;

@@ -62,7 +62,7 @@ pub(crate) async fn run(
         let CommonArguments { planning, format, .. } = &arguments.common;
         let request = PlanRequest {
             planning,
-            format: *format,
+            format: (*format).into(),
             explain: false,
         };
         return wiring::plan(assignment, &request, &scratch, environment, redactor).await;

@@ -73,7 +73,11 @@ pub(crate) async fn break_glass(
         output::posted(outcome, redactor);
         record_stance(sink.as_ref(), Some(glass.merge_request), outcome);
     }
-    let screen = output::screen(ci_environment::is_gitlab_job(environment), environment.get("TERM"));
+    let screen = output::screen(
+        false,
+        ci_environment::is_gitlab_job(environment),
+        environment.get("TERM"),
+    );
     observers.flush(&output::Display::new(screen, redactor.clone())).await;
     posted?;
     Ok(Exit::Reviewed)

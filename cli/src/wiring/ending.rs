@@ -12,7 +12,7 @@ use conclave_shared::{redact::Redactor, verdict::Verdict};
 use tokio::time::timeout;
 
 use super::{Job, runtime::Runtime, source, stopwatch::Stopwatch, telemetry::record_stance};
-use crate::{args::Format, exit::Failure, output, reports, rundir::RunDirectory};
+use crate::{args::ReviewFormat, exit::Failure, output, reports, rundir::RunDirectory};
 
 /// How long posting may take once the run has to end.
 const LAST_POST: Duration = Duration::from_secs(5);
@@ -24,7 +24,9 @@ pub(super) struct Ending<'a> {
     pub(super) files: &'a [FileDiff],
     pub(super) publishing: PublishSettings,
     pub(super) sink: &'a dyn TelemetrySink,
-    pub(super) format: Format,
+    pub(super) format: ReviewFormat,
+    /// How places are opened from the terminal.
+    pub(super) links: output::Links,
     pub(super) directory: &'a RunDirectory,
     /// Where the reports go besides the run directory.
     pub(super) reports: Option<&'a Utf8Path>,
@@ -59,13 +61,16 @@ impl Ending<'_> {
             output::note(&format!("Warning: {failure}"), self.redactor);
             without_records(review, &failure);
         }
-        match self.format {
-            Format::Json => output::print(&output::json(review, self.redactor)),
-            Format::Human => {
-                let text = output::review(review, &excerpts, self.directory.path());
-                output::print(&self.redactor.redact(&text));
-            }
-        }
+        output::reviewed(
+            review,
+            output::Shown {
+                format: self.format,
+                excerpts: &excerpts,
+                directory: self.directory.path(),
+                links: self.links.clone(),
+            },
+            self.redactor,
+        );
         self.post(review, hurried).await
     }
 

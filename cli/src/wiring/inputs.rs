@@ -1,5 +1,7 @@
 //! What the sessions read: patches, context, each reviewer's message, and the coordinator's.
 
+use std::collections::BTreeMap;
+
 use camino::Utf8Path;
 use conclave_engine::{
     diff::{FileDiff, FilteredDiff},
@@ -14,10 +16,12 @@ use conclave_engine::{
     repo_config::RepoConfig,
     report::CutFile,
 };
-use conclave_shared::{config::ModelRoute, memory::RepositoryMemory, pricing, reviewer::ReviewerName};
+use conclave_shared::{
+    config::ModelRoute, memory::RepositoryMemory, path_globs::PathGlobs, pricing, reviewer::ReviewerName,
+};
 use secrecy::ExposeSecret;
 
-use super::{Job, changes::Spool, patches};
+use super::{Job, changes::Spool, own_reviewers, patches};
 use crate::{exit::Failure, rundir::RunDirectory};
 
 /// The context window of a model that the registry does not know, in tokens.
@@ -141,6 +145,7 @@ pub(super) async fn render(
         entries: &entries,
         sizes: &given(&sizes, &shares),
         message,
+        own: own_reviewers::fields(sources.repo_config),
     };
     brief_reviewers(plan, &reading);
 
@@ -189,7 +194,7 @@ fn nonce(job: &Job) -> Result<Nonce, Failure> {
 /// AGENTS.md at the root of the target branch. What the merge request makes of it is for the reviewers to judge, and a
 /// file deeper down speaks to other tools.
 async fn agents_md(job: &Job) -> Result<Option<Untrusted>, Failure> {
-    let bytes = job.repository.file(&job.subject.base_sha, "AGENTS.md").await?;
+    let bytes = job.repository.file(job.subject.settings_commit(), "AGENTS.md").await?;
     Ok(bytes.map(|bytes| Untrusted::from(String::from_utf8_lossy(&bytes).into_owned())))
 }
 
@@ -201,6 +206,8 @@ struct Reading<'a> {
     sizes: &'a [PatchSize],
     /// What everybody is given besides patches, in bytes.
     message: u64,
+    /// The fields of the project's own reviewers.
+    own: BTreeMap<ReviewerName, PathGlobs>,
 }
 
 fn brief_reviewers(plan: &mut Plan, reading: &Reading<'_>) {
@@ -210,7 +217,7 @@ fn brief_reviewers(plan: &mut Plan, reading: &Reading<'_>) {
         .iter()
         .map(|member| (member.name.clone(), member.required))
         .collect();
-    let fields = assign(&panel, &paths);
+    let fields = assign(&panel, &paths, &reading.own);
     for member in &mut plan.members {
         let whole = fields.get(&member.name).map_or(&[][..], Vec::as_slice);
         // The patches were shared out for the narrowest window of the required; an optional reviewer's may be narrower.

@@ -4,10 +4,11 @@ use camino::Utf8Path;
 use conclave_engine::{
     diff::{Diff, FilterRules, FilteredDiff},
     memory::Recall,
-    pipeline::{Plan, PlanInput, explain_models, plan},
+    pipeline::{Focus, Plan, PlanInput, explain_models, plan},
     plugin::{self, RuntimeConfig},
     ports::{Progress, ProgressEvent},
     prompt::PromptLibrary,
+    repo_config::RepoConfig,
 };
 use conclave_plugin_reviewer_config::Follower;
 use conclave_shared::{
@@ -25,6 +26,7 @@ use super::{
     lock_files,
     memory::MemorySource,
     organisation::{self, Change, Organisation},
+    own_reviewers::OwnReviewers,
     plugins,
     registry::House,
 };
@@ -112,25 +114,28 @@ pub(super) async fn prepare(
             job: &job,
             diff: &diff,
         };
+        let commit = job.subject.settings_commit();
+        let own = OwnReviewers::load(&job.repository, commit, &repo.in_force.config).await?;
         let rules = repo.in_force.config.codex.rules.as_deref();
         let mut organisation = Organisation::new(organisation, arguments.codex_rules.as_deref(), rules, change)?;
         let failures = organisation.bootstrap().await;
-        Ok::<_, Failure>((job, (diff, spool), locks, repo, organisation, failures, memory))
+        Ok::<_, Failure>((job, (diff, spool), locks, repo, own, organisation, failures, memory))
     };
     // Without a change there is nothing to wait for: its failure ends the phase for all.
-    let (mut warnings, (job, (diff, spool), locks, repo, organisation, failures, memory)) =
+    let (mut warnings, (job, (diff, spool), locks, repo, own, organisation, failures, memory)) =
         tokio::try_join!(async { Ok(plugin::bootstrap(&mut plugins).await) }, change)?;
     warnings.extend(locks.faults);
     warnings.extend(failures);
     let rules = organisation.rules();
     plugins.extend(organisation.plugins);
+    plugins.push(Box::new(own.clone()));
     let mut config = ConfigDocument::default();
     let mut assembled = plugin::configure(&plugins, &mut config)?;
     warnings.extend(plugin::post_configure(&plugins, &mut assembled, &mut config).await);
     warnings.extend(plugins.iter().flat_map(|plugin| plugin.warnings()));
     warnings.extend(repo.warnings());
     let security = security_paths(&config, &mut warnings);
-    let (library, without_effect) = plugins::library(arguments.prompts.as_deref())?;
+    let (library, without_effect) = plugins::library(arguments.prompts.as_deref(), &own)?;
     warnings.extend(without_effect);
     for warning in notes.iter().chain(&job.notes).chain(&warnings) {
         progress.report(ProgressEvent::Warning(warning));
@@ -152,6 +157,8 @@ pub(super) async fn prepare(
         // What its rules are for turned out to be noise.
         registered.remove(conclave_plugin_codex::REVIEWER);
     }
+    let classes = settings.classes();
+    let focus = focus(arguments, settings)?;
     let input = PlanInput {
         diff: &diff,
         config: &config,
@@ -162,6 +169,8 @@ pub(super) async fn prepare(
         library: &library,
         repo: settings,
         security: &security,
+        focus: focus.as_ref(),
+        classes: &classes,
     };
     let plan = plan(&input)?;
     let models = explain(&plan, &input);
@@ -186,6 +195,16 @@ pub(super) async fn prepare(
         follower,
         memory,
     })
+}
+
+/// Whom the job asks for. A name that nobody has is an error before anything is paid for.
+fn focus(arguments: &PlanningArguments, settings: &RepoConfig) -> Result<Option<Focus>, Failure> {
+    let focus = Focus::new(&arguments.focus);
+    let own: Vec<ReviewerName> = settings.reviewers.iter().map(|own| own.name.clone()).collect();
+    match focus.as_ref().and_then(|focus| focus.unknown(&own)) {
+        Some(unknown) => Err(Failure::Settings(unknown)),
+        None => Ok(focus),
+    }
 }
 
 /// How the models of the panel, and then of the coordinator, come about.

@@ -44,7 +44,7 @@ impl Pipeline {
 
     /// `conclave review` with the variables of the merge request's pipeline.
     pub(crate) fn job(&self, repository: &Repository, arguments: &[&str]) -> Conclave {
-        self.job_of(self.merge_request, repository, arguments)
+        self.command_of("review", self.merge_request, repository, arguments)
     }
 
     /// The same for another merge request of the project.
@@ -54,7 +54,22 @@ impl Pipeline {
         repository: &Repository,
         arguments: &[&str],
     ) -> Conclave {
-        let mut all = vec!["review"];
+        self.command_of("review", merge_request, repository, arguments)
+    }
+
+    /// Another command with the same variables.
+    pub(crate) fn command(&self, command: &str, repository: &Repository, arguments: &[&str]) -> Conclave {
+        self.command_of(command, self.merge_request, repository, arguments)
+    }
+
+    fn command_of(
+        &self,
+        command: &str,
+        merge_request: MergeRequestRef,
+        repository: &Repository,
+        arguments: &[&str],
+    ) -> Conclave {
+        let mut all = vec![command];
         all.extend(arguments);
         Conclave::new(repository.path(), &all)
             .env("CI_API_V4_URL", self.gitlab.api_url())

@@ -136,6 +136,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     };
     name_earlier(&mut coverage, job.prior.earlier);
     coverage.gaps = gaps(&panel, &coverage, partly_read, stopped);
+    coverage.gaps.extend(job.plan.gaps);
     coverage.gaps.extend(job.plan.rules.gaps);
     let partial = partial(&panel.reports, &coordinator, &ports.ledger.budget());
     if job.subject.merge_request.is_some() {

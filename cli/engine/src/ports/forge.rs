@@ -29,6 +29,8 @@ pub struct ReviewSubject {
     pub base_sha: String,
     /// The reviewed commit.
     pub head_sha: String,
+    /// The commit whose settings, rules and instructions are in force, where that is not the merge base.
+    pub settings_sha: Option<String>,
     /// The title.
     pub title: Untrusted,
     /// The description.
@@ -49,6 +51,13 @@ pub struct ReviewSubject {
     pub draft: bool,
     /// Whether it comes from another project: such a one is never approved.
     pub from_fork: bool,
+}
+
+impl ReviewSubject {
+    /// The commit that settings, rules and instructions are read from. It is never one of the change itself.
+    pub fn settings_commit(&self) -> &str {
+        self.settings_sha.as_deref().unwrap_or(&self.base_sha)
+    }
 }
 
 /// What a person wrote.

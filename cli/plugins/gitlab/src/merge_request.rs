@@ -277,6 +277,7 @@ pub(crate) async fn load(client: &Client) -> Result<MergeRequestInfo, GitLabErro
         web_url: merge_request.web_url,
         base_sha: version.refs.base.clone(),
         head_sha: version.refs.head.clone(),
+        settings_sha: None,
         title: merge_request.title.unwrap_or_default().into(),
         description: merge_request.description.unwrap_or_default().into(),
         source_branch: merge_request.source_branch.unwrap_or_default().into(),

@@ -9,11 +9,13 @@
 mod http;
 mod memory;
 mod person;
+mod probe;
 mod queue;
 mod sender;
 
 pub use memory::{MemoryError, TrackerClient};
 pub use person::anonymous_person;
+pub use probe::probe;
 pub use sender::Telemetry;
 
 use std::sync::Arc;

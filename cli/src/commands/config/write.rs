@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use conclave_plugin_reviewer_config::{StoredDocument, empty_document, without_revision};
 use conclave_shared::{
-    config::{ConfigDocument, Preset, ProviderSwitch, RouteInput, known_providers, read, route},
+    config::{ConfigDocument, NO_CLASSES, Preset, ProviderSwitch, RouteInput, known_providers, read, route},
     model::ModelId,
+    nearest::nearest,
     reviewer::ReviewerName,
 };
 use serde_json::{Value, json};
@@ -72,7 +73,12 @@ impl Session<'_> {
         let known = known_providers(&in_force);
         if !known.contains(name) {
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            let question = format!("No model of `{name}` is used; known are {}. Go on?", known.join(", "));
+            let meant = nearest(name, known.iter().copied()).map(|near| format!(" Did you mean `{near}`?"));
+            let question = format!(
+                "No model of `{name}` is used; known are {}.{} Go on with `{name}`?",
+                known.join(", "),
+                meant.unwrap_or_default()
+            );
             self.confirm(&question, change)?;
         }
         if !enabled {
@@ -200,6 +206,7 @@ fn without_model(document: &ConfigDocument, provider: &str) -> Vec<&'static str>
             preset: Preset::Current,
             credentials: &credentials,
             trivial: false,
+            classes: &NO_CLASSES,
         };
         route(name, input).is_ok()
     };
