@@ -7,6 +7,7 @@
 mod clock;
 mod dashboard;
 mod ingest;
+mod memory;
 mod metrics;
 mod outbox;
 mod sketch;
@@ -26,6 +27,9 @@ async fn fetch(request: Request, env: Env, _context: Context) -> Result<Response
     let router = Router::new()
         .on_async(routes::EVENTS, |request, context| async move {
             finish(ingest::handle(request, &context.env).await)
+        })
+        .on_async(routes::MEMORY, |request, context| async move {
+            finish(memory::handle(request, &context.env).await)
         })
         .on_async(routes::OUTBOX, |request, context| async move {
             finish(outbox::api::outbox(&request, &context.env).await)
@@ -61,7 +65,7 @@ async fn fetch(request: Request, env: Env, _context: Context) -> Result<Response
     Ok(response)
 }
 
-/// Deletes what is too old, a step at a time; what is left is for the next time.
+/// Deletes what is too old, a step at a time, what is left is for the next time; and writes the metrics into the log.
 #[event(scheduled)]
 async fn scheduled(_event: ScheduledEvent, env: Env, _context: ScheduleContext) {
     match store::clean_up(&env).await {
@@ -70,6 +74,9 @@ async fn scheduled(_event: ScheduledEvent, env: Env, _context: ScheduleContext) 
             serde_json::json!({ "message": "cleaned up", "events": done.events, "runs": done.runs, "more": done.more })
         ),
         Err(error) => console_error!("failed to clean up: {error}"),
+    }
+    if let Err(error) = metrics::log(&env).await {
+        console_error!("failed to log the metrics: {error:?}");
     }
 }
 

@@ -67,12 +67,17 @@ async fn find_known(database: &D1Database, batches: &[Batch]) -> Result<HashSet<
 
 fn statements(database: &D1Database, rows: &Rows) -> Result<Vec<D1PreparedStatement>> {
     let mut statements = Vec::new();
-    let mut add = |statement: &str, rows: &[String]| -> Result<()> {
+    each(rows, |statement, rows| {
         for parameter in parameters(rows) {
             statements.push(database.prepare(statement).bind(&[parameter.into()])?);
         }
         Ok(())
-    };
+    })?;
+    Ok(statements)
+}
+
+/// Every statement of a write with its rows, in order.
+fn each(rows: &Rows, mut add: impl FnMut(&str, &[String]) -> Result<()>) -> Result<()> {
     // First what fails when an event is known.
     add(sql::EVENTS, &rows.events)?;
     add(sql::NAMES, &rows.names)?;
@@ -96,7 +101,18 @@ fn statements(database: &D1Database, rows: &Rows) -> Result<Vec<D1PreparedStatem
     add(rollups::HOT_FILES, &rows.sums.hot_files.rows())?;
     add(rollups::MERGE_REQUESTS, &rows.merge_requests)?;
     add(sql::MERGE_REQUESTS, &rows.merge_requests)?;
-    Ok(statements)
+    Ok(())
+}
+
+/// Whether every table is as this version needs it: runs every statement on no rows. An error names what is missing.
+pub(crate) async fn ready(env: &Env) -> Result<()> {
+    let database = env.d1("DB")?;
+    let mut statements = vec![database.prepare("SELECT claim FROM memory LIMIT 0")];
+    each(&Rows::of(&[], &HashSet::new(), clock::now_ms()), |statement, _| {
+        statements.push(database.prepare(statement).bind(&["[]".into()])?);
+        Ok(())
+    })?;
+    database.batch(statements).await.map(drop)
 }
 
 /// Whether the database takes writes at all: what fails while it does is the fault of what was written.
