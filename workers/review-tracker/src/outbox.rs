@@ -25,10 +25,10 @@ use crate::store::Batch;
 
 /// The binding of the objects.
 const BINDING: &str = "OUTBOX";
-/// The variable that says how many objects there are. More of them take more at once; never fewer than there were, or the
-/// dead letters of the others would no longer be shown.
+/// The variable that says how many objects there are. More of them take more at once, but have fewer batches to write
+/// together; never fewer than there were, or the dead letters of the others would no longer be shown.
 const SHARDS: &str = "OUTBOX_SHARDS";
-const DEFAULT_SHARDS: u32 = 8;
+const DEFAULT_SHARDS: u32 = 2;
 const MAX_SHARDS: u32 = 256;
 
 /// The path that takes a batch; everything else is an [`Ask`].

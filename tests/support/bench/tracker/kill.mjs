@@ -26,6 +26,29 @@ const SUMS = `SELECT (SELECT count(*) FROM events) AS events,
   (SELECT sum(n) FROM bins WHERE project = '*' AND metric = 'cost_usd' AND span = 1) AS bins_by_day,
   (SELECT sum(n) FROM bins WHERE project <> '*' AND metric = 'duration_ms' AND span = 7) AS bins_by_week`;
 
+/** Kills workerd, and waits until another one answers: Miniflare gives up on one that dies before it is up. */
+async function killed(url) {
+  const old = workerdPids();
+  old.forEach((pid) => process.kill(pid, 'SIGKILL'));
+  const deadline = Date.now() + STUCK_MS;
+  for (;;) {
+    const others = running().filter((pid) => !old.includes(pid));
+    const answer = others.length > 0 && (await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(ANSWER_MS) }).catch(() => undefined));
+    if (answer && answer.status === 200) return;
+    if (Date.now() > deadline) throw new Error('workerd did not come back');
+    await sleep(20);
+  }
+}
+
+/** Like `workerdPids`, and none while there is none. */
+function running() {
+  try {
+    return workerdPids();
+  } catch {
+    return [];
+  }
+}
+
 export async function measure({ kills, clients }) {
   const persist = mkdtempSync(join(tmpdir(), 'conclave-bench-'));
   const vars = { INGEST_TOKENS: 'bench' };
@@ -62,10 +85,10 @@ export async function measure({ kills, clients }) {
       }
     };
     for (let kill = 0; kill < kills; kill += 1) {
-      // Up again, and then at any moment of its work: while it takes events, while it writes them, in between.
+      // At any moment of its work: while it takes events, while it writes them, in between.
       await progress(1);
       await sleep(dice.next() * LONGEST_MS);
-      workerdPids().forEach((pid) => process.kill(pid, 'SIGKILL'));
+      await killed(worker.url);
     }
     await progress(BATCH);
     load = false;

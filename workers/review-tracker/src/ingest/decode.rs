@@ -2,7 +2,7 @@
 
 use conclave_shared::{
     problem::Problem,
-    telemetry::{Event, MAX_BATCH_EVENTS, RejectedEvent},
+    telemetry::{Event, EventBatch, MAX_BATCH_EVENTS, RejectedEvent},
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -33,28 +33,47 @@ struct RawBatch {
 /// Reads a batch. Only a body that is no batch at all is refused as a whole: a newer client's unknown event must not
 /// cost the ones that are understood.
 pub(crate) fn batch(body: &[u8], now_ms: i64, oldest_ms: i64) -> Result<Decoded, Problem> {
-    let raw: RawBatch = serde_json::from_slice(body).map_err(|error| texts::not_a_batch(&short(&error.to_string())))?;
-    if raw.events.len() > MAX_BATCH_EVENTS {
-        return Err(texts::too_many_events(raw.events.len(), MAX_BATCH_EVENTS));
-    }
     let mut decoded = Decoded::default();
+    // Nearly every batch is good as a whole, and is read at once.
+    if let Ok(whole) = serde_json::from_slice::<EventBatch>(body) {
+        limit(whole.events.len())?;
+        for (index, event) in whole.events.into_iter().enumerate() {
+            decoded.take(index, Ok(event), now_ms, oldest_ms);
+        }
+        return Ok(decoded);
+    }
+    let raw: RawBatch = serde_json::from_slice(body).map_err(|error| texts::not_a_batch(&short(&error.to_string())))?;
+    limit(raw.events.len())?;
     for (index, value) in raw.events.into_iter().enumerate() {
         let event = serde_json::from_value::<Event>(value).map_err(|error| error.to_string());
+        decoded.take(index, event, now_ms, oldest_ms);
+    }
+    Ok(decoded)
+}
+
+fn limit(events: usize) -> Result<(), Problem> {
+    if events > MAX_BATCH_EVENTS {
+        return Err(texts::too_many_events(events, MAX_BATCH_EVENTS));
+    }
+    Ok(())
+}
+
+impl Decoded {
+    fn take(&mut self, index: usize, event: Result<Event, String>, now_ms: i64, oldest_ms: i64) {
         match event.and_then(|event| check::event(&event, now_ms, oldest_ms).map(|()| event)) {
             Ok(mut event) => {
                 if check::settle_clock(&mut event, now_ms) {
-                    decoded.skewed.push(event.id);
+                    self.skewed.push(event.id);
                 }
                 check::hide_people(&mut event);
-                decoded.events.push(event);
+                self.events.push(event);
             }
-            Err(detail) => decoded.rejected.push(RejectedEvent {
+            Err(detail) => self.rejected.push(RejectedEvent {
                 index,
                 detail: short(&detail),
             }),
         }
     }
-    Ok(decoded)
 }
 
 fn short(text: &str) -> String {

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// The variable that says how soon after its arrival a batch is written, in milliseconds. Batches of that time are written
 /// together.
 pub(super) const FLUSH_MS: &str = "OUTBOX_FLUSH_MS";
-const DEFAULT_FLUSH_MS: u64 = 200;
+const DEFAULT_FLUSH_MS: u64 = 2000;
 
 /// The most bytes and events that are written in one transaction; one batch may be more.
 pub(super) const FLUSH_BYTES: u64 = 1_000_000;

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use conclave_shared::telemetry::{Event, EventBody, ReviewerCompleted};
 use serde::Serialize;
-use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{Batch, counts, sums::AllSums};
@@ -73,32 +72,30 @@ impl Rows {
                 rows.sums.lag(day(batch.received_ms), now_ms - batch.received_ms);
             }
         }
-        rows.runs = json_rows(
-            runs.into_iter()
-                .map(|(run, (project, at_ms))| json!([run, project, at_ms])),
-        );
-        rows.merge_requests = json_rows(
-            merge_requests
-                .into_iter()
-                .map(|((project, number), day)| json!([project, number, day])),
-        );
-        rows.names = json_rows(names.into_iter().map(|(kind, name)| json!([kind, name])));
+        rows.runs = runs
+            .into_iter()
+            .map(|(run, (project, at_ms))| json(&(run, project, at_ms)))
+            .collect();
+        rows.merge_requests = merge_requests
+            .into_iter()
+            .map(|((project, number), day)| json(&(project, number, day)))
+            .collect();
+        rows.names = names.iter().map(json).collect();
         rows
     }
 
     fn envelope(&mut self, event: &Event, received_ms: i64) {
-        let body = json!(event.event).to_string();
-        let row = json!([
+        let body = json(&event.event);
+        self.events.push(json(&(
             event.id,
             event.run_id,
-            event.project,
+            &event.project,
             event.event.kind(),
             event.schema,
             event.at_ms,
             received_ms,
-            body
-        ]);
-        self.events.push(row.to_string());
+            body,
+        )));
     }
 
     fn body(&mut self, event: &Event) {
@@ -119,35 +116,33 @@ impl Rows {
 
     /// Most events are sessions: their rows are short arrays, which the database reads faster than objects.
     fn session(&mut self, event: &Event, session: &ReviewerCompleted) {
-        let tried = (!session.models_tried.is_empty()).then(|| json!(session.models_tried).to_string());
-        let row = json!([
+        let tried = (!session.models_tried.is_empty()).then(|| json(&session.models_tried));
+        self.sessions.push(json(&(
             event.id,
             event.run_id,
             event.at_ms,
-            session.reviewer,
+            &session.reviewer,
             session.outcome,
             session.duration_ms,
             session.attempts,
             session.findings,
-            tried
-        ]);
-        self.sessions.push(row.to_string());
+            tried,
+        )));
         for (position, used) in session.usage.iter().enumerate() {
-            let row = json!([
+            self.usage.push(json(&(
                 event.id,
                 position,
                 event.run_id,
-                session.reviewer,
-                used.model,
+                &session.reviewer,
+                &used.model,
                 used.calls,
                 used.tokens.input,
                 used.tokens.output,
                 used.tokens.reasoning,
                 used.tokens.cache_read,
                 used.tokens.cache_write,
-                used.cost_usd
-            ]);
-            self.usage.push(row.to_string());
+                used.cost_usd,
+            )));
         }
     }
 }
@@ -162,17 +157,26 @@ const fn merge_request(body: &EventBody) -> Option<u64> {
 }
 
 /// A row: what every event has, and under `of` what this one is about.
-fn row(event: &Event, of: &impl Serialize) -> String {
-    json!({
-        "id": event.id,
-        "run_id": event.run_id,
-        "project": event.project,
-        "at_ms": event.at_ms,
-        "of": of,
-    })
-    .to_string()
+#[derive(Serialize)]
+struct Row<'a, T> {
+    id: Uuid,
+    run_id: Uuid,
+    project: &'a str,
+    at_ms: i64,
+    of: &'a T,
 }
 
-fn json_rows(rows: impl Iterator<Item = Value>) -> Vec<String> {
-    rows.map(|row| row.to_string()).collect()
+fn row(event: &Event, of: &impl Serialize) -> String {
+    json(&Row {
+        id: event.id,
+        run_id: event.run_id,
+        project: &event.project,
+        at_ms: event.at_ms,
+        of,
+    })
+}
+
+/// A value as JSON. Tuples and events always become it.
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
 }
