@@ -302,7 +302,7 @@ describe('a month of reviews', () => {
     assert.notEqual(figure(html, 'Ingest lag'), '–');
     const mismatches = await first('SELECT sum(mismatch) AS n FROM runs');
     assert.equal(number(figure(html, 'Verdicts not shown')), mismatches.n ?? 0);
-    const names = (await csv('/health?days=90', 'figures')).map(({ name }) => name);
+    const names = (await csv('/health?days=90', 'measures')).map(({ name }) => name);
     assert.deepEqual(names, ['gateway_first_byte_ms', 'stage_diff_ms']);
   });
 
