@@ -1,24 +1,59 @@
 //! The command line.
 
 mod config;
+mod memory;
 
 pub(crate) use config::{
     ApplyArguments, ChangeArguments, ConfigArguments, ConfigCommand, FailbackArguments, HistoryArguments,
     ProviderArguments, ProviderState, RollbackArguments, ShowArguments,
 };
 
+pub(crate) use memory::{ClearMemoryArguments, MemoryArguments, MemoryCommand, MemoryProject, ShowMemoryArguments};
+
+use std::ffi::OsString;
+
 use camino::Utf8PathBuf;
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use conclave_engine::{ports::ReviewMode, repo_config::RepoGate};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use conclave_engine::{pipeline::Wish, ports::ReviewMode, repo_config::RepoGate};
 use conclave_plugin_gitlab::BreakGlassPolicy;
 use conclave_shared::config::Preset;
 
+use crate::settings::Environment;
+
 /// Code review of merge requests by a panel of AI reviewers and a judge
 #[derive(Debug, Parser)]
-#[command(name = "conclave", version, max_term_width = 100, long_about = ABOUT, after_help = AFTER_HELP)]
+#[command(name = "conclave", version = VERSION, max_term_width = 100, long_about = ABOUT, after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// The version, the commit if the build knew it, and the machine that it was built for.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("CONCLAVE_BUILT_FROM"), ")");
+
+impl Arguments {
+    /// Reads a command line, and what the environment says of it. CI systems cannot unset a variable, so an empty one counts
+    /// as not set.
+    pub(crate) fn read(
+        arguments: impl IntoIterator<Item = OsString>,
+        environment: &Environment,
+    ) -> Result<Self, clap::Error> {
+        let mut command = without_empty(Self::command(), environment);
+        let matches = command.try_get_matches_from_mut(arguments)?;
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    }
+}
+
+/// The command without the variables that are empty, and so for all commands below it.
+fn without_empty(command: clap::Command, environment: &Environment) -> clap::Command {
+    let command = command.mut_args(|argument| {
+        let name = argument.get_env().and_then(|name| name.to_str());
+        match name {
+            Some(name) if environment.get(name).is_none() => argument.env(None::<&str>),
+            _ => argument,
+        }
+    });
+    command.mut_subcommands(|below| without_empty(below, environment))
 }
 
 const ABOUT: &str = "Code review of merge requests by a panel of AI reviewers and a judge.
@@ -30,11 +65,15 @@ CLOUDFLARE_API_TOKEN with CLOUDFLARE_ACCOUNT_ID.";
 const AFTER_HELP: &str = "Examples:
   conclave local                     review what your working tree adds to the default branch
   conclave local main..my-branch     review a range of commits
+  conclave local --staged            review what the next commit would add
   conclave plan main..my-branch      who would review that, with which models, at what cost; asks no model
   conclave review                    in a GitLab merge-request pipeline: review and post
   conclave review --dry-run          the same, but print instead of posting
+  conclave init                      make a repository ready for reviews in its pipelines
+  conclave doctor                    is everything here that a review needs?
   conclave replay RUN_DIR            show a finished or crashed run again
   conclave config provider off anthropic --reason 'incident 7'    every review goes round it within seconds
+  conclave memory show               what reviews of this project have learned from people
 
 Exit codes: 0 reviewed; 1 blocked (--gate block); 2 bad usage or configuration; 3 the forge failed;
 4 inconclusive (--strict); 5 out of time; 130, 143 stopped by a signal.";
@@ -49,8 +88,20 @@ pub(crate) enum Command {
     Plan(PlanArguments),
     /// Show a finished or crashed run again from its records; calls no model
     Replay(ReplayArguments),
+    /// Make a repository ready for reviews: the job of its pipeline, its settings, and /fullreview for OpenCode
+    Init(InitArguments),
+    /// Check everything that a review needs, and say for each failure what to do; asks no model and writes nothing
+    Doctor(DoctorArguments),
+    /// Review before each push: install or remove a pre-push hook of this repository
+    Hook(HookArguments),
     /// Show and change the configuration of all reviews: providers, models, limits (the reviewer-config Worker)
     Config(ConfigArguments),
+    /// Show or clear what the tracker remembers of a project (the review-tracker Worker)
+    Memory(MemoryArguments),
+    /// Print what completes the arguments in a shell
+    Completions(CompletionsArguments),
+    /// Print the manual page, or write all of them
+    Man(ManArguments),
 }
 
 #[derive(Debug, Args)]
@@ -58,11 +109,24 @@ pub(crate) struct LocalArguments {
     /// What to review: `base..head`, or a branch to compare with; by default everything that the working tree, with its
     /// uncommitted changes, adds to the default branch
     pub(crate) range: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: PlaceArguments,
+    /// Review nothing: install a pre-push hook, as `conclave hook install` does
+    #[arg(long, conflicts_with_all = ["range", "staged"], env = "CONCLAVE_INSTALL_HOOK")]
+    pub(crate) install_hook: bool,
+    #[command(flatten)]
+    pub(crate) common: CommonArguments,
+}
+
+/// Which changes of which repository.
+#[derive(Debug, Args)]
+pub(crate) struct PlaceArguments {
+    /// Only what is staged: what the next commit would add
+    #[arg(long, conflicts_with = "range", env = "CONCLAVE_STAGED")]
+    pub(crate) staged: bool,
     /// A directory in the repository; by default the current one
     #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
     pub(crate) repo: Option<Utf8PathBuf>,
-    #[command(flatten)]
-    pub(crate) common: CommonArguments,
 }
 
 #[derive(Debug, Args)]
@@ -100,9 +164,8 @@ pub(crate) struct PlanArguments {
     /// What would be reviewed: `base..head`, or a branch to compare with; by default everything that the working tree,
     /// with its uncommitted changes, adds to the default branch
     pub(crate) range: Option<String>,
-    /// A directory in the repository; by default the current one
-    #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
-    pub(crate) repo: Option<Utf8PathBuf>,
+    #[command(flatten)]
+    pub(crate) place: PlaceArguments,
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t, env = "CONCLAVE_FORMAT")]
     pub(crate) format: Format,
@@ -123,6 +186,10 @@ pub(crate) struct PlanningArguments {
     /// the target branch
     #[arg(long, value_name = "PLACE", env = "CONCLAVE_CODEX_RULES")]
     pub(crate) codex_rules: Option<String>,
+    /// Ask for reviewers by name: `security,tests` has these review in place of the panel, and such a review approves
+    /// nothing; `+tests` has the whole panel review, and tests with it
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', env = "CONCLAVE_FOCUS")]
+    pub(crate) focus: Vec<Wish>,
     /// Replace built-in prompts by the files of the same name in this directory
     #[arg(long, value_name = "DIR", env = "CONCLAVE_PROMPTS")]
     pub(crate) prompts: Option<Utf8PathBuf>,
@@ -135,7 +202,66 @@ pub(crate) struct ReplayArguments {
     pub(crate) directory: Utf8PathBuf,
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t, env = "CONCLAVE_FORMAT")]
-    pub(crate) format: Format,
+    pub(crate) format: ReviewFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArguments {
+    /// A directory in the repository; by default the current one
+    #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
+    pub(crate) repo: Option<Utf8PathBuf>,
+    /// The project of your GitLab that has a copy of Conclave, and the version, as in platform/conclave@1.0.0; without it
+    /// the job is copied into the repository
+    #[arg(long, value_name = "PROJECT", env = "CONCLAVE_COMPONENT")]
+    pub(crate) component: Option<String>,
+    /// The image that the job runs in
+    #[arg(long, value_name = "IMAGE", env = "CONCLAVE_IMAGE")]
+    pub(crate) image: Option<String>,
+    /// Significant concerns fail the job
+    #[arg(long, env = "CONCLAVE_BLOCK")]
+    pub(crate) block: bool,
+    /// Show what would be written, and write nothing
+    #[arg(long, env = "CONCLAVE_DRY_RUN")]
+    pub(crate) dry_run: bool,
+    /// Ask nothing: what is not given is the default
+    #[arg(long, env = "CONCLAVE_YES")]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "For example, in ~/.bashrc: source <(conclave completions bash)")]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "To read it at once: conclave man | man -l -")]
+pub(crate) struct ManArguments {
+    /// A directory for the pages of all commands; without it the first one is printed
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 nothing failed, 1 something did, 2 bad usage.")]
+pub(crate) struct DoctorArguments {
+    /// A merge request's address, to check the token there; by default the pipeline's
+    #[arg(long, value_name = "URL", env = "CONCLAVE_MR")]
+    pub(crate) mr: Option<String>,
+    /// A directory in the repository; by default the job's checkout, else the current one
+    #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
+    pub(crate) repo: Option<Utf8PathBuf>,
+    /// Additional certificates (PEM) to trust when talking to GitLab and to model providers
+    #[arg(long, value_name = "FILE", env = "CONCLAVE_CA_FILE")]
+    pub(crate) ca_file: Option<Utf8PathBuf>,
+    /// Most seconds that a check may take; all run at once
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=120), env = "CONCLAVE_CHECK_SECONDS")]
+    pub(crate) check_seconds: u64,
+    /// Print JSON
+    #[arg(long, env = "CONCLAVE_JSON")]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -149,7 +275,10 @@ pub(crate) struct CommonArguments {
     pub(crate) reports: Option<Utf8PathBuf>,
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t, env = "CONCLAVE_FORMAT")]
-    pub(crate) format: Format,
+    pub(crate) format: ReviewFormat,
+    /// Show no progress, only what goes wrong
+    #[arg(long, env = "CONCLAVE_QUIET")]
+    pub(crate) quiet: bool,
     /// Most reviewers at once; by default what the configuration says, which is 7
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), env = "CONCLAVE_AGENTS")]
     pub(crate) agents: Option<u32>,
@@ -168,6 +297,9 @@ pub(crate) struct CommonArguments {
     /// Fail if the review is inconclusive
     #[arg(long, env = "CONCLAVE_STRICT")]
     pub(crate) strict: bool,
+    /// Do not use what the tracker remembers of the project's earlier merge requests
+    #[arg(long, env = "CONCLAVE_NO_MEMORY")]
+    pub(crate) no_memory: bool,
     /// Record every model call, request and answer, in this directory (model-calls.jsonl), without secrets
     #[arg(long, value_name = "DIR", env = "CONCLAVE_RECORD", conflicts_with = "replay_models")]
     pub(crate) record: Option<Utf8PathBuf>,
@@ -183,8 +315,67 @@ pub(crate) enum Format {
     /// For people
     #[default]
     Human,
-    /// The whole review, or plan, as JSON
+    /// The whole plan as JSON
     Json,
+}
+
+/// How a review is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum ReviewFormat {
+    /// For people
+    #[default]
+    Human,
+    /// The whole review as JSON
+    Json,
+    /// What would be posted
+    Markdown,
+    /// SARIF 2.1.0
+    Sarif,
+    /// For the prompt of an agent: plain text that attaches no file
+    Prompt,
+}
+
+impl From<ReviewFormat> for Format {
+    /// The nearest that a plan can be printed as.
+    fn from(format: ReviewFormat) -> Self {
+        match format {
+            ReviewFormat::Json | ReviewFormat::Sarif => Self::Json,
+            ReviewFormat::Human | ReviewFormat::Markdown | ReviewFormat::Prompt => Self::Human,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HookArguments {
+    #[command(subcommand)]
+    pub(crate) command: HookCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HookCommand {
+    /// Put the hook where git looks for hooks of this repository; never in the place of another
+    Install(HookPlaceArguments),
+    /// Take it away again
+    Uninstall(HookPlaceArguments),
+    /// What the hook runs: review what git says on standard input
+    PrePush(Box<PrePushArguments>),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HookPlaceArguments {
+    /// A directory in the repository; by default the current one
+    #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
+    pub(crate) repo: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PrePushArguments {
+    /// The remote's name, from git
+    pub(crate) remote: Option<String>,
+    /// The remote's address, from git
+    pub(crate) url: Option<String>,
+    #[command(flatten)]
+    pub(crate) common: CommonArguments,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -273,8 +464,6 @@ fn positive(text: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

@@ -45,6 +45,13 @@ pub(crate) fn is_gitlab_job(environment: &Environment) -> bool {
     environment.get("GITLAB_CI") == Some("true")
 }
 
+/// The path of the job's project; of a merge request's pipeline, that of the target.
+pub(crate) fn project(environment: &Environment) -> Option<&str> {
+    environment
+        .get("CI_MERGE_REQUEST_PROJECT_PATH")
+        .or_else(|| environment.get("CI_PROJECT_PATH"))
+}
+
 /// Reads the pipeline's variables.
 pub(crate) fn read(environment: &Environment) -> Result<CiEnvironment, Failure> {
     let missing = |name: &str, hint: &str| Failure::Settings(format!("{name} is not set: {hint}"));
@@ -144,6 +151,57 @@ pub(crate) async fn read_address(
     })
 }
 
+/// The forge that a review from here would talk to.
+#[derive(Debug)]
+pub(crate) struct ForgeInSight {
+    /// Where it is. The number of the merge request means nothing without one.
+    pub(crate) gitlab: GitLabSettings,
+    /// Whether there is a merge request: a pipeline may be of a branch.
+    pub(crate) with_merge_request: bool,
+    /// The project's path or number.
+    pub(crate) project: String,
+}
+
+/// Finds the forge as a review does; nothing where neither a pipeline nor an address names one.
+pub(crate) async fn forge(environment: &Environment, address: Option<&str>) -> Result<Option<ForgeInSight>, Failure> {
+    let sight = |found: CiEnvironment| ForgeInSight {
+        project: found.project_path,
+        gitlab: found.gitlab,
+        with_merge_request: true,
+    };
+    if let Some(address) = address {
+        return Ok(Some(sight(read_address(environment, address, None).await?)));
+    }
+    if environment.get("CI_API_V4_URL").is_none() {
+        return Ok(None);
+    }
+    if environment.get("CI_MERGE_REQUEST_IID").is_some() {
+        return Ok(Some(sight(read(environment)?)));
+    }
+    let Some(project) = environment.get("CI_PROJECT_ID") else {
+        return Ok(None);
+    };
+    // As in a merge request's pipeline of this project.
+    let environment = environment
+        .with("CI_MERGE_REQUEST_PROJECT_ID", project)
+        .with("CI_MERGE_REQUEST_IID", "0");
+    let mut found = sight(read(&environment)?);
+    found.with_merge_request = false;
+    Ok(Some(found))
+}
+
+/// The project that the pipeline is for, by its path.
+pub(crate) fn project_path(environment: &Environment) -> Option<&str> {
+    environment
+        .get("CI_MERGE_REQUEST_PROJECT_PATH")
+        .or_else(|| environment.get("CI_PROJECT_PATH"))
+}
+
+/// The checkout of a job.
+pub(crate) fn checkout(environment: &Environment) -> Option<&str> {
+    environment.get("CI_PROJECT_DIR")
+}
+
 fn token<'e>(environment: &'e Environment, hint: &str) -> Result<&'e str, Failure> {
     environment
         .get(env_vars::GITLAB_TOKEN)
@@ -151,7 +209,7 @@ fn token<'e>(environment: &'e Environment, hint: &str) -> Result<&'e str, Failur
 }
 
 /// Certificates to trust besides the system's: those of the job, and those that somebody names.
-fn ca_files(environment: &Environment) -> Vec<PathBuf> {
+pub(crate) fn ca_files(environment: &Environment) -> Vec<PathBuf> {
     [env_vars::CA_FILE, "CI_SERVER_TLS_CA_FILE"]
         .iter()
         .filter_map(|name| environment.get(name).map(PathBuf::from))

@@ -23,6 +23,12 @@ variables! {
     OPENAI_BASE_URL = "OPENAI_BASE_URL";
     /// API of the OpenAI endpoint, `responses` or `chat`; by default `responses` at api.openai.com, else `chat`.
     OPENAI_API = "CONCLAVE_OPENAI_API";
+    /// Address of any other endpoint, up to `/chat/completions`; its models are called `compatible/NAME`.
+    COMPATIBLE_BASE_URL = "CONCLAVE_COMPATIBLE_BASE_URL";
+    /// Key for that endpoint, if it wants one.
+    COMPATIBLE_API_KEY = "CONCLAVE_COMPATIBLE_API_KEY";
+    /// API of that endpoint, `chat`, `responses` or `anthropic`; by default `chat`.
+    COMPATIBLE_API = "CONCLAVE_COMPATIBLE_API";
     /// Key for Workers AI.
     CLOUDFLARE_API_TOKEN = "CLOUDFLARE_API_TOKEN";
     /// Account of the Workers AI key and of the AI Gateway.
@@ -45,6 +51,8 @@ variables! {
     TRACKER_URL = "CONCLAVE_TRACKER_URL";
     /// Ingest token of the review-tracker Worker.
     TRACKER_TOKEN = "CONCLAVE_TRACKER_TOKEN";
+    /// Operator's token of the review-tracker Worker, for `conclave memory`.
+    TRACKER_OPERATOR_TOKEN = "CONCLAVE_TRACKER_OPERATOR_TOKEN";
     /// GitLab token of the bot: scope `api`, role Developer.
     GITLAB_TOKEN = "GITLAB_TOKEN";
     /// The installation's secret, for hidden markers and prompt boundaries; by default made from the GitLab token.
@@ -59,6 +67,16 @@ variables! {
     OTLP_HEADERS = "OTEL_EXPORTER_OTLP_HEADERS";
     /// The span that the run's trace hangs below, as W3C Trace Context writes it; by default none.
     TRACEPARENT = "TRACEPARENT";
+    /// Proxy for addresses that begin with `https://`.
+    HTTPS_PROXY = "HTTPS_PROXY";
+    /// Proxy for addresses that begin with `http://`.
+    HTTP_PROXY = "HTTP_PROXY";
+    /// Proxy for all addresses that have no other one.
+    ALL_PROXY = "ALL_PROXY";
+    /// Hosts that are reached without a proxy, with commas between them.
+    NO_PROXY = "NO_PROXY";
+    /// Address behind a place in the terminal, with `{path}` and `{line}`, as in `idea://open?file={path}&line={line}`.
+    EDITOR_LINK = "CONCLAVE_EDITOR_LINK";
     /// Log filter, as in `debug` or `conclave_gateway=trace`; by default `warn`.
     LOG = "CONCLAVE_LOG";
     /// Additional certificates (PEM) to trust when talking to GitLab and to model providers.

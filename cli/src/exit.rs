@@ -7,19 +7,21 @@ use conclave_gateway::ConfigError;
 use conclave_git::{GitError, WorkspaceError};
 use conclave_opencode::{ProcessError, StartError};
 use conclave_plugin_gitlab::GitLabError;
-use conclave_plugin_local::{LocalError, RangeError};
+use conclave_plugin_local::{HookError, LocalError, RangeError};
 use conclave_plugin_reviewer_config::AdminError;
+use conclave_plugin_telemetry::MemoryError;
 
 /// How the program ends; scripts rely on these numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// The review ran, whatever it found; or there was nothing to review. Another command did what it was asked.
     Reviewed,
-    /// The gate is on and the verdict is `significant_concerns`; `config diff` found differences, `config validate` faults.
+    /// The gate is on and the verdict is `significant_concerns`; `config diff` found differences, `config validate` faults,
+    /// `doctor` something that keeps a review from working.
     Blocked,
     /// Bad usage or configuration: the review could not start.
     Usage,
-    /// The forge failed; for `config`, its service.
+    /// The forge failed; for `config` and `memory`, their service.
     Forge,
     /// The review is inconclusive, and `--strict` is on.
     Inconclusive,
@@ -32,6 +34,39 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    /// All of them.
+    #[cfg(test)]
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Reviewed,
+        Self::Blocked,
+        Self::Usage,
+        Self::Forge,
+        Self::Inconclusive,
+        Self::OutOfTime,
+        Self::Interrupted,
+        Self::Terminated,
+    ];
+
+    /// What it means, for the reference.
+    #[cfg(test)]
+    pub(crate) const fn meaning(self) -> &'static str {
+        match self {
+            Self::Reviewed => {
+                "the review ran, whatever it found; or there was nothing to review; another command did what it was asked"
+            }
+            Self::Blocked => {
+                "`--gate block`, and the verdict is `significant_concerns`; `config diff` found differences, `config validate` \
+                 faults, `doctor` something that keeps a review from working"
+            }
+            Self::Usage => "bad usage or configuration: the review could not start",
+            Self::Forge => "the forge failed; for `config`, its service",
+            Self::Inconclusive => "`--strict`, and the verdict is `inconclusive`",
+            Self::OutOfTime => "out of time: the run's limit, or that of the CI job, was reached",
+            Self::Interrupted => "stopped by Ctrl-C",
+            Self::Terminated => "stopped by SIGTERM",
+        }
+    }
+
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Reviewed => 0,
@@ -67,6 +102,9 @@ pub(crate) enum Failure {
     /// A local range.
     #[error(transparent)]
     Local(#[from] LocalError),
+    /// The hook before a push.
+    #[error(transparent)]
+    Hook(#[from] HookError),
     /// GitLab.
     #[error(transparent)]
     GitLab(#[from] GitLabError),
@@ -100,6 +138,9 @@ pub(crate) enum Failure {
     /// The configuration service, asked by an operator.
     #[error(transparent)]
     Config(#[from] AdminError),
+    /// The tracker, asked by a person.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
     /// A file or directory of ours.
     #[error("failed to {what}: {source}")]
     Io {
@@ -127,6 +168,7 @@ impl Failure {
             Self::GitLab(GitLabError::Address { .. } | GitLabError::CaFile { .. }) => Exit::Usage,
             Self::GitLab(_) | Self::Forge(_) => Exit::Forge,
             Self::Config(error) if error.is_service() => Exit::Forge,
+            Self::Memory(error) if error.is_service() => Exit::Forge,
             _ => Exit::Usage,
         }
     }

@@ -8,11 +8,15 @@ mod args;
 pub mod bench;
 mod ci_environment;
 mod commands;
+mod doctor;
 mod env_vars;
 mod exit;
+mod init;
 mod logging;
 mod output;
 mod providers;
+#[cfg(test)]
+mod reference;
 mod replay;
 mod repo_config;
 mod reports;
@@ -23,8 +27,6 @@ mod wiring;
 
 use std::{ffi::OsString, process::ExitCode};
 
-use clap::Parser;
-
 use crate::{args::Arguments, exit::Exit, settings::Environment};
 
 /// Runs the program with these arguments and this environment.
@@ -32,7 +34,8 @@ pub fn run(
     arguments: impl IntoIterator<Item = OsString>,
     environment: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> ExitCode {
-    let arguments = match Arguments::try_parse_from(arguments) {
+    let environment = Environment::new(environment);
+    let arguments = match Arguments::read(arguments, &environment) {
         Ok(arguments) => arguments,
         Err(error) => {
             // Help and version are no errors; clap prints all three where they belong.
@@ -45,8 +48,8 @@ pub fn run(
             return exit.into();
         }
     };
-    let environment = Environment::new(environment);
     let redactor = environment.redactor();
+    output::set_locale(&environment);
     logging::start(&environment, redactor.clone());
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -55,7 +58,11 @@ pub fn run(
             return Exit::Usage.into();
         }
     };
-    match runtime.block_on(commands::run(arguments, &environment, &redactor)) {
+    let result = runtime.block_on(commands::run(arguments, &environment, &redactor));
+    // Everything that had to end has ended. What is left is nobody's business any more, such as a name server that does not
+    // answer for the tracker's name: dropping the runtime would wait for it.
+    runtime.shutdown_background();
+    match result {
         Ok(exit) => exit.into(),
         Err(failure) => {
             output::error(&failure.to_string(), &redactor);

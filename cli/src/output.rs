@@ -1,8 +1,14 @@
 //! Everything that a person sees in the terminal: the only door to standard output and standard error.
 
 mod config;
+mod doctor;
 mod excerpts;
+mod finding;
+mod init;
+mod links;
 mod live;
+mod memory;
+mod plain;
 mod plan;
 mod progress;
 mod record;
@@ -13,12 +19,21 @@ mod terminal;
 pub(crate) use config::{
     colored_diff, config, config_chain, config_failback, config_faults, config_history, confirmed, json_diff,
 };
+pub(crate) use doctor::doctor;
 pub(crate) use excerpts::Excerpts;
+pub(crate) use init::{asked, init_plan, init_steps, init_written};
+pub(crate) use links::Links;
+pub(crate) use memory::{forgotten, memory};
+pub(crate) use plain::set_locale;
 pub(crate) use plan::{explained, plan};
 pub(crate) use progress::{Display, Screen, gateway_lines, plan_line, timed_line};
 pub(crate) use record::{PROGRESS_FILE, RecordedEvent, RecordedLine, read as read_record};
 pub(crate) use replay::unfinished;
-pub(crate) use terminal::review;
+
+use self::{
+    plain::for_prompt,
+    terminal::{Page, review},
+};
 
 use std::{
     fmt::Write as _,
@@ -26,21 +41,29 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use conclave_engine::ports::{PublishOutcome, Stance};
+use camino::Utf8Path;
+use conclave_engine::{
+    ports::{PublishOutcome, Stance},
+    report::{Review, render_markdown, render_sarif},
+};
 use conclave_shared::redact::Redactor;
 use indicatif::MultiProgress;
 use owo_colors::OwoColorize;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
+use crate::args::ReviewFormat;
+
 /// The table that is on the screen, if one is: everything else has to go above it.
 static TABLE: Mutex<Option<MultiProgress>> = Mutex::new(None);
 
 /// What fits the place that standard error goes to: the log of a GitLab job, a terminal, or a file.
-pub(crate) fn screen(in_gitlab_job: bool, terminal_kind: Option<&str>) -> Screen {
-    if in_gitlab_job {
+pub(crate) fn screen(quiet: bool, in_gitlab_job: bool, terminal_kind: Option<&str>) -> Screen {
+    if quiet {
+        Screen::Nothing
+    } else if in_gitlab_job {
         Screen::Sections
-    } else if std::io::stderr().is_terminal() && terminal_kind != Some("dumb") {
+    } else if std::io::stderr().is_terminal() && terminal_kind != Some("dumb") && !plain::is_ascii_only() {
         Screen::Table
     } else {
         Screen::Lines
@@ -60,6 +83,7 @@ fn leave_screen() {
 /// Writes to standard error, above the table if there is one.
 pub(crate) fn write_above(text: &str) {
     let table = TABLE.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let text = plain::for_locale(text);
     // There is nowhere to report that standard error cannot be written.
     let write = || drop(anstream::stderr().write_all(text.as_bytes()));
     match table {
@@ -83,6 +107,35 @@ fn raw_line(text: &str) {
 pub(crate) fn print(text: &str) {
     // A closed pipe (`| head`) is no failure of the review.
     let _ = writeln!(anstream::stdout(), "{text}");
+}
+
+/// Prints a result that is made for a person's terminal.
+pub(crate) fn print_for_person(text: &str) {
+    print(&plain::for_locale(text));
+}
+
+/// What a review is printed with.
+pub(crate) struct Shown<'a> {
+    /// As what.
+    pub(crate) format: ReviewFormat,
+    /// The lines around its findings.
+    pub(crate) excerpts: &'a Excerpts,
+    /// Where the run's records are.
+    pub(crate) directory: &'a Utf8Path,
+    /// How places are opened.
+    pub(crate) links: Links,
+}
+
+/// Prints a review on standard output.
+pub(crate) fn reviewed(result: &Review, shown: Shown<'_>, redactor: &Redactor) {
+    let page = |page: Page| redactor.redact(&review(result, shown.excerpts, shown.directory, &page));
+    match shown.format {
+        ReviewFormat::Human => print_for_person(&page(Page::terminal(shown.links.clone()))),
+        ReviewFormat::Json => print(json(result, redactor).trim_end()),
+        ReviewFormat::Markdown => print(redactor.redact(&render_markdown(result)).trim_end()),
+        ReviewFormat::Sarif => print(json(&render_sarif(result), redactor).trim_end()),
+        ReviewFormat::Prompt => print(&for_prompt(&page(Page::plain(100)))),
+    }
 }
 
 /// Tells the person something on standard error.

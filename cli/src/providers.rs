@@ -8,9 +8,16 @@ use crate::{env_vars, exit::Failure, settings::Environment};
 
 /// What to do where there is no provider at all.
 pub(crate) const NO_CREDENTIALS: &str = "no model provider has credentials. Set ANTHROPIC_API_KEY or OPENAI_API_KEY \
-     (with ANTHROPIC_BASE_URL or OPENAI_BASE_URL for any compatible endpoint), CLOUDFLARE_API_TOKEN with \
+     (with ANTHROPIC_BASE_URL or OPENAI_BASE_URL for any compatible endpoint), CONCLAVE_COMPATIBLE_BASE_URL with --models for \
+     a model server of your own, CLOUDFLARE_API_TOKEN with \
      CLOUDFLARE_ACCOUNT_ID, or, for all providers behind an AI Gateway, CLOUDFLARE_GATEWAY_ID with \
      CLOUDFLARE_ACCOUNT_ID and CF_AIG_TOKEN";
+
+/// The name of an endpoint of one's own among the providers.
+const COMPATIBLE: &str = "compatible";
+
+/// The name of Workers AI among the providers.
+pub(crate) const WORKERS_AI: &str = "cloudflare-workers-ai";
 
 fn provider(name: &str, wire: ProviderWire, base_url: Url, key: &str) -> ProviderSpec {
     ProviderSpec {
@@ -42,18 +49,29 @@ pub(crate) fn read(environment: &Environment) -> Result<Vec<ProviderSpec>, Failu
         let wire = openai_wire(environment, &base_url)?;
         providers.push(provider("openai", wire, base_url, key));
     }
+    if let Some(address) = environment.get(env_vars::COMPATIBLE_BASE_URL) {
+        providers.push(ProviderSpec {
+            name: COMPATIBLE.to_owned(),
+            wire: compatible_wire(environment)?,
+            base_url: url(env_vars::COMPATIBLE_BASE_URL, address)?,
+            // A model server of one's own may want none.
+            credential: environment.get(env_vars::COMPATIBLE_API_KEY).map(Into::into),
+            headers: Vec::new(),
+        });
+    } else if environment.get(env_vars::COMPATIBLE_API_KEY).is_some() {
+        return Err(Failure::Settings(format!(
+            "{} is set, but {} is not. Set it to the endpoint's address, as in http://localhost:11434/v1",
+            env_vars::COMPATIBLE_API_KEY,
+            env_vars::COMPATIBLE_BASE_URL
+        )));
+    }
     if let (Some(key), Some(account)) = (
         environment.get(env_vars::CLOUDFLARE_API_TOKEN),
         environment.get(env_vars::CLOUDFLARE_ACCOUNT_ID),
     ) {
         let base = format!("https://api.cloudflare.com/client/v4/accounts/{account}/ai/v1");
         let base_url = url(env_vars::CLOUDFLARE_ACCOUNT_ID, &base)?;
-        providers.push(provider(
-            "cloudflare-workers-ai",
-            ProviderWire::OpenAiChat,
-            base_url,
-            key,
-        ));
+        providers.push(provider(WORKERS_AI, ProviderWire::OpenAiChat, base_url, key));
     }
     Ok(providers)
 }
@@ -70,6 +88,19 @@ fn openai_wire(environment: &Environment, base_url: &Url) -> Result<ProviderWire
         ))),
         None if base_url.host_str() == Some("api.openai.com") => Ok(ProviderWire::OpenAiResponses),
         None => Ok(ProviderWire::OpenAiChat),
+    }
+}
+
+/// The format that an endpoint of one's own speaks: Chat Completions, if nothing else is said.
+fn compatible_wire(environment: &Environment) -> Result<ProviderWire, Failure> {
+    match environment.get(env_vars::COMPATIBLE_API) {
+        None | Some("chat") => Ok(ProviderWire::OpenAiChat),
+        Some("responses") => Ok(ProviderWire::OpenAiResponses),
+        Some("anthropic") => Ok(ProviderWire::Anthropic),
+        Some(other) => Err(Failure::Settings(format!(
+            "{} is `{other}`: it has to be `chat`, `responses` or `anthropic`",
+            env_vars::COMPATIBLE_API
+        ))),
     }
 }
 
@@ -159,6 +190,38 @@ mod tests {
         );
         let error = wire(&[api("completions")]).expect_err("neither").to_string();
         assert!(error.contains("CONCLAVE_OPENAI_API is `completions`"), "{error}");
+    }
+
+    #[test]
+    fn an_endpoint_of_ones_own_stands_beside_the_others() {
+        let base = ("CONCLAVE_COMPATIBLE_BASE_URL", "http://localhost:11434/v1");
+        let alone = read_from(&[base]).expect("no key is needed");
+        assert_eq!(
+            (alone[0].name.as_str(), alone[0].wire),
+            ("compatible", ProviderWire::OpenAiChat)
+        );
+        assert!(alone[0].credential.is_none());
+        let beside = read_from(&[
+            base,
+            ("ANTHROPIC_API_KEY", "a"),
+            ("CONCLAVE_COMPATIBLE_API", "anthropic"),
+        ]);
+        let beside = beside.expect("valid");
+        assert_eq!(beside.len(), 2);
+        assert_eq!(beside[1].wire, ProviderWire::Anthropic);
+        for (variables, said) in [
+            (
+                vec![("CONCLAVE_COMPATIBLE_API_KEY", "x")],
+                "CONCLAVE_COMPATIBLE_BASE_URL is not. Set it",
+            ),
+            (
+                vec![base, ("CONCLAVE_COMPATIBLE_API", "grpc")],
+                "CONCLAVE_COMPATIBLE_API is `grpc`",
+            ),
+        ] {
+            let error = read_from(&variables).expect_err(said).to_string();
+            assert!(error.contains(said), "{error}");
+        }
     }
 
     #[test]

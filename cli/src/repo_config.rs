@@ -23,7 +23,7 @@ pub(crate) struct LoadedRepoConfig {
 /// Reads both versions: the one that counts, and the one that would count next.
 pub(crate) async fn load(repository: &Repository, subject: &ReviewSubject) -> Result<LoadedRepoConfig, GitError> {
     let (base, head) = tokio::try_join!(
-        repository.file(&subject.base_sha, REPO_CONFIG_FILE),
+        repository.file(subject.settings_commit(), REPO_CONFIG_FILE),
         repository.file(&subject.head_sha, REPO_CONFIG_FILE),
     )?;
     let changed = base != head;

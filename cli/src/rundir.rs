@@ -35,7 +35,11 @@ impl RunDirectory {
             // A read-only home must not stop a review; a directory that was asked for must be the one.
             Err(_) if asked.is_none() => {
                 let path = temporary().join(format!("conclave-run-{run_id}"));
-                let path = create(&path).map_err(Failure::io(format!("make the run directory {path}")))?;
+                let path = create(&path).map_err(|source| {
+                    Failure::Settings(format!(
+                        "failed to make the run directory {path}: {source}. Name a directory that can be written with --output"
+                    ))
+                })?;
                 Ok(Self { path })
             }
             Err(error) => Err(Failure::io(format!("make the run directory {path}"))(error)),
@@ -61,7 +65,8 @@ pub(crate) fn write_file(path: &Utf8Path, content: &[u8]) -> Result<(), Failure>
         .map_err(Failure::io(format!("write {path}")))
 }
 
-fn default_root(environment: &Environment) -> Utf8PathBuf {
+/// Where the records of runs go, where nobody says otherwise.
+pub(crate) fn default_root(environment: &Environment) -> Utf8PathBuf {
     let state = match (environment.get("XDG_STATE_HOME"), environment.get("HOME")) {
         (Some(state), _) => Utf8PathBuf::from(state),
         (None, Some(home)) => Utf8PathBuf::from(home).join(".local/state"),
@@ -80,7 +85,8 @@ pub(crate) fn cache_directory(environment: &Environment) -> Option<Utf8PathBuf> 
     Some(cache.join("conclave"))
 }
 
-fn temporary() -> Utf8PathBuf {
+/// The directory for scratch space.
+pub(crate) fn temporary() -> Utf8PathBuf {
     Utf8PathBuf::from_path_buf(std::env::temp_dir()).unwrap_or_else(|_| Utf8PathBuf::from("/tmp"))
 }
 
@@ -96,7 +102,13 @@ impl Scratch {
         let directory = tempfile::Builder::new()
             .prefix("conclave-")
             .tempdir()
-            .map_err(Failure::io("make a temporary directory"))?;
+            .map_err(|source| {
+                let place = std::env::temp_dir();
+                Failure::Settings(format!(
+                    "failed to make a temporary directory in {}: {source}. Set TMPDIR to a directory that can be written",
+                    place.display()
+                ))
+            })?;
         let path = Utf8PathBuf::from_path_buf(directory.path().to_owned())
             .map_err(|path| Failure::Settings(format!("the temporary directory {} is no UTF-8", path.display())))?;
         Ok(Self {

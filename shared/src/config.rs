@@ -20,8 +20,8 @@ pub use prices::{ModelPrice, PriceList};
 pub use projects::{LimitOverrides, MAX_PROJECTS, ProjectOverride, ProjectRules};
 pub use read::{read, unknown_fields};
 pub use routing::{
-    ConsideredModel, ModelReason, ModelRoute, ModelSource, NoModel, RouteExplanation, RouteInput, SkippedModel,
-    explain_route, known_providers, route,
+    ConsideredModel, ModelReason, ModelRoute, ModelSource, NO_CLASSES, NoModel, RouteExplanation, RouteInput,
+    SkippedModel, explain_route, known_providers, route,
 };
 pub use schema::schema;
 pub use validate::{ConfigFault, MAX_CHAIN, validate};

@@ -1,4 +1,4 @@
-//! What models cost and how much they can read.
+//! What models cost, how much they can read, and what they take.
 
 use std::{collections::BTreeMap, sync::OnceLock};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::ModelId;
 
-/// Prices in US dollars per million tokens, and limits in tokens.
+/// Prices in US dollars per million tokens, limits in tokens, and what a model can do.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ModelFacts {
     /// Uncached prompt tokens.
@@ -22,6 +22,12 @@ pub struct ModelFacts {
     pub context: u64,
     /// The most tokens that one answer may have.
     pub max_output: u64,
+    /// Whether it takes a temperature.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub temperature: bool,
+    /// Whether it reasons before it answers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reasoning: bool,
     /// What a call with a long prompt costs instead, where the provider has another price for those.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub long_context: Option<LongContext>,

@@ -55,10 +55,20 @@ impl ReviewerName {
         &self.0
     }
 
-    /// The name as a person reads it: `code_quality` is "code quality".
+    /// The name of what rules find in lock files, where a reviewer's name stands otherwise.
+    pub const LOCK_FILES: &'static str = "lock_files";
+
+    /// Whether it is one that a project has added.
+    pub fn is_own(&self) -> bool {
+        let name = self.0.as_str();
+        !Self::STANDING.contains(&name) && name != Self::COORDINATOR && name != Self::LOCK_FILES
+    }
+
+    /// The name as a person reads it: `code_quality` is "code quality". One that a project has added says so.
     pub fn display_name(&self) -> String {
         match self.0.as_str() {
             "agents_md" => "AGENTS.md".to_owned(),
+            name if self.is_own() => format!("{} (project's own)", name.replace('_', " ")),
             name => name.replace('_', " "),
         }
     }
@@ -73,6 +83,15 @@ impl std::fmt::Display for ReviewerName {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_projects_own_reviewers_are_labelled_and_nobody_else() {
+        let shown = |name: &str| ReviewerName::new(name).expect("a name").display_name();
+        assert_eq!(shown("code_quality"), "code quality");
+        assert_eq!(shown("lock_files"), "lock files");
+        assert_eq!(shown("coordinator"), "coordinator");
+        assert_eq!(shown("screen_readers"), "screen readers (project's own)");
+    }
 
     #[test]
     fn standing_names_are_valid_and_odd_ones_are_refused() {

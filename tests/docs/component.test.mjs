@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -83,6 +83,43 @@ describe('the CI component', () => {
     const whole = await pipeline('--preview');
     for (const line of ['CONCLAVE_MODE: gate', 'CONCLAVE_GATE: block', "CONCLAVE_STRICT: 'true'", "CONCLAVE_MAX_COST_USD: '1.50'", "CONCLAVE_AGENTS: '3'"]) {
       assert.ok(whole.stdout.includes(line), `${line} in ${whole.stdout}${whole.stderr}`);
+    }
+  });
+
+  test('is what `conclave init` includes, as a component of another project and as a copy', async () => {
+    const conclave = join(root, 'target/debug/conclave');
+    for (const copied of [true, false]) {
+      const project = mkdtempSync(join(tmpdir(), 'conclave-init-'));
+      try {
+        const git = (...rest) => run('git', ['-C', project, '-c', 'user.name=t', '-c', 'user.email=t@example.org', ...rest]);
+        await git('init', '--quiet', '--initial-branch=main');
+        await git('remote', 'add', 'origin', 'https://gitlab.example.com/group/project.git');
+        const component = copied ? [] : ['--component', 'platform/conclave@main'];
+        await run(conclave, ['init', '--yes', '--block', '--image', IMAGE, ...component], { cwd: project });
+        const own = directory;
+        directory = project;
+        try {
+          if (!copied) {
+            // The other project is not to be had here: its file stands in, by the same inputs.
+            const text = readFileSync(join(project, '.gitlab-ci.yml'), 'utf8');
+            assert.match(text, /component: \$CI_SERVER_FQDN\/platform\/conclave\/conclave@main\n/);
+            cpSync(join(root, 'templates/conclave/template.yml'), join(project, 'template.yml'));
+            writeFileSync(join(project, '.gitlab-ci.yml'), text.replace(/component: .*/, 'local: template.yml'));
+          }
+          await git('add', '--all');
+          await git('commit', '--quiet', '--message=Start');
+          const { code, stdout, stderr } = await pipeline('--preview');
+          assert.equal(code, 0, stderr);
+          for (const line of ['name: registry.example.com/conclave:1', 'CONCLAVE_GATE: block', 'allow_failure: false']) {
+            assert.ok(stdout.includes(line), `${line} in ${stdout}`);
+          }
+          assert.equal(await when(MERGE_REQUEST), 'on_success');
+        } finally {
+          directory = own;
+        }
+      } finally {
+        rmSync(project, { recursive: true, force: true });
+      }
     }
   });
 

@@ -7,7 +7,10 @@ import { describe, test } from 'node:test';
 
 const root = resolve(import.meta.dirname, '../..');
 const read = (path) => readFileSync(join(root, path), 'utf8');
-const documents = ['README.md', 'AGENTS.md', 'docs/operating.md'];
+const documents = ['README.md', 'AGENTS.md', 'CHANGELOG.md', ...globSync('docs/*.md', { cwd: root }).toSorted()];
+
+/** Where flags are. */
+const flagSources = () => ['cli/src/args.rs', ...globSync('cli/src/args/*.rs', { cwd: root })].map(read).join('\n');
 
 /** The groups of all matches. */
 const all = (text, pattern) => [...text.matchAll(pattern)].map((match) => match[1]);
@@ -19,23 +22,32 @@ function table(text, heading) {
   return rows.slice(1).map((row) => row.split(/(?<!\\)\|/).slice(1, -1).map((cell) => cell.trim()));
 }
 
+/** The names under which GitLab and GitHub find the headings of a document. */
+function anchors(text) {
+  const headings = all(text.replace(/```.*?```/gs, ''), /^#{1,6} +(.+)$/gm);
+  return headings.map((heading) => heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-'));
+}
+
 for (const name of documents) {
   describe(name, () => {
     const text = read(name);
     const prose = text.replace(/```.*?```/gs, '');
 
-    test('links lead to files that are there', () => {
+    test('links lead to files, and in them to headings, that are there', () => {
       const links = all(prose, /\]\(([^)\s]+)\)/g).filter((link) => !/^https?:/.test(link));
-      assert.ok(links.length > 0);
-      assert.deepEqual(links.filter((link) => !existsSync(join(root, dirname(name), link.split('#')[0]))), []);
+      const broken = links.filter((link) => {
+        const [file, anchor] = link.split('#');
+        const path = file === '' ? name : join(dirname(name), file);
+        return !existsSync(join(root, path)) || (anchor !== undefined && !anchors(read(path)).includes(anchor));
+      });
+      assert.deepEqual(broken, []);
     });
 
     test('paths and scripts are there', () => {
-      const places = 'cli|shared|workers|tests|scripts|prompts|docs';
+      const places = 'cli|shared|workers|tests|scripts|prompts|docs|deploy|templates';
       const paths = all(text, new RegExp(`(?<![\\w./~-])(?:\\./)?((?:${places})/[\\w./*-]*)`, 'g')).map((path) => path.replace(/\.$/, ''));
-      assert.ok(paths.length > 3);
       const missing = paths.filter((path) => path.includes('*') ? globSync(path, { cwd: root }).length === 0 : !existsSync(join(root, path)));
-      assert.deepEqual(missing.filter((path) => !path.includes('NAME')), []);
+      assert.deepEqual(missing.filter((path) => !path.includes('NAME') && !(name === 'docs/security-paths.md' && path === 'docs/login.md')), []);
     });
   });
 }
@@ -44,7 +56,7 @@ describe('README.md', () => {
   const readme = read('README.md');
 
   test('lists every flag with its variable, and no other', () => {
-    const source = read('cli/src/args.rs') + read('cli/src/args/config.rs');
+    const source = flagSources();
     // Several commands may have the same flag.
     const names = new Set(all(source, /env = "CONCLAVE_(\w+)"/g));
     const flags = [...names].map((name) => [`--${name.toLowerCase().replaceAll('_', '-')}`, `CONCLAVE_${name}`]);
@@ -59,7 +71,7 @@ describe('README.md', () => {
     const known = all(read('cli/src/env_vars.rs'), /= "(\w+)";/g);
     const listed = table(readme, 'Reference: environment variables').map(([name]) => name.replaceAll('`', ''));
     assert.deepEqual(listed.filter((name) => name !== '---' && !known.includes(name)), []);
-    const mentioned = [...known, ...all(read('cli/src/args.rs') + read('cli/src/args/config.rs'), /env = "(\w+)"/g)];
+    const mentioned = [...known, ...all(flagSources(), /env = "(\w+)"/g)];
     assert.deepEqual(all(readme, /\b(CONCLAVE_[A-Z_]+)\b/g).filter((name) => !mentioned.includes(name)), []);
     const ci = read('cli/src/ci_environment.rs');
     const gitlab = all(readme.split('## Reference: environment variables')[1], /`(CI_\w+)`/g);
@@ -100,5 +112,32 @@ describe('README.md', () => {
     const document = read('shared/src/config/document.rs');
     const limits = all(document.match(/pub struct Limits \{(.*?)\n\}/s)[1], /pub (\w+):/g).map((name) => `limits.${name}`);
     assert.deepEqual(limits.filter((name) => !fields.includes(name)), []);
+  });
+});
+
+describe('docs/security.md', () => {
+  test('names tests that are there', () => {
+    const sources = globSync(['cli/**/*.rs', 'shared/**/*.rs', 'workers/**/*.rs', 'tests/**/*.rs'], { cwd: root, exclude: ['**/target/**', '**/build/**'] });
+    const known = new Set(sources.flatMap((path) => all(read(path), /fn (\w+)\(/g)));
+    for (const name of ['docs/security.md', 'docs/models.md', 'docs/writing-a-plugin.md', 'docs/writing-a-prompt.md']) {
+      const named = all(read(name), /`([a-z0-9]+(?:_[a-z0-9]+){2,})`/g).filter((word) => !/^(every_row|path_instructions)$/.test(word));
+      assert.deepEqual(named.filter((word) => !known.has(word)), [], name);
+    }
+    assert.ok(all(read('docs/security.md'), /`([a-z0-9]+(?:_[a-z0-9]+){2,})`/g).length > 30);
+  });
+});
+
+describe('docs/troubleshooting.md', () => {
+  test('lists the checks of the doctor, and no others', () => {
+    const sources = globSync('cli/src/doctor/*.rs', { cwd: root }).map(read).join('\n');
+    const made = new Set([
+      ...all(sources, /Check::(?:ok|warning|failure|of_error)\(\s*"([a-z-]+)"/g),
+      ...all(sources, /const NAME: &str = "([a-z-]+)"/g),
+      ...all(sources, /disk\("([a-z-]+)"/g),
+      'provider NAME',
+    ]);
+    const section = read('docs/troubleshooting.md').split('| check | fails')[1].split('\n## ')[0];
+    const listed = section.split('\n').filter((line) => line.startsWith('| `')).flatMap((line) => all(line.split('|')[1], /`([^`]+)`/g));
+    assert.deepEqual(listed.toSorted(), [...made].toSorted());
   });
 });

@@ -131,6 +131,43 @@ async fn half_configured_services_and_bad_values() {
 }
 
 #[tokio::test]
+async fn an_empty_variable_counts_as_not_set() {
+    let repository = Repository::flawed();
+    // As the CI component hands on what was left empty.
+    let empty = [
+        "CONCLAVE_MODE",
+        "CONCLAVE_GATE",
+        "CONCLAVE_STRICT",
+        "CONCLAVE_MAX_COST_USD",
+        "CONCLAVE_AGENTS",
+        "CONCLAVE_CODEX_RULES",
+        "CONCLAVE_PRESET",
+        "CONCLAVE_CONFIG_URL",
+        "CONCLAVE_FORMAT",
+    ];
+    let plan = Conclave::new(repository.path(), &["plan", "main..feature"]).env("ANTHROPIC_API_KEY", "unused");
+    let plan = empty.iter().fold(plan, |plan, name| plan.env(name, ""));
+    let outcome = plan.run().await.expect_code(0);
+    assert!(outcome.stdout.contains("Tier trivial"), "{}", outcome.stdout);
+    let outcome = empty
+        .iter()
+        .fold(local(&repository, &["nowhere"]), |job, name| job.env(name, "  "))
+        .run()
+        .await
+        .expect_code(2);
+    assert!(
+        outcome.stderr.contains("git does not know the revision"),
+        "{}",
+        outcome.stderr
+    );
+    // What is not empty is still held to its values, and a typing error gets a suggestion.
+    let text = says(local(&repository, &["main"]).env("CONCLAVE_GATE", "blok"), 2).await;
+    assert!(text.contains("a similar value exists: 'block'"), "{text}");
+    let text = says(Conclave::new(repository.path(), &["reviwe"]), 2).await;
+    assert!(text.contains("a similar subcommand exists: 'review'"), "{text}");
+}
+
+#[tokio::test]
 async fn every_provider_switched_off() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let mut workers = crate::support::Workers::start().await;

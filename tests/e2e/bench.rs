@@ -23,13 +23,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use conclave_scripted_provider::{Books, COORDINATOR, Fault};
+use conclave_scripted_provider::{Answer, Books, COORDINATOR, Fault, ScriptedProvider};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
 use serde_json::{Value, json};
-use support::{Pipeline, Repository, nothing_left_running, provider};
+use support::{Pipeline, Repository, nothing_left_running, provider, used};
 
 const FIRST_BYTE: Duration = Duration::from_millis(300);
 const TOKENS_PER_SECOND: f64 = 40.0;
@@ -71,19 +71,27 @@ fn critical_path(books: &Books) -> (f64, f64) {
         .map(|turns| turns.iter().sum::<f64>())
         .fold(*first, f64::max);
     assert_eq!(agents.len(), 7, "all seven reviewers were asked");
+    for (agent, turns) in &agents {
+        assert!(turns.len() >= 3, "{agent} took {} turns", turns.len());
+    }
     (slowest, rest.iter().sum())
 }
 
-/// What a process has used so far: seconds of processor time, its own only, and its peak of memory in MB.
-fn used(pid: u32) -> Option<(f64, u64)> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+/// Seconds of processor time of the main thread of OpenCode, the child of this process: what it cannot do on two cores at once.
+fn runtime_used(pid: u32) -> Option<f64> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten();
+    let children = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    let children: Vec<String> = children
+        .flat_map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        .collect();
+    let runtime = children.iter().find(|child| {
+        let command = std::fs::read_to_string(format!("/proc/{child}/cmdline")).unwrap_or_default();
+        command.contains("opencode") && command.contains("serve")
+    })?;
+    let stat = std::fs::read_to_string(format!("/proc/{runtime}/task/{runtime}/stat")).ok()?;
     let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
     let ticks: f64 = fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?;
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    // The kernel's ticks are a hundredth of a second on every platform that this runs on.
-    Some((ticks / 100.0, kilobytes / 1024))
+    Some(ticks / 100.0)
 }
 
 /// What a run is measured by, and whether each bar holds.
@@ -97,16 +105,43 @@ fn rounded(seconds: f64) -> f64 {
     (seconds * 100.0).round() / 100.0
 }
 
+/// Reviewers read their patches in the first turn and report in the last; in between, each of these also reads the code around.
+const REVIEWERS: [&str; 7] = [
+    "security",
+    "correctness",
+    "code_quality",
+    "performance",
+    "documentation",
+    "release",
+    "agents_md",
+];
+
+/// Makes every reviewer take three turns.
+fn thorough(provider: &ScriptedProvider) {
+    for reviewer in REVIEWERS {
+        let looks =
+            Answer::call("grep", json!({"pattern": "renew"})).and_call("read", json!({"filePath": "auth/session.py"}));
+        provider.set(reviewer, 2, looks);
+    }
+}
+
 async fn whole_run() -> Measured {
     let (provider, repository) = (provider().await, large());
+    thorough(&provider);
     let pipeline = Pipeline::new(&repository).await;
     provider.inject(Fault::slow(FIRST_BYTE, TOKENS_PER_SECOND));
     let last = Arc::new(Mutex::new((0.0, 0)));
     let posted = Arc::new(Mutex::new(None));
+    let runtime = Arc::new(Mutex::new(None::<f64>));
     let started = Instant::now();
     let watching = async |pid| {
         while let Some(now) = used(pid) {
             *last.lock().unwrap() = now;
+            // What OpenCode needs until it asks a model for the first time: nothing of ours can be quicker than that.
+            if !provider.requests().is_empty() {
+                let used = || runtime_used(pid).unwrap_or_default();
+                runtime.lock().unwrap().get_or_insert_with(used);
+            }
             if !pipeline.notes().is_empty() {
                 posted
                     .lock()
@@ -121,9 +156,15 @@ async fn whole_run() -> Measured {
     let wall = started.elapsed().as_secs_f64();
     let books = provider.books();
     let (panel, judging) = critical_path(&books);
+    let mut asked: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for request in provider.requests() {
+        let at = rounded((request.received - started).as_secs_f64());
+        asked.entry(request.agent).or_default().push(at);
+    }
     let path = panel + judging;
     let (processor, memory) = *last.lock().unwrap();
     let posted = posted.lock().unwrap().expect("the review was posted");
+    let runtime = *runtime.lock().unwrap();
     let stages = outcome.review()["stages"].clone();
     Measured {
         result: json!({
@@ -131,6 +172,8 @@ async fn whole_run() -> Measured {
             "critical_path_seconds": {"panel": rounded(panel), "judging": rounded(judging), "both": rounded(path)},
             "overhead_seconds": rounded(wall - path),
             "overhead_seconds_at_most": MOST_OVERHEAD,
+            "opencode_main_thread_seconds_until_first_request": runtime.map(rounded),
+            "overhead_seconds_beyond_that": runtime.map(|runtime| rounded(wall - path - runtime)),
             "first_posted_byte_seconds": rounded(posted),
             "model_calls": books.entries.len(),
             "processor_seconds": rounded(processor),
@@ -138,6 +181,7 @@ async fn whole_run() -> Measured {
             "peak_memory_mb": memory,
             "peak_memory_mb_at_most": MOST_MEMORY,
             "stages": stages,
+            "asked_at_seconds": asked,
         }),
         bars: vec![
             ("wall time beyond the models", wall - path <= MOST_OVERHEAD),

@@ -10,25 +10,36 @@
 
 mod ai_gateway;
 mod bad_input;
+mod bounds;
 mod broken_things;
 mod checkouts;
 mod codex;
 mod config_command;
+mod doctor;
 mod failure_table;
+mod fullreview;
 mod gitlab_review;
+mod hook;
 mod hostile_repository;
+mod init;
 mod local_review;
+mod memory;
 mod model_calls;
 mod noise;
+mod odd_places;
+mod on_request;
 mod plan;
 mod publishing;
 mod remote_config;
 mod replay;
 mod rereview;
 mod resilience;
+mod same_as_ci;
 mod shared_prompt;
 mod signals;
 mod support;
+mod telemetry;
+mod terminal;
 #[cfg(feature = "otlp")]
 mod tracing;
 mod wire;

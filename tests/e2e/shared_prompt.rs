@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use conclave_scripted_provider::{RequestRecord, ScriptedProvider};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Conclave, Outcome, Repository, provider};
 
@@ -236,7 +236,7 @@ fn weigh(provider: &ScriptedProvider, outcome: &Outcome) -> Weights {
     }
 }
 
-/// The bytes that seven reviewers are given beyond one reviewer's, in percent; `--no-capture` prints them.
+/// The bytes that seven reviewers are given beyond one reviewer's, in percent; `scripts/bench prompts` shows them.
 ///
 /// Two figures. Of the merge request (context and index): one reviewer is given it, and all others together no more than
 /// a list of patches each, measured against what the one is given. Of everything: what is a reviewer's own, role and list,
@@ -257,9 +257,17 @@ async fn seven_reviewers_are_given_little_more_than_one() {
         let list = weights.lists / reviewers;
         let of_merge_request = percent(weights.lists - list, weights.context + list);
         let of_everything = percent(weights.own.values().sum(), weights.sessions);
+        // What `scripts/bench prompts` shows.
         println!(
-            "prompt bytes, {name}: beyond one reviewer's {of_merge_request:.1} % of the merge request; \
-             a reviewer's own {of_everything:.1} % of everything; {weights:?}"
+            "{}",
+            json!({
+                "bench": "prompts",
+                "merge_request": name,
+                "reviewers": reviewers,
+                "bytes": {"shared": weights.shared, "context": weights.context, "own": weights.own, "sessions": weights.sessions},
+                "beyond_one_percent_of_merge_request": (of_merge_request * 10.0).round() / 10.0,
+                "own_percent_of_everything": (of_everything * 10.0).round() / 10.0,
+            })
         );
         assert!(of_merge_request <= 10.0, "{name}: {weights:?}");
         // On a small merge request the roles, which have to differ, weigh more than what there is to read.

@@ -3,11 +3,15 @@
 mod pipeline;
 mod program;
 mod repository;
+mod terminal;
+mod usage;
 mod workers;
 mod wrapper;
 
-pub(crate) use pipeline::Pipeline;
+pub(crate) use pipeline::{PROJECT, Pipeline};
 pub(crate) use program::{Conclave, Outcome, PROVIDER_KEY, nothing_left_running, opencode, provider, repository_root};
 pub(crate) use repository::Repository;
+pub(crate) use terminal::Terminal;
+pub(crate) use usage::used;
 pub(crate) use workers::Workers;
 pub(crate) use wrapper::Wrapper;

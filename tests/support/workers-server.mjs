@@ -2,11 +2,11 @@
 // Runs both Workers for tests that are not written in JavaScript.
 //
 //   node tests/support/workers-server.mjs [--persist DIR] [--reader-tokens T] [--ingest-tokens T] [--metrics-tokens T]
-//        [--admin-tokens T] [--dashboard-tokens T] [--config-port N] [--tracker-port N] [--kv KEY=VALUE]...
+//        [--admin-tokens T] [--dashboard-tokens T] [--operator-tokens T] [--config-port N] [--tracker-port N] [--kv KEY=VALUE]...
 //        [--job-projects PATTERNS]
 //
-// Tokens may also come from READER_TOKENS, ADMIN_TOKENS, INGEST_TOKENS, METRICS_TOKENS and DASHBOARD_TOKENS, the directory from
-// PERSIST_TO. Without a directory the storage ends with the process. Each list is comma-separated.
+// Tokens may also come from READER_TOKENS, ADMIN_TOKENS, INGEST_TOKENS, METRICS_TOKENS, DASHBOARD_TOKENS and OPERATOR_TOKENS,
+// the directory from PERSIST_TO. Without a directory the storage ends with the process. Each list is comma-separated.
 //
 // Standard output is one JSON object a line. The first is {"config_url","tracker_url"}. Afterwards each line of standard
 // input is a command that is answered by one line, {"ok":true,…} or {"ok":false,"error":…}:
@@ -33,6 +33,7 @@ const { values: options } = parseArgs({
     'ingest-tokens': { type: 'string', default: process.env.INGEST_TOKENS },
     'metrics-tokens': { type: 'string', default: process.env.METRICS_TOKENS },
     'dashboard-tokens': { type: 'string', default: process.env.DASHBOARD_TOKENS },
+    'operator-tokens': { type: 'string', default: process.env.OPERATOR_TOKENS },
     'admin-tokens': { type: 'string', default: process.env.ADMIN_TOKENS },
     'job-projects': { type: 'string' },
     'config-port': { type: 'string', default: '0' },
@@ -66,7 +67,10 @@ const config = await start('reviewer-config', {
   port: Number(options['config-port']),
 });
 const tracker = await start('review-tracker', {
-  vars: { OPERATOR_TOKENS: operator, ...secrets('INGEST_TOKENS', 'METRICS_TOKENS', 'DASHBOARD_TOKENS') },
+  vars: {
+    ...secrets('INGEST_TOKENS', 'METRICS_TOKENS', 'DASHBOARD_TOKENS'),
+    OPERATOR_TOKENS: [options['operator-tokens'], operator].filter(Boolean).join(','),
+  },
   persist: options.persist,
   port: Number(options['tracker-port']),
 });

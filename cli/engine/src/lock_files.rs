@@ -17,7 +17,7 @@ use conclave_shared::finding::Finding;
 use self::model::LockFile;
 
 /// The name under which these findings are reported.
-pub const LOCK_FILES: &str = "lock_files";
+pub const LOCK_FILES: &str = conclave_shared::reviewer::ReviewerName::LOCK_FILES;
 
 /// The most bytes of a lock file that are read.
 pub const LARGEST_LOCK_FILE: usize = 24 << 20;

@@ -2,13 +2,19 @@
 
 mod parse;
 mod problem;
+mod reviewers;
 mod schema;
 
 pub use parse::{ParsedRepoConfig, parse};
 pub use problem::{RepoConfigProblem, Weight};
 pub use schema::schema;
 
-use conclave_shared::{config::Preset, reviewer::ReviewerName};
+use std::collections::BTreeMap;
+
+use conclave_shared::{
+    config::{ModelTier, Preset},
+    reviewer::ReviewerName,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +40,47 @@ pub struct RepoConfig {
     pub codex: CodexSettings,
     /// When several warnings together are more than comments.
     pub verdict: RubricSettings,
+    /// Reviewers that the project adds to the standing ones, at most 5.
+    #[schemars(length(max = 5))]
+    pub reviewers: Vec<OwnReviewer>,
+}
+
+/// A reviewer that the project adds. It sits on every panel of a change in which one of its paths changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct OwnReviewer {
+    /// Its name, which no standing reviewer has.
+    #[schemars(schema_with = "schema::own_name")]
+    pub name: ReviewerName,
+    /// The file with its prompt, read from the target branch; at most 32 KB.
+    #[schemars(regex(pattern = schema::NOT_BLANK))]
+    pub prompt: String,
+    /// Globs of the files that it reads.
+    #[schemars(length(min = 1), inner(length(min = 1)))]
+    pub paths: Vec<String>,
+    /// The class of models that it uses: `light`, `standard` (the default) or `top`.
+    #[serde(default)]
+    #[schemars(schema_with = "schema::model_class")]
+    pub model: ModelTier,
+    /// Whether the review is inconclusive without it; by default it is not.
+    #[serde(default)]
+    pub required: bool,
+}
+
+impl OwnReviewer {
+    /// More of them are no panel any more.
+    pub const MOST: usize = 5;
+    /// The longest prompt, in bytes: the built-in ones have a third of it.
+    pub const LONGEST_PROMPT: usize = 32 << 10;
+}
+
+impl RepoConfig {
+    /// The classes of models that the project's own reviewers use.
+    pub fn classes(&self) -> BTreeMap<String, ModelTier> {
+        let own = self.reviewers.iter();
+        own.map(|reviewer| (reviewer.name.to_string(), reviewer.model))
+            .collect()
+    }
 }
 
 /// How reviews of this repository are done.
@@ -62,6 +109,9 @@ pub struct ReviewSettings {
     /// system that Conclave is measured against ran; an argument or a variable of the job counts more.
     #[schemars(schema_with = "schema::preset")]
     pub preset: Option<Preset>,
+    /// Whether the tracker's memory of earlier merge requests is used, which it is by default: what people turned down twice
+    /// is not reported again, and files with many fixes are pointed out.
+    pub memory: Option<bool>,
 }
 
 /// How much is worth a comment.

@@ -1,6 +1,7 @@
 //! The finished review as data and as text.
 
 mod code_quality;
+mod cost;
 mod finding_record;
 mod identity;
 mod inline;
@@ -9,12 +10,14 @@ mod markdown;
 mod neutral;
 mod review;
 mod sarif;
+mod settled;
 mod suggestion;
 #[cfg(test)]
 pub(crate) mod test_support;
 mod thread;
 
 pub use code_quality::render_code_quality;
+pub use cost::Cost;
 pub use finding_record::{FindingRecord, RECORD_SCHEMA};
 pub use inline::{InlinePlace, render_inline};
 pub use junit::render_junit;
@@ -22,5 +25,6 @@ pub use markdown::{duration, headline, render_markdown};
 pub use neutral::neutral;
 pub use review::{Coverage, CutFile, Review, SCHEMA_VERSION, StageTime, review_schema};
 pub use sarif::render_sarif;
+pub use settled::SettledFinding;
 pub use suggestion::{Suggestion, committable};
 pub use thread::{ThreadAction, ThreadChange};

@@ -127,6 +127,7 @@ impl ModelLedger for Gateway {
                 model,
                 tokens: account.tokens,
                 calls: account.calls,
+                unpriced: account.unpriced,
             })
             .collect()
     }

@@ -48,6 +48,7 @@ mod config;
 mod core;
 mod credentials;
 mod event;
+mod examine;
 mod exchange;
 mod gateway;
 mod loop_guard;
@@ -76,6 +77,7 @@ pub use conclave_resilience::{
 pub use config::{ConfigError, GatewayConfig, HttpSettings, Limits, Prices, TapeSettings, Upstream};
 pub use credentials::random_run_key;
 pub use event::{FailbackReason, GatewayEvent, Observer};
+pub use examine::{KeyAnswer, examine};
 pub use gateway::Gateway;
 pub use record::{RecordSettings, RecordedProvider};
 pub use rejection::Rejection;

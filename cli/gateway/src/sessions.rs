@@ -88,6 +88,8 @@ pub(crate) struct Account {
     pub(crate) tokens: TokenUsage,
     /// What that cost, each call by its own price; nothing for a model without a known price.
     pub(crate) cost_usd: f64,
+    /// No price of the model is known.
+    pub(crate) unpriced: bool,
     /// Answers that broke off before the provider had said what they use.
     pub(crate) uncounted: u64,
     /// Events of a kind that is not known.
@@ -274,7 +276,11 @@ pub(crate) struct Booking {
 impl Booking {
     /// Opens the entry and counts the call.
     pub(crate) fn open(session: Arc<Session>, model: ModelId, facts: Option<ModelFacts>) -> Self {
-        locked(&session.state).books.entry(model.clone()).or_default().calls += 1;
+        let mut state = locked(&session.state);
+        let account = state.books.entry(model.clone()).or_default();
+        account.calls += 1;
+        account.unpriced = facts.is_none();
+        drop(state);
         Self {
             session,
             model,

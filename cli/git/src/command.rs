@@ -5,6 +5,33 @@ use std::{ffi::OsString, process::Stdio};
 use camino::{Utf8Path, Utf8PathBuf};
 use tokio::process::Command;
 
+/// The oldest git that can be used: older ones do not know `GIT_CONFIG_GLOBAL`, and would read the user's configuration.
+pub const OLDEST_GIT: (u32, u32) = (2, 32);
+
+/// What the git on `PATH` says of itself, as in `git version 2.39.5`; an error if it is too old.
+pub async fn version() -> Result<String, GitError> {
+    let found = text(Utf8Path::new("/"), &ObjectStores::default(), &["--version"]).await?;
+    if new_enough(&found) {
+        Ok(found)
+    } else {
+        Err(GitError::TooOld { found })
+    }
+}
+
+/// Whether this is a version that can be used. One that cannot be read is taken for a newer way of saying it.
+fn new_enough(found: &str) -> bool {
+    let mut numbers = found
+        .split_whitespace()
+        .find(|word| word.starts_with(|character: char| character.is_ascii_digit()))
+        .unwrap_or_default()
+        .split('.')
+        .map_while(|number| number.parse::<u32>().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(major), Some(minor)) => (major, minor) >= OLDEST_GIT,
+        _ => true,
+    }
+}
+
 /// Why a git call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
@@ -38,6 +65,25 @@ pub enum GitError {
     /// A repository without a commit.
     #[error("the repository has no commit yet: make one, then review what you change after it")]
     NoCommits,
+    /// A repository without files to look at.
+    #[error("{0} is a bare repository, without a working tree: name a range of commits, as in `main..feature`")]
+    NoWorkingTree(Utf8PathBuf),
+    /// Files that git cannot take in.
+    #[error(
+        "the working tree cannot be taken in: {0}. Name what is in the way in .gitignore, or review what is staged with --staged"
+    )]
+    WorkingTree(String),
+    /// An index that makes no commit.
+    #[error("what is staged makes no commit: {0}. Resolve the conflicts and stage the result first")]
+    Staged(String),
+    /// Scratch space that cannot be had.
+    #[error("failed to make {path}: {source}. Set TMPDIR to a directory that can be written")]
+    Scratch {
+        /// Where.
+        path: Utf8PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// Two commits without a common ancestor.
     #[error("`{base}` and `{head}` have no common ancestor{hint}")]
     NoMergeBase {
@@ -56,9 +102,33 @@ pub enum GitError {
         /// The end of what git wrote on standard error.
         message: String,
     },
+    /// A git without what the isolation of its processes needs.
+    #[error("{found} is too old: {}.{} or newer is needed. Update git", OLDEST_GIT.0, OLDEST_GIT.1)]
+    TooOld {
+        /// What it says of itself.
+        found: String,
+    },
     /// Output that is not text where text is needed.
     #[error("`git {0}` answered something that is not UTF-8")]
     NotText(String),
+}
+
+impl GitError {
+    /// What git said of the working tree.
+    pub(crate) fn working_tree(self) -> Self {
+        match self {
+            Self::Failed { message, .. } => Self::WorkingTree(message),
+            other => other,
+        }
+    }
+
+    /// What git said of the index.
+    pub(crate) fn staged(self) -> Self {
+        match self {
+            Self::Failed { message, .. } => Self::Staged(message),
+            other => other,
+        }
+    }
 }
 
 /// Object stores besides the repository's own; used for snapshots of the working tree, which must leave no trace in the
@@ -135,6 +205,42 @@ pub(crate) fn git(directory: &Utf8Path, stores: &ObjectStores, arguments: &[&str
     command
 }
 
+/// Asks git where it looks for something, with the configuration of the user and of the system: what they say is the
+/// answer. Nothing of the repository is executed by `rev-parse` and `config`, which is all that this is for.
+pub(crate) async fn text_as_configured(directory: &Utf8Path, arguments: &[&str]) -> Result<String, GitError> {
+    const OF_USER: [&str; 9] = [
+        "PATH",
+        "TMPDIR",
+        "HOME",
+        "XDG_CONFIG_HOME",
+        "GIT_CONFIG_GLOBAL",
+        "GIT_CONFIG_SYSTEM",
+        "GIT_CONFIG_NOSYSTEM",
+        "GIT_CEILING_DIRECTORIES",
+        "SUDO_UID",
+    ];
+    let mut command = Command::new("git");
+    command.env_clear().env("LC_ALL", "C");
+    for name in OF_USER {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+    let output = command
+        .current_dir(directory)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await
+        .map_err(GitError::Start)?;
+    if !output.status.success() {
+        return Err(failure(arguments, &output.stderr));
+    }
+    let text = String::from_utf8(output.stdout).map_err(|_| GitError::NotText(arguments.join(" ")))?;
+    Ok(text.trim().to_owned())
+}
+
 /// Runs git and returns what it wrote.
 pub(crate) async fn run(directory: &Utf8Path, stores: &ObjectStores, arguments: &[&str]) -> Result<Vec<u8>, GitError> {
     let output = git(directory, stores, arguments)
@@ -161,5 +267,26 @@ pub(crate) fn failure(arguments: &[&str], stderr: &[u8]) -> GitError {
     GitError::Failed {
         command: arguments.first().copied().unwrap_or_default().to_owned(),
         message,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_versions_are_known() {
+        for (found, good) in [
+            ("git version 2.39.5", true),
+            ("git version 2.32.0", true),
+            ("git version 2.39.5 (Apple Git-154)", true),
+            ("git version 2.50.windows.1", true),
+            ("git version 3.0.0", true),
+            ("git version 2.31.8", false),
+            ("git version 1.8.3.1", false),
+            ("git, the next generation", true),
+        ] {
+            assert_eq!(new_enough(found), good, "{found}");
+        }
     }
 }

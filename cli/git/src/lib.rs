@@ -8,6 +8,7 @@ mod blobs;
 mod command;
 mod diff;
 mod fetch;
+mod hooks;
 mod repository;
 mod snapshot;
 #[cfg(test)]
@@ -15,8 +16,10 @@ mod test_support;
 mod workspace;
 
 pub use blobs::{Blob, BlobReader};
-pub use command::GitError;
+pub use command::{GitError, OLDEST_GIT, version};
 pub use diff::DiffStream;
 pub use fetch::{FetchSettings, Remote, with_commits};
+pub use hooks::HooksDirectory;
 pub use repository::Repository;
+pub use snapshot::Uncommitted;
 pub use workspace::{WORKSPACE_EXCLUDES, WorkspaceError, check_out_workspace};

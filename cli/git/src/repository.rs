@@ -104,19 +104,36 @@ impl Repository {
         }
     }
 
-    /// The branch that work is merged into: what `origin/HEAD` says, else `main` or `master`, on the server or here.
+    /// The branch that work is merged into: what the remote says (`origin/HEAD`, or that of another remote), else `main`
+    /// or `master`, there or here, else what the checked-out branch follows.
     pub async fn default_branch(&self) -> Option<String> {
-        if let Ok(name) = self.text(&["rev-parse", "--abbrev-ref", "origin/HEAD"]).await
-            && name != "origin/HEAD"
-        {
-            return Some(name);
-        }
-        for name in ["origin/main", "origin/master", "main", "master"] {
-            if self.commit(name).await.is_ok() {
-                return Some(name.to_owned());
+        let remotes = self.text(&["remote"]).await.unwrap_or_default();
+        let mut remotes: Vec<&str> = remotes.lines().collect();
+        remotes.sort_by_key(|remote| *remote != "origin");
+        let mut candidates = Vec::new();
+        for remote in &remotes {
+            let head = format!("{remote}/HEAD");
+            if let Ok(name) = self.text(&["rev-parse", "--abbrev-ref", &head]).await
+                && name != head
+            {
+                candidates.push(name);
             }
         }
-        None
+        let places = remotes.iter().map(|remote| format!("{remote}/")).chain([String::new()]);
+        candidates.extend(places.flat_map(|place| ["main", "master", "trunk"].map(|name| format!("{place}{name}"))));
+        for name in candidates {
+            if self.commit(&name).await.is_ok() {
+                return Some(name);
+            }
+        }
+        let upstream = ["rev-parse", "--abbrev-ref", "--symbolic-full-name", "@{upstream}"];
+        let upstream = self.text(&upstream).await.ok()?;
+        self.commit(&upstream).await.ok().map(|_| upstream)
+    }
+
+    /// Whether there are files besides the history.
+    pub async fn has_working_tree(&self) -> Result<bool, GitError> {
+        Ok(self.text(&["rev-parse", "--is-inside-work-tree"]).await? == "true")
     }
 
     /// A file's content at a commit, or `None` if there is no such file.

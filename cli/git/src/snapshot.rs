@@ -1,4 +1,4 @@
-//! The working tree as a commit that lives outside the user's repository.
+//! What is not committed yet, as a commit that lives outside the user's repository.
 
 use camino::Utf8Path;
 
@@ -7,15 +7,30 @@ use crate::{
     repository::Repository,
 };
 
+/// Which of the changes that are not committed yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Uncommitted {
+    /// All: staged, unstaged and untracked files, what `.gitignore` names left out.
+    WorkingTree,
+    /// What is staged: the next commit as it would be made now.
+    Staged,
+}
+
 impl Repository {
-    /// Commits the working tree (staged, unstaged and untracked files, what `.gitignore` names left out) on top of
-    /// `HEAD`. Objects and index are written below `scratch`; the user's repository, index and branch stay untouched.
+    /// Commits what is not committed on top of `HEAD`. Objects and index are written below `scratch`; the user's
+    /// repository, index and branch stay untouched.
     ///
     /// Returns the commit and a repository that can read it, or `None` if nothing differs from `HEAD`.
-    pub async fn snapshot(&self, scratch: &Utf8Path) -> Result<Option<(String, Self)>, GitError> {
+    pub async fn snapshot(&self, scratch: &Utf8Path, what: Uncommitted) -> Result<Option<(String, Self)>, GitError> {
+        if !self.has_working_tree().await? {
+            return Err(GitError::NoWorkingTree(self.root().to_owned()));
+        }
         let head = self.commit("HEAD").await?;
         let objects = scratch.join("objects");
-        std::fs::create_dir_all(&objects).map_err(GitError::Start)?;
+        std::fs::create_dir_all(&objects).map_err(|source| GitError::Scratch {
+            path: objects.clone(),
+            source,
+        })?;
         let mut repository = self.clone();
         repository.stores = ObjectStores {
             write_to: Some(objects),
@@ -24,17 +39,53 @@ impl Repository {
         let index = scratch.join("index");
         let own_index = self.text(&["rev-parse", "--git-path", "index"]).await?;
         // A copy of the user's index keeps what git knows about unchanged files, so that only changed ones are read.
-        let copied = std::fs::copy(self.root().join(own_index), &index);
+        let copied = copy_with_time(&self.root().join(own_index), &index);
         if copied.is_err() {
             repository.with_index(&index, &["read-tree", &head]).await?;
         }
-        repository.with_index(&index, &["add", "--all", "--", ":/"]).await?;
-        let tree = repository.with_index(&index, &["write-tree"]).await?;
+        let tree = match what {
+            Uncommitted::WorkingTree => {
+                let added = repository.with_index(&index, &["add", "--all", "--", ":/"]).await;
+                added.map_err(GitError::working_tree)?;
+                repository.with_index(&index, &["write-tree"]).await?
+            }
+            Uncommitted::Staged => repository
+                .with_index(&index, &["write-tree"])
+                .await
+                .map_err(GitError::staged)?,
+        };
         if tree == self.text(&["rev-parse", &format!("{head}^{{tree}}")]).await? {
             return Ok(None);
         }
         let commit = repository.commit_tree(&tree, &head).await?;
         Ok(Some((commit, repository)))
+    }
+
+    /// Submodules with changes of their own that are not committed there: no commit of this repository can hold them.
+    pub async fn changed_submodules(&self) -> Result<Vec<String>, GitError> {
+        // Looking into all submodules takes time, and hardly any repository has one.
+        if !self.root().join(".gitmodules").exists() {
+            return Ok(Vec::new());
+        }
+        let arguments = [
+            "status",
+            "--porcelain=v2",
+            "-z",
+            "--untracked-files=no",
+            "--no-renames",
+            "--ignore-submodules=none",
+        ];
+        let status = self.text(&arguments).await?;
+        // `1 XY S<c><m><u> modes and names path`: `m` and `u` say that files in it are modified or new.
+        let changed = status.split('\0').filter_map(|entry| {
+            let fields: Vec<&str> = entry.splitn(9, ' ').collect();
+            let [_, _, state, .., path] = fields.as_slice() else {
+                return None;
+            };
+            let own = state.starts_with('S') && state.contains(['M', 'U']);
+            (fields.len() == 9 && own).then(|| (*path).to_owned())
+        });
+        Ok(changed.collect())
     }
 
     async fn with_index(&self, index: &Utf8Path, arguments: &[&str]) -> Result<String, GitError> {
@@ -44,11 +95,7 @@ impl Repository {
             .await
             .map_err(GitError::Start)?;
         if !output.status.success() {
-            let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            return Err(GitError::Failed {
-                command: arguments.join(" "),
-                message,
-            });
+            return Err(command::failure(arguments, &output.stderr));
         }
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
@@ -60,3 +107,15 @@ impl Repository {
         self.text(&arguments).await
     }
 }
+
+/// Copies a file with the time of its last change: git takes a file that was changed at the time of the index, or later,
+/// for one that it has to read.
+fn copy_with_time(from: &Utf8Path, to: &Utf8Path) -> std::io::Result<()> {
+    std::fs::copy(from, to)?;
+    let changed = from.metadata()?.modified()?;
+    std::fs::File::options().write(true).open(to)?.set_modified(changed)
+}
+
+#[cfg(test)]
+#[path = "snapshot_tests.rs"]
+mod tests;

@@ -114,7 +114,11 @@ async fn a_snapshot_holds_the_working_tree_and_leaves_the_repository_alone() {
     let repository = Repository::open(&source).await.expect("a repository");
     let clean = scratch.path.join("clean");
     assert!(
-        repository.snapshot(&clean).await.expect("works").is_none(),
+        repository
+            .snapshot(&clean, crate::Uncommitted::WorkingTree)
+            .await
+            .expect("works")
+            .is_none(),
         "nothing changed yet"
     );
 
@@ -125,7 +129,7 @@ async fn a_snapshot_holds_the_working_tree_and_leaves_the_repository_alone() {
     git(&source, &["add", "staged.txt"]);
     let objects_before = git(&source, &["count-objects"]);
     let (commit, snapshot) = repository
-        .snapshot(&scratch.path.join("dirty"))
+        .snapshot(&scratch.path.join("dirty"), crate::Uncommitted::WorkingTree)
         .await
         .expect("works")
         .expect("something changed");

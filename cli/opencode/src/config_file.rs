@@ -166,6 +166,8 @@ fn model(owned: &Owned<ProviderModel>) -> Node {
         "limit": {"context": context, "output": output},
     });
     if let Some(facts) = model.facts {
+        value["temperature"] = json!(facts.temperature);
+        value["reasoning"] = json!(facts.reasoning);
         value["cost"] = json!({
             "input": facts.input,
             "output": facts.output,

@@ -23,7 +23,9 @@ pub use config_file::{ConfigFile, Endpoints, explain, render_config};
 pub use journal::Journal;
 pub use launch::{LaunchSettings, Launched};
 pub use mcp::{McpHandle, SPAWN_PATH, SUBMIT_PATH, TOOL_SPAWN_REVIEWERS, TOOL_SUBMIT_REVIEW};
-pub use process::{Home, Process, ProcessError, ProcessSettings, find_opencode};
+pub use process::{
+    Home, Process, ProcessError, ProcessSettings, check_version, find_binary, find_opencode, find_ripgrep,
+};
 pub use runtime::{OpenCode, OpenCodeSettings, StartError};
 
 /// The version of OpenCode that Conclave is made for and tested with; any other is refused.

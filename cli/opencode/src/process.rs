@@ -75,23 +75,29 @@ pub enum ProcessError {
 /// The binary: `CONCLAVE_OPENCODE` if set, else the first `opencode` on `PATH`. Makes sure of ripgrep, too. The version is
 /// looked at when it runs: asking for it takes as long as half a start.
 pub fn find_opencode(configured: Option<&Utf8Path>, path: &str) -> Result<Utf8PathBuf, ProcessError> {
-    let binary = match configured {
-        Some(binary) if binary.is_file() => binary.to_owned(),
-        Some(binary) => {
-            return Err(ProcessError::Missing(format!(
-                "CONCLAVE_OPENCODE is {binary}, which is no file"
-            )));
-        }
-        None => on_path("opencode", path).ok_or_else(|| ProcessError::Missing("no `opencode` on PATH".into()))?,
-    };
-    match on_path("rg", path) {
-        Some(_) => Ok(binary),
-        None => Err(ProcessError::NoRipgrep),
+    let binary = find_binary(configured, path)?;
+    find_ripgrep(path)?;
+    Ok(binary)
+}
+
+/// The binary alone.
+pub fn find_binary(configured: Option<&Utf8Path>, path: &str) -> Result<Utf8PathBuf, ProcessError> {
+    match configured {
+        Some(binary) if binary.is_file() => Ok(binary.to_owned()),
+        Some(binary) => Err(ProcessError::Missing(format!(
+            "CONCLAVE_OPENCODE is {binary}, which is no file"
+        ))),
+        None => on_path("opencode", path).ok_or_else(|| ProcessError::Missing("no `opencode` on PATH".into())),
     }
 }
 
+/// The ripgrep that reviewers search with.
+pub fn find_ripgrep(path: &str) -> Result<Utf8PathBuf, ProcessError> {
+    on_path("rg", path).ok_or(ProcessError::NoRipgrep)
+}
+
 /// Whether the binary says that it is the pinned version. For one that does not serve, which may have that reason.
-pub(crate) async fn check_version(binary: &Utf8Path, path: &str) -> Result<(), ProcessError> {
+pub async fn check_version(binary: &Utf8Path, path: &str) -> Result<(), ProcessError> {
     let mut command = Command::new(binary);
     command
         .arg("--version")
@@ -137,6 +143,10 @@ fn on_path(name: &str, path: &str) -> Option<Utf8PathBuf> {
         .find(|candidate| candidate.is_file())
 }
 
+/// The list of models that the child reads in place of its built-in one. It is empty: the configuration says all of a
+/// run's models, and taking in those of a hundred other providers costs a third of the time until the first prompt.
+const NO_MODELS: &str = "models.json";
+
 /// The child's own home: nothing of the user's is in it.
 #[derive(Debug, Clone)]
 pub struct Home {
@@ -162,12 +172,14 @@ impl Home {
         .map_err(io)?;
         let lock = format!(r#"{{"lockfileVersion":3,"packages":{{"":{{"dependencies":{dependencies}}}}}}}"#);
         std::fs::write(config.join("package-lock.json"), lock).map_err(io)?;
+        std::fs::write(root.join(NO_MODELS), "{}").map_err(io)?;
         Ok(Self { root: root.to_owned() })
     }
 
     fn environment(&self) -> Vec<(&'static str, String)> {
         let at = |name: &str| self.root.join(name).into_string();
         vec![
+            ("OPENCODE_MODELS_PATH", at(NO_MODELS)),
             ("HOME", self.root.to_string()),
             ("XDG_CONFIG_HOME", at("config")),
             ("XDG_DATA_HOME", at("data")),

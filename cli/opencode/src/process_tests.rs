@@ -238,6 +238,7 @@ async fn the_child_sees_only_what_is_listed() {
             "HOME",
             "NO_PROXY",
             "OPENCODE_CONFIG",
+            "OPENCODE_MODELS_PATH",
             "OPENCODE_PURE",
             "OPENCODE_SERVER_PASSWORD",
             "PATH",

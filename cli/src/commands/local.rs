@@ -5,8 +5,9 @@ use conclave_git::Repository;
 use conclave_plugin_local::{LocalError, Range};
 use conclave_shared::redact::Redactor;
 
+use super::hook;
 use crate::{
-    args::LocalArguments,
+    args::{LocalArguments, PlaceArguments},
     exit::{Exit, Failure},
     output,
     rundir::Scratch,
@@ -19,8 +20,11 @@ pub(crate) async fn run(
     environment: &Environment,
     redactor: &Redactor,
 ) -> Result<Exit, Failure> {
+    if arguments.install_hook {
+        return hook::install(arguments.place.repo.as_deref(), redactor).await;
+    }
     let scratch = Scratch::create()?;
-    let assignment = assignment(arguments.range.as_deref(), arguments.repo.as_deref(), &scratch).await?;
+    let assignment = assignment(arguments.range.as_deref(), &arguments.place, &scratch).await?;
     let review = wiring::review(assignment, &arguments.common, scratch, environment, redactor);
     let result = Box::pin(review).await;
     or_nothing(result, redactor)
@@ -29,10 +33,23 @@ pub(crate) async fn run(
 /// A range of the repository at hand.
 pub(super) async fn assignment(
     range: Option<&str>,
+    place: &PlaceArguments,
+    scratch: &Scratch,
+) -> Result<Assignment, Failure> {
+    let range = if place.staged {
+        Range::Staged
+    } else {
+        Range::parse(range)?
+    };
+    assignment_of(range, place.repo.as_deref(), scratch).await
+}
+
+/// The same for a range that is known.
+pub(super) async fn assignment_of(
+    range: Range,
     repo: Option<&Utf8Path>,
     scratch: &Scratch,
 ) -> Result<Assignment, Failure> {
-    let range = Range::parse(range)?;
     let directory = repo.unwrap_or(Utf8Path::new("."));
     let repository = Repository::open(directory).await?;
     Ok(Assignment {

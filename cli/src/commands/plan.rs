@@ -17,7 +17,7 @@ pub(crate) async fn run(
     redactor: &Redactor,
 ) -> Result<Exit, Failure> {
     let scratch = Scratch::create()?;
-    let assignment = local::assignment(arguments.range.as_deref(), arguments.repo.as_deref(), &scratch).await?;
+    let assignment = local::assignment(arguments.range.as_deref(), &arguments.place, &scratch).await?;
     let request = PlanRequest {
         planning: &arguments.planning,
         format: arguments.format,

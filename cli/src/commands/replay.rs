@@ -3,7 +3,7 @@
 use conclave_shared::redact::Redactor;
 
 use crate::{
-    args::{Format, ReplayArguments},
+    args::{ReplayArguments, ReviewFormat},
     exit::{Exit, Failure},
     output,
     replay::{self, End},
@@ -12,22 +12,38 @@ use crate::{
 pub(crate) fn run(arguments: &ReplayArguments, redactor: &Redactor) -> Result<Exit, Failure> {
     let directory = &arguments.directory;
     let run = replay::read(directory)?;
-    match (arguments.format, &run.end) {
-        (Format::Json, End::Finished(review, _)) => output::print(output::json(review, redactor).trim_end()),
-        (Format::Json, End::Unfinished(unfinished)) => {
+    let format = arguments.format;
+    if format == ReviewFormat::Human {
+        let told = run
+            .lines
+            .iter()
+            .filter_map(|line| line.event.told(|event| output::timed_line(line.seconds, event)));
+        let told: Vec<String> = told.collect();
+        if !told.is_empty() {
+            output::print_for_person(&redactor.redact(&told.join("\n")));
+        }
+    }
+    match (format, &run.end) {
+        (_, End::Finished(review, excerpts)) => {
+            let links = output::Links::none();
+            let shown = output::Shown {
+                format,
+                excerpts,
+                directory,
+                links,
+            };
+            output::reviewed(review, shown, redactor);
+        }
+        (ReviewFormat::Human, End::Unfinished(unfinished)) => {
+            output::print_for_person(&redactor.redact(&output::unfinished(unfinished, directory)));
+        }
+        (ReviewFormat::Json, End::Unfinished(unfinished)) => {
             output::print(output::json(unfinished, redactor).trim_end());
         }
-        (Format::Human, end) => {
-            let mut text: String = run
-                .lines
-                .iter()
-                .filter_map(|line| line.event.told(|event| output::timed_line(line.seconds, event)))
-                .fold(String::new(), |text, line| text + &line + "\n");
-            text.push_str(&match end {
-                End::Finished(review, excerpts) => output::review(review, excerpts, directory),
-                End::Unfinished(unfinished) => output::unfinished(unfinished, directory),
-            });
-            output::print(&redactor.redact(&text));
+        (_, End::Unfinished(_)) => {
+            return Err(Failure::Settings(format!(
+                "{directory} is of a run that ended without a review: only `--format human` and `json` can show it"
+            )));
         }
     }
     Ok(Exit::Reviewed)

@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use conclave_plugin_reviewer_config::{HistoryEntry, without_revision};
 use conclave_shared::{
     config::{
-        ConfigDocument, ConfigFault, EffectiveConfig, Limits, MAX_CHAIN, ModelSource, Preset, RouteInput,
+        ConfigDocument, ConfigFault, EffectiveConfig, Limits, MAX_CHAIN, ModelSource, NO_CLASSES, Preset, RouteInput,
         default_failback, explain_route, known_providers,
     },
     model::ModelId,
@@ -107,6 +107,7 @@ fn reviewers(config: &ConfigDocument) -> Vec<[String; 3]> {
                 preset: Preset::Current,
                 credentials: &credentials,
                 trivial: false,
+                classes: &NO_CLASSES,
             },
         );
         let left = explained.considered.iter().filter(|model| model.skipped.is_none());

@@ -26,12 +26,15 @@ pub(crate) enum Screen {
     Table,
     /// Collapsible sections, for the log of a GitLab job.
     Sections,
+    /// Nothing: only the record is kept.
+    Nothing,
 }
 
 enum Shown {
     Lines,
     Table(Live),
     Sections(Sections),
+    Nothing,
 }
 
 /// Shows how the run goes on, with the seconds since its start, and keeps a record of it.
@@ -48,6 +51,7 @@ impl Display {
             Screen::Lines => Shown::Lines,
             Screen::Table => Shown::Table(Live::new(super::take_screen())),
             Screen::Sections => Shown::Sections(Sections::default()),
+            Screen::Nothing => Shown::Nothing,
         };
         Self {
             start: Instant::now(),
@@ -65,7 +69,7 @@ impl Display {
     /// Ends what is open on the screen, before something else is printed.
     pub(crate) fn close(&self) {
         match &self.shown {
-            Shown::Lines => {}
+            Shown::Lines | Shown::Nothing => {}
             Shown::Table(live) => {
                 live.close();
                 super::leave_screen();
@@ -91,6 +95,7 @@ impl Progress for Display {
                 let header = text.take().unwrap_or_default();
                 super::raw_line(&sections.begin(&header, now()));
             }
+            (Shown::Nothing, _) => text = None,
             (Shown::Lines | Shown::Sections(_), _) => {}
             (Shown::Table(live), _) => {
                 live.update(event);

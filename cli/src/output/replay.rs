@@ -8,14 +8,17 @@ use owo_colors::OwoColorize;
 
 use super::{
     excerpts::Excerpts,
+    finding::finding,
+    links::Links,
     progress::plural,
-    terminal::{clean, columns, finding, wrap},
+    terminal::{Page, clean, wrap},
 };
 use crate::replay::{SessionRecord, Unfinished};
 
 /// What is known of a run that ended without a review.
 pub(crate) fn unfinished(run: &Unfinished, directory: &Utf8Path) -> String {
-    let width = columns();
+    let page = Page::terminal(Links::none());
+    let width = page.width;
     let mut text = String::new();
     let rule = "─".repeat(width);
     let _ = writeln!(text, "{}", rule.dimmed());
@@ -32,7 +35,7 @@ pub(crate) fn unfinished(run: &Unfinished, directory: &Utf8Path) -> String {
     let _ = writeln!(text, "\n{}", wrap(&known, width, ""));
     for entry in &run.findings {
         let entry = JudgedFinding::kept(entry.clone());
-        let _ = writeln!(text, "\n{}", finding(&entry, &Excerpts::default(), width));
+        let _ = writeln!(text, "\n{}", finding(&entry, &Excerpts::default(), &page));
     }
     let _ = writeln!(text, "\n{}", rule.dimmed());
     for record in &run.sessions {

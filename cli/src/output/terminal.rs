@@ -4,69 +4,92 @@ use std::fmt::Write;
 
 use camino::Utf8Path;
 use conclave_engine::{
-    judge::JudgedFinding,
     report::{Review, duration, headline},
     rules::ManualReview,
     scheduler::ReviewerReport,
 };
-use conclave_shared::{reviewer::ReviewerName, severity::Severity, telemetry::ReviewerOutcome, verdict::Verdict};
+use conclave_shared::{telemetry::ReviewerOutcome, verdict::Verdict};
 use owo_colors::{OwoColorize, Style};
 
-use super::excerpts::{self, Excerpts};
+use super::{excerpts::Excerpts, finding::finding, links::Links};
 
 /// The widest that text is set.
 const MOST_COLUMNS: usize = 100;
 /// The narrowest that still reads.
 const LEAST_COLUMNS: usize = 40;
 
+/// From this width on a session's account stands in one line.
+const WIDE: usize = 76;
+
+/// What text is set on.
+#[derive(Debug, Clone)]
+pub(crate) struct Page {
+    /// How wide.
+    pub(super) width: usize,
+    /// How places are opened.
+    pub(super) links: Links,
+}
+
+impl Page {
+    /// The terminal at standard output, or what stands in for one.
+    pub(crate) fn terminal(links: Links) -> Self {
+        Self {
+            width: columns(),
+            links,
+        }
+    }
+
+    /// A page of this width, without links.
+    pub(crate) fn plain(width: usize) -> Self {
+        Self {
+            width: width.clamp(LEAST_COLUMNS, MOST_COLUMNS),
+            links: Links::none(),
+        }
+    }
+}
+
 /// The whole review. `excerpts` has the lines around its findings.
-pub(crate) fn review(review: &Review, excerpts: &Excerpts, directory: &Utf8Path) -> String {
-    let width = columns();
+pub(crate) fn review(review: &Review, excerpts: &Excerpts, directory: &Utf8Path, page: &Page) -> String {
+    let width = page.width;
     let mut text = String::new();
     let rule = "─".repeat(width);
     let _ = writeln!(text, "{}", rule.dimmed());
-    let _ = writeln!(text, "{}", headline(review).style(verdict_style(review.verdict).bold()));
+    let headline = wrap(&headline(review), width, "");
+    let _ = writeln!(text, "{}", headline.style(verdict_style(review.verdict).bold()));
     if !review.summary.trim().is_empty() {
         let _ = writeln!(text, "\n{}", wrap(&clean(&review.summary), width, ""));
     }
-    for gap in &review.coverage.gaps {
+    for (title, notice) in notices(review) {
+        // The beginning of the first line is the title's.
+        let indent = " ".repeat(title.len() + 2);
+        let options = textwrap::Options::new(width)
+            .initial_indent(&indent)
+            .subsequent_indent("  ");
+        let notice = textwrap::fill(&clean(&notice), options);
         let _ = writeln!(
             text,
             "\n{} {}",
-            "Not reviewed:".yellow().bold(),
-            wrap(&clean(gap), width, "  ").trim_start()
-        );
-    }
-    if let Some(reason) = &review.partial {
-        let _ = writeln!(
-            text,
-            "\n{} {}",
-            "Partial:".yellow().bold(),
-            wrap(&clean(reason), width, "  ").trim_start()
-        );
-    }
-    if let Some(reason) = &review.degraded {
-        let _ = writeln!(
-            text,
-            "\n{} {}",
-            "Degraded:".yellow().bold(),
-            wrap(&clean(reason), width, "  ").trim_start()
-        );
-    }
-    for manual in &review.manual_reviews {
-        let _ = writeln!(
-            text,
-            "\n{} {}",
-            "Manual review:".yellow().bold(),
-            wrap(&clean(&manual_review(manual)), width, "  ").trim_start()
+            format!("{title}:").yellow().bold(),
+            notice.trim_start()
         );
     }
     for entry in review.standing() {
-        let _ = writeln!(text, "\n{}", finding(entry, excerpts, width));
+        let _ = writeln!(text, "\n{}", finding(entry, excerpts, page));
     }
     let _ = writeln!(text, "\n{}", rule.dimmed());
-    text.push_str(&account(review, directory));
+    text.push_str(&account(review, directory, width));
     text
+}
+
+/// What has to be said before the findings, each with its title.
+fn notices(review: &Review) -> Vec<(&'static str, String)> {
+    let mut notices: Vec<(&str, String)> = Vec::new();
+    notices.extend(review.coverage.gaps.iter().map(|gap| ("Not reviewed", gap.clone())));
+    notices.extend(review.partial.iter().map(|reason| ("Partial", reason.clone())));
+    notices.extend(review.degraded.iter().map(|reason| ("Degraded", reason.clone())));
+    let manual = review.manual_reviews.iter();
+    notices.extend(manual.map(|review| ("Manual review", manual_review(review))));
+    notices
 }
 
 /// The width that text is set to.
@@ -82,18 +105,12 @@ fn verdict_style(verdict: Verdict) -> Style {
     }
 }
 
-fn severity_style(severity: Severity) -> Style {
-    match severity {
-        Severity::Critical => Style::new().red().bold(),
-        Severity::Warning => Style::new().yellow().bold(),
-        Severity::Suggestion => Style::new().blue().bold(),
-    }
-}
-
-/// Model text without anything that a terminal acts on.
+/// Model text without anything that a terminal acts on, and without what turns the order of characters round.
 pub(super) fn clean(text: &str) -> String {
+    let turns = |character| matches!(character, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
     text.chars()
         .filter(|character| !character.is_control() || matches!(character, '\n' | '\t'))
+        .filter(|character| !turns(*character))
         .collect()
 }
 
@@ -116,61 +133,6 @@ pub(super) fn wrap(text: &str, width: usize, indent: &str) -> String {
         .join("\n")
 }
 
-pub(super) fn finding(entry: &JudgedFinding, excerpts: &Excerpts, width: usize) -> String {
-    let finding = &entry.finding;
-    let mut text = format!(
-        "{} {}",
-        finding
-            .severity
-            .as_str()
-            .to_uppercase()
-            .style(severity_style(finding.severity)),
-        format!("{}:{}", clean(&finding.file), finding.line).bold()
-    );
-    let _ = write!(text, "\n{}", wrap(&clean(&finding.claim), width, "  "));
-    if let Some(excerpt) = excerpt(excerpts, &finding.file, finding.line, finding.end_line, width) {
-        let _ = write!(text, "\n{excerpt}");
-    }
-    if !finding.scenario.trim().is_empty() {
-        let _ = write!(text, "\n{}", wrap(&clean(&finding.scenario), width, "  "));
-    }
-    if let Some(second) = &finding.second {
-        let _ = write!(
-            text,
-            "\n  {} {}:{}",
-            "see also".dimmed(),
-            clean(&second.file),
-            second.line
-        );
-    }
-    if let Some(fix) = &finding.fix {
-        let fix = clean(fix);
-        let fix = fix
-            .trim_end()
-            .lines()
-            .map(|line| format!("    {}", clip(line, width.saturating_sub(4))))
-            .collect::<Vec<_>>()
-            .join("\n");
-        let _ = write!(text, "\n  {}\n{}", "possible fix".dimmed(), fix.green());
-    }
-    if let Some(rule) = &finding.rule {
-        let _ = write!(
-            text,
-            "\n  {}",
-            clean(&format!("rule {}: {}", rule.id, rule.link)).dimmed()
-        );
-    }
-    let names: Vec<String> = finding.found_by.iter().map(ReviewerName::display_name).collect();
-    let names = names.join(", ");
-    let found_by = match finding.found_by.len() {
-        0 | 1 => names,
-        // That several found it independently is the strongest sign that it is true.
-        several => format!("found by {several}: {names}"),
-    };
-    let _ = write!(text, "\n  {}", format!("{} · {found_by}", finding.category).dimmed());
-    text
-}
-
 /// Who has to look, and why.
 fn manual_review(review: &ManualReview) -> String {
     format!(
@@ -183,44 +145,13 @@ fn manual_review(review: &ManualReview) -> String {
     )
 }
 
-/// The lines of the finding with one line around them.
-fn excerpt(excerpts: &Excerpts, path: &str, line: u32, end: Option<u32>, width: usize) -> Option<String> {
-    let (first, last) = excerpts::shown(line, end);
-    excerpts.line(path, first)?;
-    let rows: Vec<String> = (first.saturating_sub(1)..=last + 1)
-        .filter_map(|number| {
-            let code = clip(
-                &clean(excerpts.line(path, number)?).replace('\t', "    "),
-                width.saturating_sub(11),
-            );
-            let shown = format!("{number:>6}");
-            Some(if (first..=last).contains(&number) {
-                format!("{} {} {code}", shown.bold(), "▌".red())
-            } else {
-                format!("{} {} {}", shown.dimmed(), "│".dimmed(), code.dimmed())
-            })
-        })
-        .collect();
-    Some(rows.join("\n"))
-}
-
-/// As much of a line as fits, and a sign where something is missing.
-fn clip(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
-    format!("{kept}…")
-}
-
 /// What was looked at, by whom, for how much.
-fn account(review: &Review, directory: &Utf8Path) -> String {
-    let mut text = String::new();
+fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
+    let mut lines = Vec::new();
     let coverage = &review.coverage;
     let reviewed = coverage.reviewed.len() - coverage.not_read.len().min(coverage.reviewed.len());
     let files = if reviewed == 1 { "file" } else { "files" };
-    let _ = writeln!(
-        text,
+    let summary = format!(
         "{reviewed} {files} reviewed, {} filtered, {} not read · tier {} · {} · ${:.4}",
         coverage.filtered.len(),
         coverage.not_read.len(),
@@ -228,72 +159,76 @@ fn account(review: &Review, directory: &Utf8Path) -> String {
         duration(review.seconds),
         review.cost_usd
     );
+    lines.push(wrap(&summary, width, ""));
+    let aside = |text: &str| wrap(&clean(text), width, "  ").dimmed().to_string();
+    let marked = |text: &str| format!("  {} {}", "!".yellow(), wrap(&clean(text), width, "    ").trim_start());
     for file in &coverage.filtered {
-        let _ = writeln!(
-            text,
-            "{}",
-            format!("  filtered: {} ({})", clean(&file.path), file.reason.describe()).dimmed()
-        );
+        lines.push(aside(&format!("filtered: {} ({})", file.path, file.reason.describe())));
     }
     for file in &coverage.cut {
-        let line = format!("cut: {} ({} lines left out)", clean(&file.path), file.lines_left_out);
-        let _ = writeln!(text, "  {} {line}", "!".yellow());
+        lines.push(marked(&format!(
+            "cut: {} ({} lines left out)",
+            file.path, file.lines_left_out
+        )));
     }
-    for report in review.reviewers.iter().chain([&review.coordinator]) {
-        let _ = writeln!(text, "{}", reviewer(report));
-    }
+    let reports = review.reviewers.iter().chain([&review.coordinator]);
+    lines.extend(reports.map(|report| reviewer(report, width)));
     let tokens = review.tokens();
     let rate = review
         .cache_hit_rate
         .map_or_else(|| "–".to_owned(), |rate| format!("{:.0} %", rate * 100.0));
     let dropped = review.findings.iter().filter(|entry| !entry.stands()).count();
-    let _ = writeln!(
-        text,
-        "{}",
-        format!(
-            "  {} tokens, cache hit rate {rate}; {dropped} finding{} merged or dropped, {} without evidence",
-            tokens.total(),
-            if dropped == 1 { "" } else { "s" },
-            coverage.hallucinated
-        )
-        .dimmed()
-    );
+    lines.push(aside(&format!(
+        "{} tokens, cache hit rate {rate}; {dropped} finding{} merged or dropped, {} without evidence",
+        tokens.total(),
+        if dropped == 1 { "" } else { "s" },
+        coverage.hallucinated
+    )));
     let stages: Vec<String> = review
         .stages
         .iter()
         .map(|stage| format!("{} {:.1} s", stage.stage, stage.seconds))
         .collect();
-    let _ = writeln!(text, "{}", format!("  time: {}", stages.join(", ")).dimmed());
-    for note in &coverage.notes {
-        let _ = writeln!(text, "  {}", clean(note).dimmed());
-    }
-    for warning in &review.warnings {
-        let _ = writeln!(text, "  {} {}", "!".yellow(), clean(warning));
-    }
-    let _ = write!(text, "{}", format!("  records: {directory}").dimmed());
-    text
+    lines.push(aside(&format!("time: {}", stages.join(", "))));
+    lines.extend(coverage.notes.iter().map(|note| aside(note)));
+    lines.extend(review.warnings.iter().map(|warning| marked(warning)));
+    // In one piece, however long: it is there to be copied.
+    lines.push(format!("  records: {directory}").dimmed().to_string());
+    lines.join("\n")
 }
 
-fn reviewer(report: &ReviewerReport) -> String {
+fn reviewer(report: &ReviewerReport, width: usize) -> String {
     let models: Vec<&str> = report.usage.iter().map(|usage| usage.model.as_str()).collect();
+    let models = models.join(", ");
     let tokens: u64 = report.usage.iter().map(|usage| usage.tokens.total()).sum();
     let cost = report.usage.iter().fold(0.0, |sum, usage| sum + usage.cost_usd);
     let name = report.name.display_name();
-    let line = format!(
-        "{name:<14} {:>8}  {tokens:>7} tokens  ${cost:.4}  {}",
-        duration(report.seconds),
-        models.join(", ")
-    );
-    match report.outcome {
-        ReviewerOutcome::Ok => format!("  {} {}", "✓".green(), line.trim_end().dimmed()),
+    let time = duration(report.seconds);
+    let reason = match report.outcome {
+        ReviewerOutcome::Ok => None,
         outcome => {
             let reason = report.reason.as_deref().map(clean).unwrap_or_default();
-            format!(
-                "  {} {}  {}: {reason}",
-                "✗".red(),
-                line.trim_end(),
-                outcome.as_str().replace('_', " ")
-            )
+            Some(format!("{}: {reason}", outcome.as_str().replace('_', " ")))
         }
+    };
+    let mark = match &reason {
+        None => "✓".green().to_string(),
+        Some(_) => "✗".red().to_string(),
+    };
+    let mut text = if width >= WIDE {
+        let line = format!("{name:<14} {time:>8}  {tokens:>7} tokens  ${cost:.4}  {models}");
+        format!("  {mark} {}", super::finding::clip(line.trim_end(), width - 4).dimmed())
+    } else {
+        let line = format!("{name}: {time}, {tokens} tokens, ${cost:.4}, {models}");
+        let line = wrap(line.trim_end_matches([',', ' ']), width, "    ");
+        format!("  {mark} {}", line.trim_start().dimmed())
+    };
+    if let Some(reason) = reason {
+        let _ = write!(text, "\n{}", wrap(&reason, width, "    "));
     }
+    text
 }
+
+#[cfg(test)]
+#[path = "terminal_tests.rs"]
+mod tests;

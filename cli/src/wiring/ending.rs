@@ -5,14 +5,14 @@ use std::time::Duration;
 use camino::Utf8Path;
 use conclave_engine::{
     diff::FileDiff,
-    ports::{ForgeError, Publication, PublishSettings, TelemetrySink},
+    ports::{ForgeError, Publication, PublishOutcome, PublishSettings, TelemetrySink},
     report::Review,
 };
 use conclave_shared::{redact::Redactor, verdict::Verdict};
 use tokio::time::timeout;
 
 use super::{Job, runtime::Runtime, source, stopwatch::Stopwatch, telemetry::record_stance};
-use crate::{args::Format, exit::Failure, output, reports, rundir::RunDirectory};
+use crate::{args::ReviewFormat, exit::Failure, output, reports, rundir::RunDirectory};
 
 /// How long posting may take once the run has to end.
 const LAST_POST: Duration = Duration::from_secs(5);
@@ -24,7 +24,9 @@ pub(super) struct Ending<'a> {
     pub(super) files: &'a [FileDiff],
     pub(super) publishing: PublishSettings,
     pub(super) sink: &'a dyn TelemetrySink,
-    pub(super) format: Format,
+    pub(super) format: ReviewFormat,
+    /// How places are opened from the terminal.
+    pub(super) links: output::Links,
     pub(super) directory: &'a RunDirectory,
     /// Where the reports go besides the run directory.
     pub(super) reports: Option<&'a Utf8Path>,
@@ -32,14 +34,14 @@ pub(super) struct Ending<'a> {
 }
 
 impl Ending<'_> {
-    /// Stops the runtime, writes the records, prints, posts.
+    /// Stops the runtime, writes the records, prints, posts. Returns what became of what was posted, if anything was.
     pub(super) async fn conclude(
         &self,
         review: &mut Review,
         runtime: Runtime,
         early: bool,
         watch: &mut Stopwatch,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<PublishOutcome>, Failure> {
         if early {
             // Whoever stops a job kills it soon after: what is known goes out while everything is being stopped.
             review.seconds = watch.total();
@@ -53,19 +55,22 @@ impl Ending<'_> {
         self.publish(review, false).await
     }
 
-    async fn publish(&self, review: &mut Review, hurried: bool) -> Result<(), Failure> {
+    async fn publish(&self, review: &mut Review, hurried: bool) -> Result<Option<PublishOutcome>, Failure> {
         let excerpts = source::excerpts(&self.job.repository, review).await;
         if let Err(failure) = self.record(review, &excerpts) {
             output::note(&format!("Warning: {failure}"), self.redactor);
             without_records(review, &failure);
         }
-        match self.format {
-            Format::Json => output::print(&output::json(review, self.redactor)),
-            Format::Human => {
-                let text = output::review(review, &excerpts, self.directory.path());
-                output::print(&self.redactor.redact(&text));
-            }
-        }
+        output::reviewed(
+            review,
+            output::Shown {
+                format: self.format,
+                excerpts: &excerpts,
+                directory: self.directory.path(),
+                links: self.links.clone(),
+            },
+            self.redactor,
+        );
         self.post(review, hurried).await
     }
 
@@ -78,8 +83,8 @@ impl Ending<'_> {
         Ok(())
     }
 
-    async fn post(&self, review: &Review, hurried: bool) -> Result<(), Failure> {
-        let Some(forge) = &self.job.forge else { return Ok(()) };
+    async fn post(&self, review: &Review, hurried: bool) -> Result<Option<PublishOutcome>, Failure> {
+        let Some(forge) = &self.job.forge else { return Ok(None) };
         // Secrets go before anything is made of the texts: afterwards they could be encoded, or cut in two.
         let review = output::without_secrets(review, self.redactor)
             .map_err(|error| ForgeError(format!("the review could not be cleaned of secrets: {error}")))?;
@@ -94,7 +99,7 @@ impl Ending<'_> {
             .await?;
         record_stance(self.sink, review.merge_request, &outcome);
         output::posted(&outcome, self.redactor);
-        Ok(())
+        Ok(Some(outcome))
     }
 }
 

@@ -1,8 +1,11 @@
 //! What the sessions read: patches, context, each reviewer's message, and the coordinator's.
 
+use std::collections::BTreeMap;
+
 use camino::Utf8Path;
 use conclave_engine::{
     diff::{FileDiff, FilteredDiff},
+    memory::hot_spots,
     pipeline::Plan,
     plugin::RuntimeConfig,
     prompt::{
@@ -13,10 +16,12 @@ use conclave_engine::{
     repo_config::RepoConfig,
     report::CutFile,
 };
-use conclave_shared::{config::ModelRoute, pricing, reviewer::ReviewerName};
+use conclave_shared::{
+    config::ModelRoute, memory::RepositoryMemory, path_globs::PathGlobs, pricing, reviewer::ReviewerName,
+};
 use secrecy::ExposeSecret;
 
-use super::{Job, changes::Spool, patches};
+use super::{Job, changes::Spool, own_reviewers, patches};
 use crate::{exit::Failure, rundir::RunDirectory};
 
 /// The context window of a model that the registry does not know, in tokens.
@@ -35,6 +40,8 @@ pub(super) struct Sources<'a> {
     pub(super) library: &'a PromptLibrary,
     /// The boundary of a recorded run, which this one repeats.
     pub(super) boundary: Option<Nonce>,
+    /// What the project remembers.
+    pub(super) memory: &'a RepositoryMemory,
 }
 
 /// The texts, and where each file's patch is.
@@ -91,6 +98,7 @@ pub(super) async fn render(
         .map(|file| (file.path.clone(), file.reason.describe()))
         .collect();
     let panel = plan.reviewers();
+    let hot_spots = hot_spots(sources.memory, diff.files.iter().map(|file| file.path.as_str()));
     let uncut: Vec<PatchEntry> = diff
         .files
         .iter()
@@ -105,6 +113,7 @@ pub(super) async fn render(
         agents_md: agents_md.as_ref(),
         repo_config: sources.repo_config,
         contributed: sources.contributed,
+        hot_spots: hot_spots.as_deref(),
     };
 
     let message = render_context(&file(&uncut), &nonce).text.len() + library.shared()?.len();
@@ -136,6 +145,7 @@ pub(super) async fn render(
         entries: &entries,
         sizes: &given(&sizes, &shares),
         message,
+        own: own_reviewers::fields(sources.repo_config),
     };
     brief_reviewers(plan, &reading);
 
@@ -184,7 +194,7 @@ fn nonce(job: &Job) -> Result<Nonce, Failure> {
 /// AGENTS.md at the root of the target branch. What the merge request makes of it is for the reviewers to judge, and a
 /// file deeper down speaks to other tools.
 async fn agents_md(job: &Job) -> Result<Option<Untrusted>, Failure> {
-    let bytes = job.repository.file(&job.subject.base_sha, "AGENTS.md").await?;
+    let bytes = job.repository.file(job.subject.settings_commit(), "AGENTS.md").await?;
     Ok(bytes.map(|bytes| Untrusted::from(String::from_utf8_lossy(&bytes).into_owned())))
 }
 
@@ -196,6 +206,8 @@ struct Reading<'a> {
     sizes: &'a [PatchSize],
     /// What everybody is given besides patches, in bytes.
     message: u64,
+    /// The fields of the project's own reviewers.
+    own: BTreeMap<ReviewerName, PathGlobs>,
 }
 
 fn brief_reviewers(plan: &mut Plan, reading: &Reading<'_>) {
@@ -205,7 +217,7 @@ fn brief_reviewers(plan: &mut Plan, reading: &Reading<'_>) {
         .iter()
         .map(|member| (member.name.clone(), member.required))
         .collect();
-    let fields = assign(&panel, &paths);
+    let fields = assign(&panel, &paths, &reading.own);
     for member in &mut plan.members {
         let whole = fields.get(&member.name).map_or(&[][..], Vec::as_slice);
         // The patches were shared out for the narrowest window of the required; an optional reviewer's may be narrower.

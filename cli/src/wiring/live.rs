@@ -148,6 +148,7 @@ impl Live {
             preset,
             credentials,
             trivial: plan.assessment.tier == RiskTier::Trivial,
+            classes: plan.classes.clone(),
             models: models(plan),
         };
         let routes = LiveRoutes::new(following.document(), facts);

@@ -67,7 +67,7 @@ impl Organisation {
         let codex = CodexPlugin::new(CodexSettings {
             source: rule_source(change.job.repository.root(), argument, repo)?,
             repository: change.job.repository.clone(),
-            commit: change.job.subject.base_sha.clone(),
+            commit: change.job.subject.settings_commit().to_owned(),
             changed: all_paths(change.diff),
             fetcher: fetcher.clone(),
         });

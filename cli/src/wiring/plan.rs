@@ -8,6 +8,7 @@ use conclave_engine::{
 use conclave_opencode::{ConfigFile, Endpoints};
 use conclave_shared::{
     config::{ModelReason, ModelSource, PriceList, RouteExplanation},
+    memory::RepositoryMemory,
     model::ModelId,
     pricing::TokenUsage,
     redact::Redactor,
@@ -73,12 +74,14 @@ pub(crate) struct PlannedPreset {
     pub(crate) chosen_by: ChosenBy,
 }
 
-/// A standing reviewer, or the coordinator.
+/// A reviewer, standing or the project's own, or the coordinator.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct PlannedReviewer {
     pub(crate) name: ReviewerName,
     pub(crate) presence: Presence,
     pub(crate) required: bool,
+    /// Whether the project has added it.
+    pub(crate) own: bool,
     pub(crate) reason: String,
     pub(crate) models: Option<ModelChoice>,
     pub(crate) estimate: Option<SessionEstimate>,
@@ -169,7 +172,7 @@ pub(crate) async fn plan(
     let document = document(prepared, notes, &tokenizer.finish().await?).await?;
     match request.format {
         Format::Json => output::print(&output::json(&document, redactor)),
-        Format::Human => output::print(&redactor.redact(&output::plan(&document))),
+        Format::Human => output::print_for_person(&redactor.redact(&output::plan(&document))),
     }
     Ok(Exit::Reviewed)
 }
@@ -204,6 +207,7 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
         contributed: &prepared.runtime,
         library: &prepared.library,
         boundary: None,
+        memory: &RepositoryMemory::default(),
     };
     let inputs = inputs::render(sources, &mut prepared.plan, |files, _| Ok(vec![0; files.len()])).await?;
     let Prepared { job, diff, plan, .. } = &prepared;
@@ -226,6 +230,8 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
     let mut warnings = notes;
     warnings.extend(job.notes.iter().cloned());
     warnings.extend(prepared.warnings.iter().cloned());
+    let partly = |gap: &String| format!("this review would approve nothing: {gap}");
+    warnings.extend(plan.gaps.iter().map(partly));
     warnings.extend(plan.nobody_can_run().map(|none| format!("nobody can review: {none}")));
     let planned = |name: &ReviewerName, presence, required, reason| PlannedReviewer {
         models: choice_of(name, &prepared, &prices),
@@ -233,6 +239,7 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
         name: name.clone(),
         presence,
         required,
+        own: name.is_own(),
         reason,
     };
     let trivial = plan.is_trivial();

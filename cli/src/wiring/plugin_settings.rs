@@ -17,7 +17,7 @@ fn token(environment: &Environment, address: &str, name: &str, what: &str) -> Re
 }
 
 /// Where the configuration service is, if one is set.
-pub(super) fn config_source(environment: &Environment, project: &str) -> Result<Option<ConfigSource>, Failure> {
+pub(crate) fn config_source(environment: &Environment, project: &str) -> Result<Option<ConfigSource>, Failure> {
     let Some(address) = environment.get(env_vars::CONFIG_URL) else {
         return Ok(None);
     };
@@ -39,7 +39,7 @@ pub(super) fn config_source(environment: &Environment, project: &str) -> Result<
 }
 
 /// Where the tracker is, if one is set.
-pub(super) fn telemetry(
+pub(crate) fn telemetry(
     environment: &Environment,
     run_id: Uuid,
     project: &str,
@@ -61,7 +61,7 @@ pub(super) fn telemetry(
 }
 
 /// The AI Gateway, if one is set.
-pub(super) fn ai_gateway(
+pub(crate) fn ai_gateway(
     environment: &Environment,
     project: &str,
     secret: Option<&SecretString>,

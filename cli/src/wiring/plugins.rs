@@ -8,6 +8,7 @@ use conclave_engine::{
 use conclave_opencode::{MCP_TOKEN_VARIABLE, SPAWN_PATH, SUBMIT_PATH, TOOL_SPAWN_REVIEWERS, TOOL_SUBMIT_REVIEW};
 use conclave_shared::reviewer::ReviewerName;
 
+use super::own_reviewers::OwnReviewers;
 use crate::{exit::Failure, providers};
 
 /// Providers that are asked with keys of their own.
@@ -84,9 +85,14 @@ impl ReviewPlugin for CoordinatorToolsPlugin {
     }
 }
 
-/// The prompts: built in, replaced file by file from a directory; and what to say about files without effect.
-pub(super) fn library(directory: Option<&Utf8Path>) -> Result<(PromptLibrary, Vec<String>), Failure> {
+/// The prompts: built in and the project's own, replaced file by file from a directory; and what to say about files
+/// without effect.
+pub(super) fn library(
+    directory: Option<&Utf8Path>,
+    own: &OwnReviewers,
+) -> Result<(PromptLibrary, Vec<String>), Failure> {
     let mut library = PromptLibrary::default();
+    own.add_to(&mut library);
     let Some(directory) = directory else {
         return Ok((library, Vec::new()));
     };

@@ -3,10 +3,12 @@
 use camino::Utf8Path;
 use conclave_engine::{
     diff::{Diff, FilterRules, FilteredDiff},
-    pipeline::{Plan, PlanInput, explain_models, plan},
+    memory::Recall,
+    pipeline::{Focus, Plan, PlanInput, explain_models, plan},
     plugin::{self, RuntimeConfig},
     ports::{Progress, ProgressEvent},
     prompt::PromptLibrary,
+    repo_config::RepoConfig,
 };
 use conclave_plugin_reviewer_config::Follower;
 use conclave_shared::{
@@ -22,7 +24,9 @@ use super::{
     Job,
     changes::{self, Spool},
     lock_files,
+    memory::MemorySource,
     organisation::{self, Change, Organisation},
+    own_reviewers::OwnReviewers,
     plugins,
     registry::House,
 };
@@ -53,6 +57,8 @@ pub(super) struct Prepared {
     pub(super) warnings: Vec<String>,
     /// Follows the configuration while the run goes on.
     pub(super) follower: Follower,
+    /// What the project remembers, which may still be on its way.
+    pub(super) memory: Recall,
 }
 
 /// Who chose a setting.
@@ -88,6 +94,7 @@ pub(super) async fn prepare(
         notes,
         organisation,
         follower,
+        memory,
         ..
     } = house;
     let change = async {
@@ -96,6 +103,10 @@ pub(super) async fn prepare(
         let diff = changes::read(&job.repository, base, head, scratch);
         let repo = async { Ok(repo_config::load(&job.repository, &job.subject).await?) };
         let ((diff, spool), repo): (_, LoadedRepoConfig) = tokio::try_join!(diff, repo)?;
+        let is_wanted = repo.in_force.config.review.memory.unwrap_or(true);
+        let memory = memory
+            .filter(|_| is_wanted)
+            .map_or_else(Recall::nothing, MemorySource::ask);
         // Before the noise is taken out: lock files are a part of it.
         let locks = lock_files::check(&job.repository, &diff).await?;
         let change = Change {
@@ -103,25 +114,28 @@ pub(super) async fn prepare(
             job: &job,
             diff: &diff,
         };
+        let commit = job.subject.settings_commit();
+        let own = OwnReviewers::load(&job.repository, commit, &repo.in_force.config).await?;
         let rules = repo.in_force.config.codex.rules.as_deref();
         let mut organisation = Organisation::new(organisation, arguments.codex_rules.as_deref(), rules, change)?;
         let failures = organisation.bootstrap().await;
-        Ok::<_, Failure>((job, (diff, spool), locks, repo, organisation, failures))
+        Ok::<_, Failure>((job, (diff, spool), locks, repo, own, organisation, failures, memory))
     };
     // Without a change there is nothing to wait for: its failure ends the phase for all.
-    let (mut warnings, (job, (diff, spool), locks, repo, organisation, failures)) =
+    let (mut warnings, (job, (diff, spool), locks, repo, own, organisation, failures, memory)) =
         tokio::try_join!(async { Ok(plugin::bootstrap(&mut plugins).await) }, change)?;
     warnings.extend(locks.faults);
     warnings.extend(failures);
     let rules = organisation.rules();
     plugins.extend(organisation.plugins);
+    plugins.push(Box::new(own.clone()));
     let mut config = ConfigDocument::default();
     let mut assembled = plugin::configure(&plugins, &mut config)?;
     warnings.extend(plugin::post_configure(&plugins, &mut assembled, &mut config).await);
     warnings.extend(plugins.iter().flat_map(|plugin| plugin.warnings()));
     warnings.extend(repo.warnings());
     let security = security_paths(&config, &mut warnings);
-    let (library, without_effect) = plugins::library(arguments.prompts.as_deref())?;
+    let (library, without_effect) = plugins::library(arguments.prompts.as_deref(), &own)?;
     warnings.extend(without_effect);
     for warning in notes.iter().chain(&job.notes).chain(&warnings) {
         progress.report(ProgressEvent::Warning(warning));
@@ -143,6 +157,8 @@ pub(super) async fn prepare(
         // What its rules are for turned out to be noise.
         registered.remove(conclave_plugin_codex::REVIEWER);
     }
+    let classes = settings.classes();
+    let focus = focus(arguments, settings)?;
     let input = PlanInput {
         diff: &diff,
         config: &config,
@@ -153,6 +169,8 @@ pub(super) async fn prepare(
         library: &library,
         repo: settings,
         security: &security,
+        focus: focus.as_ref(),
+        classes: &classes,
     };
     let plan = plan(&input)?;
     let models = explain(&plan, &input);
@@ -175,7 +193,18 @@ pub(super) async fn prepare(
         models,
         warnings,
         follower,
+        memory,
     })
+}
+
+/// Whom the job asks for. A name that nobody has is an error before anything is paid for.
+fn focus(arguments: &PlanningArguments, settings: &RepoConfig) -> Result<Option<Focus>, Failure> {
+    let focus = Focus::new(&arguments.focus);
+    let own: Vec<ReviewerName> = settings.reviewers.iter().map(|own| own.name.clone()).collect();
+    match focus.as_ref().and_then(|focus| focus.unknown(&own)) {
+        Some(unknown) => Err(Failure::Settings(unknown)),
+        None => Ok(focus),
+    }
 }
 
 /// How the models of the panel, and then of the coordinator, come about.

@@ -211,7 +211,7 @@ impl Runtime {
 }
 
 /// A provider as the gateway has to know it.
-fn upstream(spec: &ProviderSpec) -> Upstream {
+pub(crate) fn upstream(spec: &ProviderSpec) -> Upstream {
     Upstream {
         name: spec.name.clone(),
         wire: match spec.wire {

@@ -75,6 +75,18 @@ impl Signals {
         self.exit_of(cause)
     }
 
+    /// Comes back at the first Ctrl-C.
+    pub(crate) async fn interrupted(&self) {
+        let mut exits = self.exits.clone();
+        let first = exits
+            .wait_for(|exits| exits.first() == Some(&Exit::Interrupted))
+            .await
+            .is_ok();
+        if !first {
+            std::future::pending::<()>().await;
+        }
+    }
+
     /// Comes back when somebody insists: at the second signal.
     pub(crate) async fn insisted(&self) -> Exit {
         let mut exits = self.exits.clone();

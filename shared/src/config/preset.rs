@@ -5,12 +5,13 @@ use serde::{Deserialize, Serialize};
 use crate::model::ModelId;
 
 /// The three classes of models that reviewers are assigned to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelTier {
     /// Cheap and fast: text-heavy checks.
     Light,
     /// Code review proper.
+    #[default]
     Standard,
     /// Judging.
     Top,

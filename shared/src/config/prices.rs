@@ -51,6 +51,8 @@ impl ModelPrice {
             cache_write: self.cache_write.unwrap_or(self.input),
             context: known.map_or(u64::MAX, |facts| facts.context),
             max_output: known.map_or(u64::MAX, |facts| facts.max_output),
+            temperature: known.is_some_and(|facts| facts.temperature),
+            reasoning: known.is_some_and(|facts| facts.reasoning),
             long_context: self.long_context,
         }
     }

@@ -1,6 +1,6 @@
 //! From configuration and credentials to the ordered list of models that a reviewer may use.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -18,7 +18,12 @@ pub struct RouteInput<'a> {
     pub credentials: &'a BTreeSet<String>,
     /// Whether the merge request's tier is `trivial`.
     pub trivial: bool,
+    /// The classes of models of reviewers that a project has added; [`NO_CLASSES`] where nobody has.
+    pub classes: &'a BTreeMap<String, ModelTier>,
 }
+
+/// The classes of a project that has added no reviewer.
+pub static NO_CLASSES: BTreeMap<String, ModelTier> = BTreeMap::new();
 
 /// The models of one reviewer, best first, never empty, without repetition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -119,7 +124,8 @@ pub struct RouteExplanation {
 
 /// How the models of `reviewer` come about: the same walk as [`route`], with a reason for each step.
 pub fn explain_route(reviewer: &str, input: RouteInput<'_>) -> RouteExplanation {
-    let tier = model_tier(reviewer, input.trivial);
+    let own = input.classes.get(reviewer).copied();
+    let tier = own.unwrap_or_else(|| model_tier(reviewer, input.trivial));
     let (source, preferred) = match input.document.reviewers.get(reviewer) {
         Some(settings) if !settings.models.is_empty() => (ModelSource::Remote, settings.models.clone()),
         _ => match input.document.models.of(tier) {
@@ -241,6 +247,7 @@ mod tests {
             preset: Preset::Current,
             credentials: &credentials,
             trivial: false,
+            classes: &NO_CLASSES,
         };
         let route = route("security", input).expect("a route");
         assert_eq!(
@@ -268,6 +275,7 @@ mod tests {
             preset: Preset::Current,
             credentials: &credentials,
             trivial: false,
+            classes: &NO_CLASSES,
         };
         let route = route("coordinator", input).expect("a route");
         assert_eq!(names(&route), ["openai/gpt-6-sol"]);
@@ -285,6 +293,7 @@ mod tests {
                     preset: Preset::Current,
                     credentials: &credentials,
                     trivial: false,
+                    classes: &NO_CLASSES,
                 };
                 assert!(route(reviewer, input).is_ok(), "{reviewer} with only {provider}");
             }
@@ -309,6 +318,7 @@ mod tests {
             preset: Preset::Yardstick,
             credentials: &credentials,
             trivial: false,
+            classes: &NO_CLASSES,
         };
         let explained = explain_route("performance", input);
         assert_eq!(
@@ -358,6 +368,7 @@ mod tests {
                 preset: Preset::Current,
                 credentials: &credentials,
                 trivial,
+                classes: &NO_CLASSES,
             };
             route(reviewer, input).expect("a route").first().to_string()
         };
@@ -370,8 +381,30 @@ mod tests {
             preset: Preset::Current,
             credentials: &credentials,
             trivial: false,
+            classes: &NO_CLASSES,
         };
         assert_eq!(explain_route("security", input).source, ModelSource::Class);
+    }
+
+    #[test]
+    fn a_reviewer_of_a_project_has_the_models_of_the_class_that_it_asks_for() {
+        let document = ConfigDocument::default();
+        let credentials = credentials(&["anthropic"]);
+        let first = |classes: &BTreeMap<String, ModelTier>| {
+            let input = RouteInput {
+                document: &document,
+                preset: Preset::Current,
+                credentials: &credentials,
+                trivial: false,
+                classes,
+            };
+            route("accessibility", input).expect("a route").first().to_string()
+        };
+        assert_eq!(first(&NO_CLASSES), "anthropic/claude-sonnet-5");
+        let light = BTreeMap::from([("accessibility".to_owned(), ModelTier::Light)]);
+        assert_eq!(first(&light), "anthropic/claude-haiku-4-5");
+        let top = BTreeMap::from([("accessibility".to_owned(), ModelTier::Top)]);
+        assert_eq!(first(&top), "anthropic/claude-opus-5-5");
     }
 
     #[test]
@@ -392,6 +425,7 @@ mod tests {
             preset: Preset::Current,
             credentials: &credentials,
             trivial: false,
+            classes: &NO_CLASSES,
         };
         let error = route("security", input).expect_err("nothing is left");
         assert_eq!(
@@ -413,6 +447,7 @@ mod tests {
             preset: Preset::Current,
             credentials: &credentials,
             trivial: false,
+            classes: &NO_CLASSES,
         };
         let route = route("security", input).expect("a route");
         assert_eq!(

@@ -173,10 +173,18 @@ pub struct TokensByModel {
     pub model: ModelId,
     /// Its tokens.
     pub tokens: TokenUsage,
-    /// Their price.
+    /// Their price; 0 where none is known.
     pub cost_usd: f64,
     /// Requests that were sent to it.
     pub calls: u64,
+    /// No price of the model is known, so what it cost is not known either.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unpriced: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// A reviewer or the coordinator ended.

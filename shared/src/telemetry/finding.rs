@@ -77,6 +77,7 @@ impl FindingPlacement {
 /// How a finding of an earlier review was settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[derive(schemars::JsonSchema)]
 pub enum Settlement {
     /// The code changed, and it is gone.
     Fixed,
@@ -110,6 +111,9 @@ pub struct FindingOutcome {
     pub path: String,
     /// Its stable identity, as in [`FindingEvent`].
     pub fingerprint: String,
+    /// The identity of what was claimed, wherever that was: a hash. A repository remembers by it what people turned down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<String>,
     /// How it was settled.
     pub outcome: Settlement,
     /// The merge request's number, where there is one.

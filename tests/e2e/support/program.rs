@@ -154,6 +154,12 @@ impl Conclave {
         self
     }
 
+    /// Without one of the variables that every call has.
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.command.env_remove(name);
+        self
+    }
+
     /// With an Anthropic key and this endpoint.
     pub(crate) fn anthropic(self, provider: &ScriptedProvider) -> Self {
         self.env("ANTHROPIC_API_KEY", PROVIDER_KEY)

@@ -7,6 +7,7 @@
 mod clock;
 mod dashboard;
 mod ingest;
+mod memory;
 mod metrics;
 mod outbox;
 mod sketch;
@@ -26,6 +27,9 @@ async fn fetch(request: Request, env: Env, _context: Context) -> Result<Response
     let router = Router::new()
         .on_async(routes::EVENTS, |request, context| async move {
             finish(ingest::handle(request, &context.env).await)
+        })
+        .on_async(routes::MEMORY, |request, context| async move {
+            finish(memory::handle(request, &context.env).await)
         })
         .on_async(routes::OUTBOX, |request, context| async move {
             finish(outbox::api::outbox(&request, &context.env).await)

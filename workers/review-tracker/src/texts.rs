@@ -34,6 +34,26 @@ pub(crate) fn too_many_events(count: usize, limit: usize) -> Problem {
     )
 }
 
+/// Nobody says whose memory.
+pub(crate) fn no_project() -> Problem {
+    Problem::new(
+        400,
+        "bad-request",
+        "Bad request",
+        "Say whose memory: `?project=` and the project's path.",
+    )
+}
+
+/// A parameter of the query is empty, too long, or not one line.
+pub(crate) fn bad_parameter(name: &str, longest: usize) -> Problem {
+    Problem::new(
+        400,
+        "bad-request",
+        "Bad request",
+        format!("`{name}` has to have 1 to {longest} bytes without control characters."),
+    )
+}
+
 /// The database has no tables.
 pub(crate) fn no_tables() -> Problem {
     Problem::new(503, "not-configured", "Not configured", NO_TABLES)

@@ -3,11 +3,15 @@
 //! Every running review asks every few seconds, so an isolate keeps what it read for a second. A flipped switch is seen
 //! by all of them within that second and their own interval.
 
-use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
+    rc::Rc,
+};
 
 use conclave_shared::config::{EffectiveConfig, ProjectRules};
 use conclave_worker_common::now_ms;
-use worker::{Env, Result, console_error};
+use worker::{Env, Headers, Response, ResponseBuilder, Result, console_error};
 
 use crate::{
     ledger::{self, Ask},
@@ -50,6 +54,39 @@ pub(crate) struct Answer {
     pub(crate) body: Vec<u8>,
     /// Its entity tag.
     pub(crate) tag: String,
+    /// The headers of the answer with the body, and of the one that says that nothing has changed. Made once, because each
+    /// header that is set crosses into the runtime.
+    headers: [Headers; 2],
+}
+
+impl Answer {
+    fn new(body: Vec<u8>, tag: String) -> Result<Self> {
+        let unchanged = Headers::new();
+        unchanged.set("etag", &tag)?;
+        unchanged.set("cache-control", "private, no-cache")?;
+        let whole = unchanged.clone();
+        whole.set("content-type", "application/json")?;
+        Ok(Self {
+            body,
+            tag,
+            headers: [whole, unchanged],
+        })
+    }
+
+    /// The configuration.
+    pub(crate) fn whole(&self) -> Response {
+        with(&self.headers[0]).fixed(self.body.clone())
+    }
+
+    /// That the caller has it already.
+    pub(crate) fn unchanged(&self) -> Response {
+        with(&self.headers[1]).with_status(304).empty()
+    }
+}
+
+/// An answer with these very headers: a response copies them when it is made, so they are not copied here.
+fn with(headers: &Headers) -> ResponseBuilder {
+    ResponseBuilder::new().with_headers(Headers(headers.0.clone()))
 }
 
 /// The most answers that are kept. More combinations of entries than this are made anew each time.
@@ -72,10 +109,8 @@ impl Served {
         let (config, more) = self.projects.with(&matching);
         let warnings = self.effective.warnings.iter().cloned().chain(more).collect();
         let body = serde_json::to_vec(&EffectiveConfig { config, warnings })?;
-        let answer = Rc::new(Answer {
-            tag: tag(self.effective.config.revision, &body),
-            body,
-        });
+        let tag = tag(self.effective.config.revision, &body);
+        let answer = Rc::new(Answer::new(body, tag)?);
         let mut answers = self.answers.borrow_mut();
         if answers.len() < MOST_ANSWERS {
             answers.insert(matching, Rc::clone(&answer));
@@ -86,15 +121,30 @@ impl Served {
 
 thread_local! {
     static MEMORY: RefCell<Option<Rc<Current>>> = const { RefCell::new(None) };
+    /// When the request that is reading the stores began to.
+    static READING_SINCE_MS: Cell<Option<i64>> = const { Cell::new(None) };
+    /// How often the memory was forgotten: what was being read meanwhile is not kept.
+    static FORGOTTEN: Cell<u64> = const { Cell::new(0) };
 }
 
 /// The configuration, at most a second old.
+///
+/// In the last quarter of that time one request reads the stores again while the others still answer from memory: a second
+/// must not end with all of them reading.
 pub(crate) async fn get(env: &Env) -> Result<Rc<Current>> {
     let known = MEMORY.with_borrow(Clone::clone);
-    match known {
-        Some(current) if (0..fresh_ms(env)).contains(&(now_ms() - current.read_at_ms)) => Ok(current),
-        known => read(env, known).await,
+    let (now, fresh) = (now_ms(), fresh_ms(env));
+    if let Some(current) = &known {
+        let age = now - current.read_at_ms;
+        let somebody_reads = READING_SINCE_MS
+            .get()
+            .is_some_and(|since| (0..fresh).contains(&(now - since)));
+        if (0..fresh).contains(&age) && (age < fresh / 4 * 3 || somebody_reads) {
+            return Ok(Rc::clone(current));
+        }
     }
+    READING_SINCE_MS.set(Some(now));
+    read(env, known).await
 }
 
 fn fresh_ms(env: &Env) -> i64 {
@@ -111,10 +161,12 @@ pub(crate) async fn fresh(env: &Env) -> Result<Rc<Current>> {
 /// Forgets what was read: it has just been changed through this isolate.
 pub(crate) fn forget() {
     MEMORY.with_borrow_mut(|memory| *memory = None);
+    FORGOTTEN.set(FORGOTTEN.get() + 1);
 }
 
 /// Reads both stores. One of them is enough: the review of a whole company must not wait for the other.
 async fn read(env: &Env, known: Option<Rc<Current>>) -> Result<Rc<Current>> {
+    let forgotten = FORGOTTEN.get();
     let (snapshot, stored) = futures_util::join!(ledger::ask::<Snapshot>(env, &Ask::Current), store::load(env));
     let before = known.as_ref().map(|known| Rc::clone(&known.served));
     let (snapshot, stored) = match (snapshot, stored) {
@@ -150,7 +202,10 @@ async fn read(env: &Env, known: Option<Rc<Current>>) -> Result<Rc<Current>> {
         stored,
         served,
     });
-    MEMORY.with_borrow_mut(|memory| *memory = Some(Rc::clone(&current)));
+    if forgotten == FORGOTTEN.get() {
+        MEMORY.with_borrow_mut(|memory| *memory = Some(Rc::clone(&current)));
+    }
+    READING_SINCE_MS.set(None);
     Ok(current)
 }
 

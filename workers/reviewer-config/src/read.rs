@@ -1,7 +1,8 @@
 //! `GET /v1/config`: the configuration in force for a project.
 
 use conclave_worker_common::{Outcome, Refusal, allow, entity_tag, problem};
-use worker::{Env, Request, Response, ResponseBuilder};
+use url::form_urlencoded;
+use worker::{Env, Request, Response};
 
 use crate::{
     current,
@@ -22,22 +23,16 @@ pub(crate) async fn handle(request: &Request, env: &Env) -> Outcome<Response> {
         .headers()
         .get("if-none-match")?
         .is_some_and(|header| entity_tag::matches(&header, &answer.tag));
-    let response = ResponseBuilder::new()
-        .with_header("etag", &answer.tag)?
-        .with_header("cache-control", "private, no-cache")?;
-    if known {
-        return Ok(response.with_status(304).empty());
-    }
-    Ok(response
-        .with_header("content-type", "application/json")?
-        .fixed(answer.body.clone()))
+    Ok(if known { answer.unchanged() } else { answer.whole() })
 }
 
 /// The project that is asked for; without one, the document without what is otherwise in some projects. A job may ask for
 /// its own project only, and need not name it.
 fn project(request: &Request, reader: Reader) -> Outcome<String> {
-    let url = request.url()?;
-    let asked = url.query_pairs().find(|(name, _)| name == "project");
+    // The runtime has parsed the address already; what is left is its query.
+    let address = request.inner().url();
+    let query = address.split_once('?').map_or("", |(_, query)| query);
+    let asked = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "project");
     let asked = asked.map(|(_, path)| path.into_owned());
     if asked
         .as_ref()

@@ -1,6 +1,6 @@
 //! Sessions played through by hand.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use conclave_shared::{
     config::{NoModel, SkippedModel},
@@ -40,6 +40,8 @@ fn plan(tier: RiskTier, models: &[&str]) -> Plan {
         coordinator: Ok(route("openai/gpt-5.4")),
         disabled: Vec::new(),
         seats: Vec::new(),
+        gaps: Vec::new(),
+        classes: BTreeMap::new(),
         rules: crate::rules::AppliedRules::default(),
     }
 }

@@ -1,14 +1,23 @@
 //! The panel of a merge request: who reviews, with which models, and why.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use conclave_shared::{
-    config::{ConfigDocument, ModelRoute, NoModel, Preset, RouteExplanation, RouteInput, explain_route, route},
+    config::{
+        ConfigDocument, ModelRoute, ModelTier, NoModel, Preset, RouteExplanation, RouteInput, explain_route, route,
+    },
     reviewer::ReviewerName,
     risk::{FileChange, RiskAssessment, RiskRules, RiskTier, SecurityPaths, classify},
 };
 
-use super::seats::{CODEX, PanelInput, Presence, Seat, seats};
+use super::{
+    focus::Focus,
+    seats::{CODEX, PanelInput, Presence, Seat, gaps, seats},
+};
 
 use crate::{
     diff::FilteredDiff, prompt::PromptLibrary, prompt::UnknownPrompt, prompt::reviewer_parts, repo_config::RepoConfig,
@@ -36,6 +45,10 @@ pub struct PlanInput<'a> {
     pub repo: &'a RepoConfig,
     /// Which paths are security-sensitive.
     pub security: &'a SecurityPaths,
+    /// Whom somebody asks for by name.
+    pub focus: Option<&'a Focus>,
+    /// The classes of models of the project's own reviewers.
+    pub classes: &'a BTreeMap<String, ModelTier>,
 }
 
 /// Who reviews and judges.
@@ -49,8 +62,12 @@ pub struct Plan {
     pub coordinator: Result<ModelRoute, NoModel>,
     /// Standing reviewers whom the configuration has taken off this panel.
     pub disabled: Vec<ReviewerName>,
-    /// Every standing reviewer: on the panel or not, and why.
+    /// Every reviewer, standing or the project's own: on the panel or not, and why.
     pub seats: Vec<Seat>,
+    /// What is missing of the review that this change would get. With anything here the review approves nothing.
+    pub gaps: Vec<String>,
+    /// The classes of models of the project's own reviewers.
+    pub classes: BTreeMap<String, ModelTier>,
     /// The organisation's rules for these files.
     pub rules: AppliedRules,
 }
@@ -60,11 +77,14 @@ impl Plan {
     pub fn nobody_can_run(&self) -> Option<String> {
         if self.members.is_empty() {
             let tier = self.assessment.tier;
-            let disabled: Vec<String> = self
+            let mut why: Vec<String> = self
                 .disabled_seats()
                 .map(|seat| format!("{} is {}", seat.reviewer, seat.reason))
                 .collect();
-            return Some(format!("the {tier} panel is empty: {}", disabled.join(", ")));
+            if why.is_empty() {
+                why.clone_from(&self.gaps);
+            }
+            return Some(format!("the {tier} panel is empty: {}", why.join(", ")));
         }
         if self.members.iter().any(|member| member.route.is_ok()) {
             return None;
@@ -111,14 +131,16 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, UnknownPrompt> {
     let assessment = classify(&changes, RiskRules::with(&input.config.risk), input.security);
     let tier = assessment.tier;
     let route_of = |name: &str| route(name, route_input(input, tier));
-    let seats = seats(PanelInput {
+    let panel = PanelInput {
         tier,
         files: &input.diff.files,
         config: input.config,
         repo: input.repo,
         registered: input.registered,
         rules: input.rules,
-    });
+        focus: input.focus,
+    };
+    let seats = seats(panel);
     let mut members = Vec::new();
     let mut disabled = Vec::new();
     for seat in &seats {
@@ -141,7 +163,9 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, UnknownPrompt> {
         members,
         coordinator: route_of(ReviewerName::COORDINATOR),
         disabled,
+        gaps: gaps(panel, &seats),
         seats,
+        classes: input.classes.clone(),
         rules: input.rules.clone(),
     })
 }
@@ -157,6 +181,7 @@ fn route_input<'a>(input: &PlanInput<'a>, tier: RiskTier) -> RouteInput<'a> {
         preset: input.preset,
         credentials: input.credentials,
         trivial: tier == RiskTier::Trivial,
+        classes: input.classes,
     }
 }
 

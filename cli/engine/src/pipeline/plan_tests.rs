@@ -1,6 +1,7 @@
 //! The panel of each tier, and the reason for each seat.
 
 use super::*;
+use crate::pipeline::Wish;
 use crate::{
     diff::FileDiff,
     rules::{RuleBook, RuleInForce},
@@ -31,6 +32,9 @@ struct Case {
     config: ConfigDocument,
     repo: RepoConfig,
     codex_rules: bool,
+    focus: &'static [&'static str],
+    /// Own reviewers whose prompts cannot be had.
+    without_prompt: &'static [&'static str],
 }
 
 impl Case {
@@ -41,7 +45,18 @@ impl Case {
         };
         let credentials = BTreeSet::from(["anthropic".to_owned()]);
         let registered = ReviewerName::STANDING.iter().map(ToString::to_string);
-        let registered = registered.filter(|name| self.codex_rules || name != "codex").collect();
+        let own = self.repo.reviewers.iter().map(|own| own.name.to_string());
+        let registered: BTreeSet<String> = registered
+            .chain(own)
+            .filter(|name| self.codex_rules || name != "codex")
+            .filter(|name| !self.without_prompt.contains(&name.as_str()))
+            .collect();
+        let mut library = PromptLibrary::default();
+        for own in &self.repo.reviewers {
+            library.add_own(&own.name, &own.prompt, "Look closely.");
+        }
+        let wishes: Vec<Wish> = self.focus.iter().map(|wish| wish.parse().expect("a wish")).collect();
+        let focus = Focus::new(&wishes);
         let rules = if self.codex_rules {
             one_rule()
         } else {
@@ -53,11 +68,13 @@ impl Case {
             config: &self.config,
             preset: Preset::Current,
             credentials: &credentials,
-            library: &PromptLibrary::default(),
+            library: &library,
             rules: &rules,
             repo: &self.repo,
             security: &security,
             registered: &registered,
+            focus: focus.as_ref(),
+            classes: &self.repo.classes(),
         })
         .expect("a plan")
     }
@@ -257,4 +274,107 @@ fn only_codex_has_to_cite_rules() {
             member.name
         );
     }
+}
+
+fn asking(focus: &'static [&'static str], files: Vec<FileDiff>) -> Plan {
+    Case { focus, ..of(files) }.plan()
+}
+
+#[test]
+fn who_is_asked_for_sits_in_place_of_the_panel_and_the_rest_is_a_gap() {
+    let plan = asking(&["tests", "security"], vec![file("a.rs", 500)]);
+    assert_eq!(names(&plan), "security tests");
+    assert!(plan.members.iter().all(|member| member.required));
+    assert_eq!(
+        plan.gaps,
+        [
+            "only a part of the full panel was asked for (--focus), without correctness, performance, code quality, \
+          documentation, AGENTS.md"
+        ]
+    );
+    assert_eq!(reason(&plan, "tests"), "asked for by name (--focus)");
+    assert_eq!(reason(&plan, "performance"), "not asked for (--focus)");
+    // Documentation, once it is asked for by name, has to answer.
+    let plan = asking(&["documentation"], vec![file("a.rs", 50)]);
+    assert!(plan.members[0].required);
+}
+
+#[test]
+fn who_comes_besides_leaves_the_panel_whole() {
+    let plan = asking(&["+tests"], vec![file("a.rs", 50)]);
+    assert_eq!(names(&plan), "code_quality documentation security tests");
+    assert_eq!(plan.gaps, [""; 0]);
+    // Naming the whole panel is asking for the whole review.
+    let plan = asking(&["generalist", "tests"], vec![file("a.rs", 3)]);
+    assert_eq!((names(&plan).as_str(), plan.gaps.len()), ("generalist tests", 0));
+}
+
+#[test]
+fn who_is_asked_for_and_cannot_sit_is_a_gap() {
+    let plan = asking(&["codex", "security"], vec![file("a.rs", 50)]);
+    assert_eq!(names(&plan), "security");
+    assert!(
+        plan.gaps
+            .contains(&"codex was asked for and does not review: no engineering rules are configured".to_owned()),
+        "{:?}",
+        plan.gaps
+    );
+    let plan = Case {
+        focus: &["security"],
+        repo: repo("[review]\ndisabled_reviewers = [\"security\"]\n"),
+        ..of(vec![file("a.rs", 50)])
+    }
+    .plan();
+    let none = plan.nobody_can_run().expect("nobody is left");
+    assert!(none.contains("security is disabled by .conclave.toml"), "{none}");
+}
+
+const OWN: &str = "[[reviewers]]\nname = \"queries\"\nprompt = \"q.md\"\npaths = [\"*.sql\"]\nmodel = \"light\"\n";
+
+#[test]
+fn a_reviewer_of_the_project_sits_where_its_paths_change() {
+    let with = |text: &str, files| {
+        Case {
+            repo: repo(text),
+            ..of(files)
+        }
+        .plan()
+    };
+    let plan = with(OWN, vec![file("a.rs", 30), file("q/b.sql", 3), file("c.sql", 3)]);
+    assert_eq!(names(&plan), "code_quality documentation security queries");
+    assert_eq!(reason(&plan, "queries"), "the project's own, for q/b.sql and 1 more");
+    let member = plan.members.last().expect("it sits");
+    assert!(!member.required);
+    let route = member.route.as_ref().expect("a model");
+    assert_eq!(route.first().as_str(), "anthropic/claude-haiku-4-5");
+    let role = member.parts.last().expect("a role");
+    assert!(
+        role.starts_with("# Reviewer: queries\n") && role.contains("Look closely."),
+        "{role}"
+    );
+
+    let plan = with(OWN, vec![file("a.rs", 30)]);
+    assert_eq!(names(&plan), "code_quality documentation security");
+    assert_eq!(reason(&plan, "queries"), "no changed file is one of its paths");
+    assert!(with(&format!("{OWN}required = true\n"), vec![file("c.sql", 3)]).members[1].required);
+}
+
+#[test]
+fn a_reviewer_of_the_project_without_its_prompt_does_not_review_and_a_required_one_is_a_gap() {
+    let broken = |text: &str| {
+        Case {
+            repo: repo(text),
+            without_prompt: &["queries"],
+            ..of(vec![file("c.sql", 3)])
+        }
+        .plan()
+    };
+    let plan = broken(OWN);
+    assert_eq!((names(&plan).as_str(), plan.gaps.len()), ("generalist", 0));
+    assert_eq!(reason(&plan, "queries"), "its prompt cannot be had");
+    let plan = broken(&format!("{OWN}required = true\n"));
+    assert_eq!(
+        plan.gaps,
+        ["queries (project's own) cannot review: its prompt cannot be had"]
+    );
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use conclave_shared::{config::ConfigDocument, reviewer::ReviewerName, risk::RiskTier};
+use conclave_shared::{config::ConfigDocument, path_globs::PathGlobs, reviewer::ReviewerName, risk::RiskTier};
 use serde::Serialize;
 
+use super::focus::Focus;
 use crate::{
     diff::FileDiff,
-    repo_config::{REPO_CONFIG_FILE, RepoConfig},
+    repo_config::{OwnReviewer, REPO_CONFIG_FILE, RepoConfig},
     rules::AppliedRules,
 };
 
@@ -27,11 +28,21 @@ pub(super) struct PanelInput<'a> {
     pub(super) registered: &'a BTreeSet<String>,
     /// The organisation's rules for these files.
     pub(super) rules: &'a AppliedRules,
+    /// Whom somebody asks for.
+    pub(super) focus: Option<&'a Focus>,
 }
 
-impl PanelInput<'_> {
+impl<'a> PanelInput<'a> {
     fn can_sit(self, name: &str) -> bool {
         self.registered.contains(name)
+    }
+
+    fn asked_for(self, name: &str) -> bool {
+        self.focus.is_some_and(|focus| focus.names(name))
+    }
+
+    fn own(self, name: &str) -> Option<&'a OwnReviewer> {
+        self.repo.reviewers.iter().find(|own| own.name.as_str() == name)
     }
 }
 
@@ -56,13 +67,15 @@ pub struct Seat {
     pub presence: Presence,
     /// Whether the review is inconclusive without it.
     pub required: bool,
+    /// Whether the project has added it.
+    pub own: bool,
     /// Why, in words.
     pub reason: String,
 }
 
-/// A seat for every standing reviewer: the panel first, in its order, then the others.
+/// A seat for every reviewer, standing or the project's own: the panel first, in its order, then the others.
 pub(super) fn seats(input: PanelInput<'_>) -> Vec<Seat> {
-    let mut seats: Vec<Seat> = wanted(input)
+    let mut seats: Vec<Seat> = focused(input)
         .into_iter()
         .filter(|(name, _)| input.can_sit(name))
         .filter_map(|(name, reason)| {
@@ -70,23 +83,113 @@ pub(super) fn seats(input: PanelInput<'_>) -> Vec<Seat> {
                 Some(by) => (Presence::Disabled, format!("disabled by {by}")),
                 None => (Presence::OnPanel, reason),
             };
-            seat(name, presence, reason)
+            seat(input, name, presence, reason)
         })
         .collect();
-    for name in ReviewerName::STANDING {
+    for name in everybody(input) {
         if !seats.iter().any(|seat| seat.reviewer.as_str() == name) {
-            seats.extend(seat(name, Presence::NotOnPanel, absence(input, name)));
+            seats.extend(seat(input, name, Presence::NotOnPanel, absence(input, name)));
         }
     }
     seats
 }
 
-fn seat(name: &str, presence: Presence, reason: String) -> Option<Seat> {
+/// What is missing of the review that this change would get: by the focus, and by a reviewer of the project that cannot
+/// sit. A review with a gap approves nothing.
+pub(super) fn gaps(input: PanelInput<'_>, seats: &[Seat]) -> Vec<String> {
+    let sits = |name: &str| {
+        seats
+            .iter()
+            .any(|seat| seat.reviewer.as_str() == name && seat.presence == Presence::OnPanel)
+    };
+    let shown = |name: &str| ReviewerName::new(name).map_or_else(|_| name.to_owned(), |name| name.display_name());
+    let mut gaps = Vec::new();
+    if let Some(focus) = input.focus {
+        let unasked: Vec<String> = wanted(input)
+            .into_iter()
+            .map(|(name, _)| name)
+            .filter(|name| {
+                input.can_sit(name) && disabled_by(input, name).is_none() && !focus.names(name) && !sits(name)
+            })
+            .map(shown)
+            .collect();
+        if !unasked.is_empty() {
+            gaps.push(format!(
+                "only a part of the {} panel was asked for (--focus), without {}",
+                input.tier,
+                unasked.join(", ")
+            ));
+        }
+        let absent = seats
+            .iter()
+            .filter(|seat| focus.names(seat.reviewer.as_str()) && seat.presence != Presence::OnPanel);
+        gaps.extend(absent.map(|seat| {
+            let name = seat.reviewer.display_name();
+            format!("{name} was asked for and does not review: {}", seat.reason)
+        }));
+    }
+    let own = input.repo.reviewers.iter();
+    let broken =
+        own.filter(|own| own.required && !input.can_sit(own.name.as_str()) && !input.asked_for(own.name.as_str()));
+    gaps.extend(broken.map(|own| format!("{} cannot review: its prompt cannot be had", own.name.display_name())));
+    gaps
+}
+
+fn seat(input: PanelInput<'_>, name: &str, presence: Presence, reason: String) -> Option<Seat> {
+    let own = input.own(name);
+    let required = own.map_or_else(|| is_required(name), |own| own.required);
     Some(Seat {
         reviewer: ReviewerName::new(name).ok()?,
         presence,
-        required: is_required(name),
+        // Who was asked for by name has to answer.
+        required: required || input.asked_for(name),
+        own: own.is_some(),
         reason,
+    })
+}
+
+/// All reviewers that there are, in the order in which reviews list them.
+fn everybody(input: PanelInput<'_>) -> impl Iterator<Item = &str> {
+    let own = input.repo.reviewers.iter().map(|own| own.name.as_str());
+    ReviewerName::STANDING.into_iter().chain(own)
+}
+
+/// The panel as it would be if nobody had disabled anybody, with those who were asked for.
+fn focused(input: PanelInput<'_>) -> Vec<(&str, String)> {
+    let Some(focus) = input.focus else { return wanted(input) };
+    let asked = everybody(input)
+        .filter(|name| focus.names(name))
+        // One of the project has nothing to read where none of its paths changes.
+        .filter(|name| input.own(name).is_none_or(|own| own_reason(own, input.files).is_some()))
+        .map(|name| (name, "asked for by name (--focus)".to_owned()));
+    if focus.replaces_panel() {
+        return asked.collect();
+    }
+    let mut panel = wanted(input);
+    for (name, reason) in asked {
+        if !panel.iter().any(|(seated, _)| *seated == name) {
+            panel.push((name, reason));
+        }
+    }
+    panel
+}
+
+/// The panel of the tier with the project's own reviewers.
+fn wanted(input: PanelInput<'_>) -> Vec<(&str, String)> {
+    let mut panel = of_tier(input);
+    let own = input.repo.reviewers.iter();
+    panel.extend(own.filter_map(|own| Some((own.name.as_str(), own_reason(own, input.files)?))));
+    panel
+}
+
+/// Why a reviewer of the project sits on the panel, if it does.
+fn own_reason(own: &OwnReviewer, files: &[FileDiff]) -> Option<String> {
+    let globs = PathGlobs::new(&own.paths).unwrap_or_default();
+    let mut matching = files.iter().filter(|file| globs.is_match(&file.path));
+    let first = &matching.next()?.path;
+    Some(match matching.count() {
+        0 => format!("the project's own, for {first}"),
+        more => format!("the project's own, for {first} and {more} more"),
     })
 }
 
@@ -102,8 +205,8 @@ fn disabled_by(input: PanelInput<'_>, name: &str) -> Option<String> {
         .then(|| format!("{REPO_CONFIG_FILE} of the target branch"))
 }
 
-/// The panel as it would be if nobody had disabled anybody.
-fn wanted(input: PanelInput<'_>) -> Vec<(&str, String)> {
+/// The standing panel as it would be if nobody had disabled anybody.
+fn of_tier(input: PanelInput<'_>) -> Vec<(&str, String)> {
     let tier = input.tier;
     if let Some(panel) = input.config.panels.get(tier.as_str()) {
         return panel
@@ -162,7 +265,15 @@ fn absence(input: PanelInput<'_>, name: &str) -> String {
             let why = input.rules.gaps.first().or(input.rules.notes.first());
             why.map_or_else(|| "no engineering rules are configured".to_owned(), Clone::clone)
         }
+        _ if input.own(name).is_some() && !input.can_sit(name) => "its prompt cannot be had".to_owned(),
         _ if !input.can_sit(name) => "no plugin brings it".to_owned(),
+        _ if input
+            .own(name)
+            .is_some_and(|own| own_reason(own, input.files).is_none()) =>
+        {
+            "no changed file is one of its paths".to_owned()
+        }
+        _ if input.focus.is_some_and(Focus::replaces_panel) => "not asked for (--focus)".to_owned(),
         _ if input.config.panels.contains_key(tier.as_str()) => {
             format!("not on the {tier} panel by the remote configuration")
         }

@@ -174,7 +174,7 @@ impl Assembled {
         let mut models: Vec<Owned<ProviderModel>> = Vec::new();
         let members = plan.members.iter().map(|member| (member.name.as_str(), &member.route));
         for (name, route) in members.chain([(ReviewerName::COORDINATOR, &plan.coordinator)]) {
-            let plugin = self.choice_of(name, plan.is_trivial(), document);
+            let plugin = self.choice_of(name, plan, document);
             let (routed, skipped) = match route {
                 Ok(route) => (route.models.as_slice(), &route.skipped),
                 Err(none) => (&[][..], &none.skipped),
@@ -194,12 +194,13 @@ impl Assembled {
     }
 
     /// Who chose the models of this reviewer.
-    fn choice_of(&self, reviewer: &str, trivial: bool, document: &ConfigDocument) -> &'static str {
+    fn choice_of(&self, reviewer: &str, plan: &Plan, document: &ConfigDocument) -> &'static str {
         let own = document
             .reviewers
             .get(reviewer)
             .is_some_and(|settings| !settings.models.is_empty());
-        let tier = conclave_shared::config::model_tier(reviewer, trivial);
+        let class = plan.classes.get(reviewer).copied();
+        let tier = class.unwrap_or_else(|| conclave_shared::config::model_tier(reviewer, plan.is_trivial()));
         let chosen = if own { reviewer } else { tier.as_str() };
         self.chosen_by.get(chosen).copied().unwrap_or(BUILT_IN)
     }

@@ -1,6 +1,6 @@
 //! The phases and what happens when plugins disagree.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use conclave_shared::{config::ModelTier, model::ModelId};
 use tokio::sync::Barrier;
@@ -356,7 +356,7 @@ fn plan_of(reviewers: &[&str]) -> crate::pipeline::Plan {
 /// A plan with these reviewers, whatever the diff; providers `a`, `b` and `anthropic` can be used.
 fn plan_with(reviewers: &[&str], document: &ConfigDocument) -> crate::pipeline::Plan {
     use conclave_shared::{
-        config::{Preset, RouteInput, route},
+        config::{NO_CLASSES, Preset, RouteInput, route},
         reviewer::ReviewerName,
         risk::{FileChange, RiskRules, SecurityPaths, classify},
     };
@@ -366,6 +366,7 @@ fn plan_with(reviewers: &[&str], document: &ConfigDocument) -> crate::pipeline::
         preset: Preset::Current,
         credentials: &credentials,
         trivial: false,
+        classes: &NO_CLASSES,
     };
     let change = FileChange {
         path: "auth/login.rs",
@@ -388,6 +389,8 @@ fn plan_with(reviewers: &[&str], document: &ConfigDocument) -> crate::pipeline::
         coordinator: route(ReviewerName::COORDINATOR, input),
         disabled: Vec::new(),
         seats: Vec::new(),
+        gaps: Vec::new(),
+        classes: BTreeMap::new(),
         rules: crate::rules::AppliedRules::default(),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use conclave_shared::verdict::Verdict;
+use conclave_shared::{finding::Fingerprint, telemetry::FindingPlacement, verdict::Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,8 @@ pub struct ReviewSubject {
     pub base_sha: String,
     /// The reviewed commit.
     pub head_sha: String,
+    /// The commit whose settings, rules and instructions are in force, where that is not the merge base.
+    pub settings_sha: Option<String>,
     /// The title.
     pub title: Untrusted,
     /// The description.
@@ -49,6 +51,13 @@ pub struct ReviewSubject {
     pub draft: bool,
     /// Whether it comes from another project: such a one is never approved.
     pub from_fork: bool,
+}
+
+impl ReviewSubject {
+    /// The commit that settings, rules and instructions are read from. It is never one of the change itself.
+    pub fn settings_commit(&self) -> &str {
+        self.settings_sha.as_deref().unwrap_or(&self.base_sha)
+    }
 }
 
 /// What a person wrote.
@@ -81,6 +90,8 @@ pub struct ExistingFinding {
     pub code: String,
     /// What the last review made of it.
     pub before: Before,
+    /// Whether it stood in the last review, as far as our summary remembers: what has become of it since is news.
+    pub stood: bool,
 }
 
 /// What the last review remembered of an earlier finding.
@@ -269,6 +280,8 @@ pub struct PublishOutcome {
     pub stance: Option<AppliedStance>,
     /// Findings that now stand beside their lines and did not before.
     pub posted_inline: usize,
+    /// Where each finding is shown that has a note of its own; the others that stand are in the summary.
+    pub placements: HashMap<Fingerprint, FindingPlacement>,
     /// What did not work as asked, in words.
     pub warnings: Vec<String>,
 }

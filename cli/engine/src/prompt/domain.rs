@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use conclave_shared::reviewer::ReviewerName;
+use conclave_shared::{path_globs::PathGlobs, reviewer::ReviewerName};
 
 /// More ranges of numbers than this say less than they cost.
 const MOST_RANGES: usize = 100;
@@ -67,8 +67,16 @@ fn is_in_field(reviewer: &str, kind: Kind) -> bool {
 }
 
 /// For each member of the panel the positions of its patches, in the order of the index. A member is its name and
-/// whether the review is inconclusive without it.
-pub fn assign(panel: &[(ReviewerName, bool)], paths: &[&str]) -> BTreeMap<ReviewerName, Vec<usize>> {
+/// whether the review is inconclusive without it. The fields of a project's own reviewers are what `own` says.
+pub fn assign(
+    panel: &[(ReviewerName, bool)],
+    paths: &[&str],
+    own: &BTreeMap<ReviewerName, PathGlobs>,
+) -> BTreeMap<ReviewerName, Vec<usize>> {
+    let reads = |name: &ReviewerName, path: &str, kind: Kind| match own.get(name) {
+        Some(globs) => globs.is_match(path),
+        None => is_in_field(name.as_str(), kind),
+    };
     let heir = HEIRS
         .iter()
         .find_map(|heir| {
@@ -84,10 +92,10 @@ pub fn assign(panel: &[(ReviewerName, bool)], paths: &[&str]) -> BTreeMap<Review
         let kind = kind(path);
         let inherited = !panel
             .iter()
-            .any(|(name, required)| *required && is_in_field(name.as_str(), kind));
+            .any(|(name, required)| *required && reads(name, path, kind));
         for (name, _) in panel {
             let inherits = inherited && heir.is_some_and(|(heir, _)| heir == name);
-            if (is_in_field(name.as_str(), kind) || inherits)
+            if (reads(name, path, kind) || inherits)
                 && let Some(field) = fields.get_mut(name)
             {
                 field.push(position);

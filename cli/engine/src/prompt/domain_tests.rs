@@ -75,7 +75,7 @@ fn every_reviewer_gets_its_field() {
         "tests/a.rs",
         "web/site.css",
     ];
-    let fields = assign(&full(), &paths);
+    let fields = assign(&full(), &paths, &BTreeMap::new());
     let field = |reviewer: &str| fields[&name(reviewer)].clone();
     assert_eq!(field("security"), [0, 2, 3]);
     // The style sheet and the README are in no required reviewer's field: somebody required reads them all the same.
@@ -85,9 +85,13 @@ fn every_reviewer_gets_its_field() {
     assert_eq!(field("documentation"), [0, 1]);
     assert_eq!(field("agents_md"), [2]);
     assert_eq!(field("release"), [2, 3]);
-    let alone = assign(&panel(&[("generalist", true)]), &paths);
+    let alone = assign(&panel(&[("generalist", true)]), &paths, &BTreeMap::new());
     assert_eq!(alone[&name("generalist")], [0, 1, 2, 3, 4, 5]);
-    let own = assign(&panel(&[("house_rules", true), ("codex", true)]), &paths);
+    let own = assign(
+        &panel(&[("house_rules", true), ("codex", true)]),
+        &paths,
+        &BTreeMap::new(),
+    );
     assert!(own.values().all(|field| field.len() == paths.len()), "{own:?}");
 }
 
@@ -123,7 +127,7 @@ proptest! {
     ) {
         let panel: Vec<_> = members.iter().zip(optional).map(|(text, required)| (name(text), required)).collect();
         let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-        let fields = assign(&panel, &paths);
+        let fields = assign(&panel, &paths, &BTreeMap::new());
         let some_required = panel.iter().any(|(_, required)| *required);
         for (position, path) in paths.iter().enumerate() {
             let read = panel.iter().any(|(name, required)| {
@@ -136,4 +140,14 @@ proptest! {
             prop_assert!(field.is_sorted_by(|a, b| a < b));
         }
     }
+}
+
+#[test]
+fn the_field_of_a_projects_own_reviewer_is_what_the_project_says() {
+    let own = BTreeMap::from([(name("queries"), PathGlobs::new(&["*.sql"]).expect("a pattern"))]);
+    let paths = ["src/main.rs", "q/users.sql", "README.md"];
+    let fields = assign(&panel(&[("security", true), ("queries", false)]), &paths, &own);
+    assert_eq!(fields[&name("queries")], [1]);
+    // Nothing is left to it alone: it is optional here.
+    assert_eq!(fields[&name("security")], [0, 1, 2]);
 }

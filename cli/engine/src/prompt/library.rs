@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use conclave_shared::{nearest::nearest, reviewer::ReviewerName};
 
+use super::Untrusted;
+
 /// Prompts by file name without extension (`security`, `REVIEWER_SHARED`, `coordinator`).
 #[derive(Debug, Clone)]
 pub struct PromptLibrary {
@@ -104,6 +106,23 @@ impl PromptLibrary {
             text.clone_into(place);
         }
         Ok(without_effect)
+    }
+
+    /// Adds the role of a reviewer that a project has written, from the file at `place`.
+    ///
+    /// The people who may merge have written it, so it is a role and not data. Still it cannot be taken for a section's
+    /// boundary, and it says itself where it comes from.
+    pub fn add_own(&mut self, name: &ReviewerName, place: &str, text: &str) {
+        let text = Untrusted::from(text.trim_start_matches('\u{FEFF}')).sealed();
+        let first = first_line(name.as_str());
+        let role = text.trim_start().strip_prefix(first.as_str()).unwrap_or(&text).trim();
+        let place = Untrusted::from(place).sealed_line();
+        let text = format!(
+            "{first}\n\nThis role was added by the project and stands in `{place}` of the target branch. It says what to look \
+             for, what to leave alone and how to check it. The rules for every reviewer come first where both differ: tools, \
+             evidence, severities and the form of the answer are theirs.\n\n{role}\n"
+        );
+        self.texts.insert(name.to_string(), text);
     }
 
     /// The system prompt of every reviewer.

@@ -39,8 +39,11 @@ impl ParsedRepoConfig {
 const MOST_INLINE: i64 = 1000;
 
 /// Every key that there is, below its table.
-const KEYS: [(&str, &[&str]); 6] = [
-    ("", &["review", "paths", "path_instructions", "codex", "verdict"]),
+const KEYS: [(&str, &[&str]); 7] = [
+    (
+        "",
+        &["review", "paths", "path_instructions", "codex", "verdict", "reviewers"],
+    ),
     (
         "review",
         &[
@@ -51,12 +54,14 @@ const KEYS: [(&str, &[&str]); 6] = [
             "mode",
             "max_inline",
             "preset",
+            "memory",
         ],
     ),
     ("paths", &["ignore"]),
     ("path_instructions", &["paths", "instructions"]),
     ("codex", &["rules"]),
     ("verdict", &["warnings", "warnings_alike"]),
+    ("reviewers", &["name", "prompt", "paths", "model", "required"]),
 ];
 
 /// More warnings than this are no border.
@@ -91,6 +96,7 @@ pub fn parse(bytes: &[u8]) -> ParsedRepoConfig {
         path_instructions: reader.path_instructions(root),
         codex: reader.codex(root),
         verdict: reader.verdict(root),
+        reviewers: reader.own_reviewers(root),
     };
     ParsedRepoConfig {
         config,
@@ -99,10 +105,10 @@ pub fn parse(bytes: &[u8]) -> ParsedRepoConfig {
 }
 
 /// A text and where it stands.
-type Text = (String, Range<usize>);
+pub(super) type Text = (String, Range<usize>);
 
-struct Reader<'a> {
-    problems: Problems<'a>,
+pub(super) struct Reader<'a> {
+    pub(super) problems: Problems<'a>,
 }
 
 impl Reader<'_> {
@@ -135,6 +141,7 @@ impl Reader<'_> {
             mode: self.choice(table, "mode", &modes),
             max_inline: self.number(table, "review", "max_inline", 0..=MOST_INLINE),
             preset: self.choice(table, "preset", &presets),
+            memory: self.switch(table, "review", "memory"),
         }
     }
 
@@ -168,37 +175,11 @@ impl Reader<'_> {
 
     fn path_instructions(&mut self, root: &DeTable<'_>) -> Vec<PathInstruction> {
         let key = "path_instructions";
-        let Some(value) = root.get(key) else { return Vec::new() };
-        let Some(items) = value.get_ref().as_array() else {
-            let found = kind(value.get_ref());
-            let message = format!("`{key}` must be a list of tables, each under `[[{key}]]`; it is {found}");
-            self.problems.error(&value.span(), message);
-            return Vec::new();
-        };
         let mut instructions = Vec::new();
-        for item in items {
-            let Some(table) = item.get_ref().as_table() else {
-                let found = kind(item.get_ref());
-                let message = format!("an entry of `{key}` must be a table, under `[[{key}]]`; it is {found}");
-                self.problems.error(&item.span(), message);
-                continue;
-            };
-            self.unknown_keys(table, key);
+        for (table, _) in self.tables(root, key, &["paths", "instructions"]) {
             let paths = self.globs(table, key, "paths");
             let text = self.text(table, key, "instructions");
-            for missing in ["paths", "instructions"] {
-                if !table.contains_key(missing) {
-                    self.problems
-                        .error(&item.span(), format!("`{missing}` is missing in this `[[{key}]]`"));
-                }
-            }
-            if let Some(list) = table.get("paths")
-                && list.get_ref().as_array().is_some_and(|items| items.is_empty())
-            {
-                let message =
-                    "`paths` is empty, so nobody would ever get these instructions: name at least one pattern";
-                self.problems.error(&list.span(), message.to_owned());
-            }
+            self.not_empty(table, "paths", "nobody would ever get these instructions");
             // A rule with one bad pattern still holds for the others.
             if let (Some(paths), Some((text, _))) = (paths.filter(|paths| !paths.is_empty()), text) {
                 instructions.push(PathInstruction {
@@ -237,6 +218,64 @@ impl Reader<'_> {
             warnings_alike: self
                 .number(table, "verdict", "warnings_alike", 1..=MOST_WARNINGS)
                 .unwrap_or(default.warnings_alike),
+        }
+    }
+
+    fn switch(&mut self, table: &DeTable<'_>, name: &str, key: &str) -> Option<bool> {
+        let value = table.get(key)?;
+        let switch = value.get_ref().as_bool();
+        if switch.is_none() {
+            let message = format!(
+                "`{}` must be true or false; it is {}",
+                full(name, key),
+                kind(value.get_ref())
+            );
+            self.problems.error(&value.span(), message);
+        }
+        switch
+    }
+
+    /// The tables of a list, each with its place and a word about every key that it should not have or lacks.
+    pub(super) fn tables<'t, 'i>(
+        &mut self,
+        root: &'t DeTable<'i>,
+        key: &str,
+        needed: &[&str],
+    ) -> Vec<(&'t DeTable<'i>, Range<usize>)> {
+        let Some(value) = root.get(key) else { return Vec::new() };
+        let Some(items) = value.get_ref().as_array() else {
+            let found = kind(value.get_ref());
+            let message = format!("`{key}` must be a list of tables, each under `[[{key}]]`; it is {found}");
+            self.problems.error(&value.span(), message);
+            return Vec::new();
+        };
+        let mut tables = Vec::new();
+        for item in items {
+            let Some(table) = item.get_ref().as_table() else {
+                let found = kind(item.get_ref());
+                let message = format!("an entry of `{key}` must be a table, under `[[{key}]]`; it is {found}");
+                self.problems.error(&item.span(), message);
+                continue;
+            };
+            self.unknown_keys(table, key);
+            for missing in needed {
+                if !table.contains_key(*missing) {
+                    self.problems
+                        .error(&item.span(), format!("`{missing}` is missing in this `[[{key}]]`"));
+                }
+            }
+            tables.push((table, item.span()));
+        }
+        tables
+    }
+
+    /// Says so if a list is there and has nothing in it.
+    pub(super) fn not_empty(&mut self, table: &DeTable<'_>, key: &str, so: &str) {
+        if let Some(list) = table.get(key)
+            && list.get_ref().as_array().is_some_and(|items| items.is_empty())
+        {
+            let message = format!("`{key}` is empty, so {so}: name at least one pattern");
+            self.problems.error(&list.span(), message);
         }
     }
 
@@ -304,7 +343,7 @@ impl Reader<'_> {
         }
     }
 
-    fn text(&mut self, table: &DeTable<'_>, name: &str, key: &str) -> Option<Text> {
+    pub(super) fn text(&mut self, table: &DeTable<'_>, name: &str, key: &str) -> Option<Text> {
         let value = table.get(key)?;
         let text = self.as_text(value, &format!("`{}`", full(name, key)))?;
         Some((text, value.span()))
@@ -328,7 +367,7 @@ impl Reader<'_> {
         Some(texts.collect())
     }
 
-    fn globs(&mut self, table: &DeTable<'_>, name: &str, key: &str) -> Option<Vec<String>> {
+    pub(super) fn globs(&mut self, table: &DeTable<'_>, name: &str, key: &str) -> Option<Vec<String>> {
         let texts = self.texts(table, name, key)?;
         let mut good = Vec::new();
         for (text, span) in texts {
@@ -345,6 +384,17 @@ impl Reader<'_> {
     }
 
     fn choice<T: Copy>(&mut self, table: &DeTable<'_>, key: &str, choices: &[(T, &str)]) -> Option<T> {
+        self.choice_of(table, "review", key, choices)
+    }
+
+    pub(super) fn choice_of<T: Copy>(
+        &mut self,
+        table: &DeTable<'_>,
+        name: &str,
+        key: &str,
+        choices: &[(T, &str)],
+    ) -> Option<T> {
+        let key_name = full(name, key);
         let names = || choices.iter().map(|(_, name)| *name);
         let one_of = names()
             .map(|name| format!("\"{name}\""))
@@ -352,7 +402,7 @@ impl Reader<'_> {
             .join(" or ");
         let value = table.get(key)?;
         let Some(text) = value.get_ref().as_str() else {
-            let message = format!("`review.{key}` must be {one_of}; it is {}", kind(value.get_ref()));
+            let message = format!("`{key_name}` must be {one_of}; it is {}", kind(value.get_ref()));
             self.problems.error(&value.span(), message);
             return None;
         };
@@ -361,7 +411,7 @@ impl Reader<'_> {
         }
         let hint = did_you_mean(nearest(text, names()), || format!("it must be {one_of}"));
         self.problems
-            .error(&value.span(), format!("`{text}` is no `review.{key}`: {hint}"));
+            .error(&value.span(), format!("`{text}` is no `{key_name}`: {hint}"));
         None
     }
 
@@ -383,7 +433,7 @@ impl Reader<'_> {
 }
 
 /// The name of a key with its table.
-fn full(table: &str, key: &str) -> String {
+pub(super) fn full(table: &str, key: &str) -> String {
     if table.is_empty() {
         key.to_owned()
     } else {
@@ -410,12 +460,12 @@ fn meant(table: &str, known: &[&str], key: &str) -> String {
         )
 }
 
-fn did_you_mean(near: Option<&str>, otherwise: impl FnOnce() -> String) -> String {
+pub(super) fn did_you_mean(near: Option<&str>, otherwise: impl FnOnce() -> String) -> String {
     near.map_or_else(otherwise, |near| format!("did you mean `{near}`?"))
 }
 
 /// What a value is, in words.
-fn kind(value: &DeValue<'_>) -> &'static str {
+pub(super) fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a text",
         DeValue::Integer(_) | DeValue::Float(_) => "a number",
@@ -434,6 +484,11 @@ fn codex_fault(text: &str) -> Option<&'static str> {
     if text.contains("://") {
         return Some("is not an https:// address");
     }
+    path_fault(text)
+}
+
+/// Why a text names no file of the repository.
+pub(super) fn path_fault(text: &str) -> Option<&'static str> {
     if text.starts_with('/') || text.contains('\\') || text.split('/').any(|part| part == "..") {
         return Some("is not a path below the repository's root");
     }

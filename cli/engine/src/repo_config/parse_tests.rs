@@ -32,6 +32,13 @@ rules = "docs/rules"
 [verdict]
 warnings = 5
 warnings_alike = 3
+
+[[reviewers]]
+name = "queries"
+prompt = "docs/queries.md"
+paths = ["*.sql"]
+model = "top"
+required = true
 "#;
 
 fn problems(text: &str) -> Vec<String> {
@@ -52,7 +59,9 @@ fn a_full_file_is_read() {
         path_instructions,
         codex,
         verdict,
+        reviewers,
     } = parsed.config;
+    assert_eq!((reviewers.len(), reviewers[0].required), (1, true));
     assert_eq!(review.language.as_deref(), Some("German"));
     assert_eq!(review.strictness, Strictness::Strict);
     assert_eq!(review.disabled_reviewers.len(), 2);
@@ -245,6 +254,10 @@ fn schema_and_parser_agree() {
         "[[path_instructions]]\npaths = [\"a\"]\ninstructions = \"x\"\nextra = 1",
         "[codex]\nrules = 1",
         "[codex]\nrules = \" \"",
+        "[[reviewers]]\nname = \"security\"\nprompt = \"a.md\"\npaths = [\"x\"]",
+        "[[reviewers]]\nname = \"a\"\npaths = [\"x\"]",
+        "[[reviewers]]\nname = \"a\"\nprompt = \"a.md\"\npaths = []",
+        "[[reviewers]]\nname = \"a\"\nprompt = \"a.md\"\npaths = [\"x\"]\nmodel = \"best\"",
     ];
     for text in bad {
         assert_ne!(problems(text), Vec::<String>::new(), "{text}");
@@ -271,6 +284,7 @@ fn the_schema_describes_every_key_that_the_parser_knows_and_no_other() {
             "review" => &schema["definitions"]["ReviewSettings"],
             "paths" => &schema["definitions"]["PathSettings"],
             "verdict" => &schema["definitions"]["RubricSettings"],
+            "reviewers" => &schema["definitions"]["OwnReviewer"],
             _ => &schema["definitions"]["CodexSettings"],
         };
         let properties = object["properties"].as_object().expect("properties");

@@ -1,6 +1,9 @@
 //! The JSON Schema of `.conclave.toml`, from the types that hold its settings.
 
-use conclave_shared::{config::Preset, reviewer::ReviewerName};
+use conclave_shared::{
+    config::{ModelTier, Preset},
+    reviewer::ReviewerName,
+};
 use schemars::{
     Schema, SchemaGenerator,
     generate::SchemaSettings,
@@ -27,6 +30,18 @@ pub fn schema() -> Value {
 /// The reviewers that can be named.
 pub(super) fn reviewer_names(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "items": {"type": "string", "enum": ReviewerName::STANDING}})
+}
+
+/// The name of a reviewer that a project adds.
+pub(super) fn own_name(_: &mut SchemaGenerator) -> Schema {
+    let mut taken = ReviewerName::STANDING.to_vec();
+    taken.extend([ReviewerName::COORDINATOR, ReviewerName::LOCK_FILES]);
+    json_schema!({"type": "string", "pattern": "^[a-z][a-z0-9_]{0,39}$", "not": {"enum": taken}})
+}
+
+/// The classes of models that can be named.
+pub(super) fn model_class(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "enum": ModelTier::ALL.map(ModelTier::as_str), "default": "standard"})
 }
 
 /// The presets that can be named.

@@ -3,10 +3,13 @@
 //! A run begins with the routes of its plan. When the document changes while it goes on, sessions that are not yet
 //! started take the new routes, and running ones leave a provider that was switched off.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use conclave_shared::{
-    config::{ConfigDocument, ModelRoute, NoModel, Preset, RouteInput, route},
+    config::{ConfigDocument, ModelRoute, ModelTier, NoModel, Preset, RouteInput, route},
     model::ModelId,
 };
 use tokio::sync::watch;
@@ -20,6 +23,8 @@ pub struct RouteFacts {
     pub credentials: BTreeSet<String>,
     /// Whether the merge request's tier is `trivial`.
     pub trivial: bool,
+    /// The classes of models of the project's own reviewers.
+    pub classes: BTreeMap<String, ModelTier>,
     /// The models that the runtime was told of when it started. Others cannot be used in this run.
     pub models: BTreeSet<ModelId>,
 }
@@ -46,6 +51,7 @@ impl LiveRoutes {
             preset: Preset::default(),
             credentials: BTreeSet::new(),
             trivial: false,
+            classes: BTreeMap::new(),
             models: BTreeSet::new(),
         };
         Self::new(watch::Sender::new(None).subscribe(), facts)
@@ -62,6 +68,7 @@ impl LiveRoutes {
             preset: self.facts.preset,
             credentials: &self.facts.credentials,
             trivial: self.facts.trivial,
+            classes: &self.facts.classes,
         };
         let (mut models, skipped) = match route(name, input) {
             Ok(route) => (route.models, route.skipped),

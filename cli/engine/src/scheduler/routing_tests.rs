@@ -27,6 +27,7 @@ fn live() -> (watch::Sender<Option<Arc<ConfigDocument>>>, LiveRoutes) {
             preset: Preset::Current,
             credentials: ["anthropic".to_owned(), "openai".to_owned()].into(),
             trivial: false,
+            classes: std::collections::BTreeMap::new(),
             models: planned().models.into_iter().collect(),
         },
     );

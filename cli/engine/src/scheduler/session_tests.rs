@@ -288,6 +288,7 @@ fn following(sender: &watch::Sender<Option<Arc<ConfigDocument>>>) -> LiveRoutes 
             preset: Preset::default(),
             credentials: ["a".to_owned(), "b".to_owned()].into(),
             trivial: false,
+            classes: std::collections::BTreeMap::new(),
             models: task().route.models.into_iter().collect(),
         },
     )

@@ -2,12 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
+use chrono::{DateTime, Utc};
 use conclave_resilience::{classify::ProviderFault, retry::RetryPolicy};
 use futures_util::{StreamExt, stream};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{
     Certificate, ClientBuilder, Method, Response, StatusCode,
-    header::{HeaderMap, HeaderName, HeaderValue, LINK, LOCATION},
+    header::{DATE, HeaderMap, HeaderName, HeaderValue, LINK, LOCATION},
     redirect::Policy,
 };
 use secrecy::ExposeSecret;
@@ -102,7 +103,7 @@ impl Client {
         format!("{}/merge_requests/{}{below}", self.project_path(), self.settings.iid)
     }
 
-    fn project_path(&self) -> String {
+    pub(crate) fn project_path(&self) -> String {
         format!(
             "projects/{}",
             utf8_percent_encode(&self.settings.project, NON_ALPHANUMERIC)
@@ -113,6 +114,18 @@ impl Client {
     pub(crate) async fn get<T: DeserializeOwned>(&self, what: &str, path: &str) -> Result<T, GitLabError> {
         let answer = self.send(what, &Method::GET, path, None, true).await?;
         read(what, &answer.body)
+    }
+
+    /// Reads one object, and when GitLab thinks that it is.
+    pub(crate) async fn get_dated<T: DeserializeOwned>(
+        &self,
+        what: &str,
+        path: &str,
+    ) -> Result<(T, Option<DateTime<Utc>>), GitLabError> {
+        let answer = self.send(what, &Method::GET, path, None, true).await?;
+        let date = answer.headers.get(DATE).and_then(|value| value.to_str().ok());
+        let date = date.and_then(|text| DateTime::parse_from_rfc2822(text).ok());
+        Ok((read(what, &answer.body)?, date.map(|date| date.to_utc())))
     }
 
     /// Reads the pages of a list from this one on, following what GitLab says: a short page is no last page. Returns the

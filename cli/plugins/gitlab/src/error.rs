@@ -25,7 +25,7 @@ pub enum GitLabError {
     /// The token is not accepted.
     #[error(
         "GitLab refused the token ({what}: 401 {message}). Set GITLAB_TOKEN to a project access token with the scope `api` \
-         and the role Developer; it may have expired"
+         and the role Developer; it may have expired. `conclave doctor` says more"
     )]
     Unauthorized {
         /// What was asked.
@@ -34,7 +34,10 @@ pub enum GitLabError {
         message: String,
     },
     /// The token's scope is too small.
-    #[error("the token may not {what} (403 {message}). Make one with the scope `api` and set GITLAB_TOKEN to it")]
+    #[error(
+        "the token may not {what} (403 {message}). Make one with the scope `api` and set GITLAB_TOKEN to it. \
+         `conclave doctor` says what else is missing"
+    )]
     Scope {
         /// What was asked.
         what: String,
@@ -43,7 +46,8 @@ pub enum GitLabError {
     },
     /// The token's user lacks a right.
     #[error(
-        "the token's user may not {what} (403 {message}). Give it the role Developer in the project, or a higher one"
+        "the token's user may not {what} (403 {message}). Give it the role Developer in the project, or a higher one. \
+         `conclave doctor` says which it has"
     )]
     Forbidden {
         /// What was asked.
@@ -53,7 +57,8 @@ pub enum GitLabError {
     },
     /// It does not exist, or the token cannot see it.
     #[error(
-        "GitLab does not find it ({what}: 404 {message}). A private project that the token cannot see looks the same"
+        "GitLab does not find it ({what}: 404 {message}). A private project that the token cannot see looks the same; \
+         `conclave doctor` says what it sees"
     )]
     NotFound {
         /// What was asked.

@@ -8,6 +8,7 @@ mod break_glass;
 mod client;
 mod discussions;
 mod error;
+mod examine;
 mod inline;
 mod length;
 mod marker;
@@ -25,6 +26,9 @@ pub use address::{Located, MergeRequestAddress};
 pub use break_glass::{BreakGlass, BreakGlassPolicy};
 pub use client::Patience;
 pub use error::GitLabError;
+pub use examine::{
+    Account, Examination, LEAST_ROLE, MergeRequestFacts, ProjectFacts, TokenFacts, check_certificates, examine,
+};
 pub use merge_request::MergeRequestInfo;
 pub use plugin::{GitLabPlugin, MergeRequestArrival};
 pub use publisher::GitLab;

@@ -221,8 +221,8 @@ pub struct MergeRequestInfo {
     pub(crate) ourselves: Ourselves,
     /// The version that is reviewed.
     pub(crate) version: Version,
-    /// Who opened it.
-    pub(crate) author: Option<u64>,
+    /// The number of the account that opened it.
+    pub author: Option<u64>,
     pub(crate) conversation: Conversation,
 }
 
@@ -277,6 +277,7 @@ pub(crate) async fn load(client: &Client) -> Result<MergeRequestInfo, GitLabErro
         web_url: merge_request.web_url,
         base_sha: version.refs.base.clone(),
         head_sha: version.refs.head.clone(),
+        settings_sha: None,
         title: merge_request.title.unwrap_or_default().into(),
         description: merge_request.description.unwrap_or_default().into(),
         source_branch: merge_request.source_branch.unwrap_or_default().into(),

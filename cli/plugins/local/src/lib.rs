@@ -1,9 +1,12 @@
-//! The `local` plugin: a range of commits or the working tree as the subject of a review.
+//! The `local` plugin: a range of commits, the working tree or what is staged as the subject of a review, and the hook that
+//! reviews before a push.
 
+mod hook;
 mod plugin;
 mod range;
 mod source;
 
+pub use hook::{HOOK_LINE, HookError, HookState, Push, install_hook, pushes, uninstall_hook};
 pub use plugin::{LocalArrival, LocalPlugin};
 pub use range::{Range, RangeError};
 pub use source::{LocalError, LocalReview, load};

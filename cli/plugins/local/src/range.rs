@@ -12,6 +12,8 @@ pub enum Range {
     },
     /// Everything that the working tree adds to the default branch, committed or not.
     WorkingTree,
+    /// What is staged: what the next commit would add to `HEAD`.
+    Staged,
 }
 
 /// A text that is no range.
@@ -22,7 +24,7 @@ pub enum Range {
 pub struct RangeError(String);
 
 impl Range {
-    /// Reads a range; `None` means the working tree.
+    /// Reads a range of commits; `None` means the working tree.
     pub fn parse(text: Option<&str>) -> Result<Self, RangeError> {
         let Some(text) = text else { return Ok(Self::WorkingTree) };
         let fault = || RangeError(text.to_owned());

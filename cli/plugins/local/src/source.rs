@@ -2,7 +2,7 @@
 
 use camino::Utf8Path;
 use conclave_engine::{ports::ReviewSubject, prompt::Untrusted};
-use conclave_git::{GitError, Repository};
+use conclave_git::{GitError, Repository, Uncommitted};
 
 use crate::Range;
 
@@ -14,7 +14,7 @@ pub enum LocalError {
     Git(#[from] GitError),
     /// There is nothing to compare the working tree with.
     #[error(
-        "no default branch was found (origin/HEAD, main or master): name what to compare with, as in `conclave local develop`"
+        "nothing is uncommitted, and no default branch was found to compare with (a remote's HEAD, main, master or trunk): name one, as in `conclave local develop`"
     )]
     NoDefaultBranch,
     /// There is nothing to review.
@@ -33,29 +33,32 @@ pub struct LocalReview {
     pub notes: Vec<String>,
 }
 
-/// Resolves the range. `scratch` takes a snapshot of the working tree, if one is needed.
+/// What a range comes down to.
+struct Resolved {
+    repository: Repository,
+    /// Where the work begins, as a person calls it, and its commit.
+    base: (String, String),
+    head: (String, String),
+    /// Whose settings count, where that is not the base.
+    settings: Option<String>,
+    notes: Vec<String>,
+}
+
+/// Resolves the range. `scratch` takes a snapshot of what is not committed, if one is needed.
 pub async fn load(directory: &Utf8Path, range: &Range, scratch: &Utf8Path) -> Result<LocalReview, LocalError> {
     let repository = Repository::open(directory).await?;
-    let mut notes = Vec::new();
-    let (repository, base_name, head_name, base, head) = match range {
-        Range::Commits { base, head } => {
-            let (base_sha, head_sha) = (repository.commit(base).await?, repository.commit(head).await?);
-            (repository, base.clone(), head.clone(), base_sha, head_sha)
-        }
-        Range::WorkingTree => {
-            let head = repository.commit("HEAD").await?;
-            let base_name = repository.default_branch().await.ok_or(LocalError::NoDefaultBranch)?;
-            let base = repository.commit(&base_name).await?;
-            let branch = repository.branch().await.unwrap_or_else(|| "HEAD".to_owned());
-            match repository.snapshot(scratch).await? {
-                Some((commit, repository)) => {
-                    notes.push("uncommitted changes are part of this review".to_owned());
-                    (repository, base_name, format!("{branch} (working tree)"), base, commit)
-                }
-                None => (repository, base_name, branch, base, head),
-            }
-        }
+    let resolved = match range {
+        Range::Commits { base, head } => commits(repository, base, head).await?,
+        Range::WorkingTree => working_tree(repository, scratch).await?,
+        Range::Staged => staged(repository, scratch).await?,
     };
+    let Resolved {
+        repository,
+        base: (base_name, base),
+        head: (head_name, head),
+        settings,
+        notes,
+    } = resolved;
     let merge_base = repository.merge_base(&base, &head).await?;
     if merge_base == head {
         return Err(LocalError::Empty(format!("{head_name} adds nothing to {base_name}")));
@@ -67,6 +70,7 @@ pub async fn load(directory: &Utf8Path, range: &Range, scratch: &Utf8Path) -> Re
         project,
         base_sha: merge_base,
         head_sha: head,
+        settings_sha: settings,
         title: Untrusted::from(subjects.last().cloned().unwrap_or_else(|| head_name.clone())),
         source_branch: Untrusted::from(head_name),
         target_branch: Untrusted::from(base_name),
@@ -78,4 +82,99 @@ pub async fn load(directory: &Utf8Path, range: &Range, scratch: &Utf8Path) -> Re
         repository,
         notes,
     })
+}
+
+async fn commits(repository: Repository, base: &str, head: &str) -> Result<Resolved, LocalError> {
+    let (base_sha, head_sha) = (repository.commit(base).await?, repository.commit(head).await?);
+    Ok(Resolved {
+        repository,
+        base: (base.to_owned(), base_sha),
+        head: (head.to_owned(), head_sha),
+        settings: None,
+        notes: Vec::new(),
+    })
+}
+
+async fn working_tree(repository: Repository, scratch: &Utf8Path) -> Result<Resolved, LocalError> {
+    let head = repository.commit("HEAD").await?;
+    let branch = checked_out(&repository, &head).await;
+    let default = repository.default_branch().await;
+    let mut notes = submodules(&repository).await;
+    let Some((snapshot, with_snapshot)) = repository.snapshot(scratch, Uncommitted::WorkingTree).await? else {
+        let base_name = default.ok_or(LocalError::NoDefaultBranch)?;
+        let base = repository.commit(&base_name).await?;
+        return Ok(Resolved {
+            repository,
+            base: (base_name, base),
+            head: (branch, head),
+            settings: None,
+            notes,
+        });
+    };
+    notes.push("uncommitted changes are part of this review".to_owned());
+    let base = match default {
+        Some(name) => {
+            let commit = repository.commit(&name).await?;
+            (name, commit)
+        }
+        None => {
+            notes.push(
+                "no default branch was found, so only what is not committed is reviewed; to review more, name what to compare with, as in `conclave local develop`"
+                    .to_owned(),
+            );
+            (branch.clone(), head)
+        }
+    };
+    Ok(Resolved {
+        repository: with_snapshot,
+        base,
+        head: (format!("{branch} (working tree)"), snapshot),
+        settings: None,
+        notes,
+    })
+}
+
+async fn staged(repository: Repository, scratch: &Utf8Path) -> Result<Resolved, LocalError> {
+    let head = repository.commit("HEAD").await?;
+    let branch = checked_out(&repository, &head).await;
+    let Some((snapshot, with_snapshot)) = repository.snapshot(scratch, Uncommitted::Staged).await? else {
+        return Err(LocalError::Empty(
+            "nothing is staged; `git add` stages, and `conclave local` without --staged reviews everything".to_owned(),
+        ));
+    };
+    // What is compared with is the branch itself, but whose work is reviewed does not decide how.
+    let settings = match repository.default_branch().await {
+        Some(name) => {
+            let default = repository.commit(&name).await?;
+            Some(repository.merge_base(&default, &head).await?)
+        }
+        None => None,
+    };
+    Ok(Resolved {
+        notes: submodules(&repository).await,
+        repository: with_snapshot,
+        base: (branch.clone(), head),
+        head: (format!("{branch} (staged)"), snapshot),
+        settings,
+    })
+}
+
+/// What is checked out, as a person calls it.
+async fn checked_out(repository: &Repository, head: &str) -> String {
+    match repository.branch().await {
+        Some(branch) => branch,
+        None => format!("detached HEAD at {}", head.get(..8).unwrap_or(head)),
+    }
+}
+
+/// What no snapshot can hold. That it cannot be found out is no reason not to review the rest.
+async fn submodules(repository: &Repository) -> Vec<String> {
+    let changed = repository.changed_submodules().await.unwrap_or_default();
+    let note = |path: &String| {
+        format!(
+            "the submodule {path} has uncommitted changes, which are not part of this review: `conclave local --repo {path}` \
+             reviews them"
+        )
+    };
+    changed.iter().map(note).collect()
 }

@@ -58,6 +58,7 @@ fn ended(reviewer: &str, outcome: ReviewerOutcome) -> EventBody {
             tokens: tokens(),
             cost_usd: 0.25,
             calls: 2,
+            unpriced: false,
         }],
         duration_ms: 5,
         findings: 1,

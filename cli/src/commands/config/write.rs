@@ -1,19 +1,17 @@
 //! The commands that change something: each says what it will do, and asks where it hurts.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    io::IsTerminal,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use conclave_plugin_reviewer_config::{StoredDocument, empty_document, without_revision};
 use conclave_shared::{
-    config::{ConfigDocument, Preset, ProviderSwitch, RouteInput, known_providers, read, route},
+    config::{ConfigDocument, NO_CLASSES, Preset, ProviderSwitch, RouteInput, known_providers, read, route},
     model::ModelId,
+    nearest::nearest,
     reviewer::ReviewerName,
 };
 use serde_json::{Value, json};
 
-use super::Session;
+use super::{super::confirm::confirm, Session};
 use crate::{
     args::{ApplyArguments, ChangeArguments, FailbackArguments, ProviderArguments, ProviderState, RollbackArguments},
     exit::{Exit, Failure},
@@ -75,7 +73,12 @@ impl Session<'_> {
         let known = known_providers(&in_force);
         if !known.contains(name) {
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            let question = format!("No model of `{name}` is used; known are {}. Go on?", known.join(", "));
+            let meant = nearest(name, known.iter().copied()).map(|near| format!(" Did you mean `{near}`?"));
+            let question = format!(
+                "No model of `{name}` is used; known are {}.{} Go on with `{name}`?",
+                known.join(", "),
+                meant.unwrap_or_default()
+            );
             self.confirm(&question, change)?;
         }
         if !enabled {
@@ -143,19 +146,7 @@ impl Session<'_> {
 
     /// Asks the person. Where nobody can be asked, `--yes` has to be there.
     fn confirm(&self, question: &str, change: &ChangeArguments) -> Result<(), Failure> {
-        if change.yes {
-            return Ok(());
-        }
-        if !std::io::stdin().is_terminal() {
-            return Err(Failure::Settings(format!(
-                "{question} Nobody can be asked here: nothing was changed; add --yes to go on"
-            )));
-        }
-        if output::confirmed(question, self.redactor) {
-            Ok(())
-        } else {
-            Err(Failure::Settings("nothing was changed".to_owned()))
-        }
+        confirm(question, change.yes, self.redactor)
     }
 
     fn nothing_to_change(&self, change: &ChangeArguments) -> Exit {
@@ -215,6 +206,7 @@ fn without_model(document: &ConfigDocument, provider: &str) -> Vec<&'static str>
             preset: Preset::Current,
             credentials: &credentials,
             trivial: false,
+            classes: &NO_CLASSES,
         };
         route(name, input).is_ok()
     };

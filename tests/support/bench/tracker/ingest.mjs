@@ -19,7 +19,8 @@ function bodies(count, seed) {
   const made = [];
   const now = Math.floor(Date.now() / 86_400_000) * 86_400_000;
   let left = [];
-  for (const events of seedEvents({ size: 50, now, seed })) {
+  // Of one day, as events are that come when they happen.
+  for (const events of seedEvents({ size: 50, days: 1, now, seed })) {
     left.push(...events);
     // Of one project each, because a review has one.
     if (left.length >= BATCH) {

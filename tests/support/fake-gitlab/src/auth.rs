@@ -47,6 +47,11 @@ pub(crate) fn admit(state: &State, credentials: &Credentials, operation: &Operat
             "Token was revoked. You have to re-authorize from the user.",
         ));
     }
+    if token.expired {
+        return Err(invalid_token(
+            "Token is expired. You can either do re-authorization or token refresh.",
+        ));
+    }
     let as_job = credentials.access.is_none();
     match &token.kind {
         TokenKind::Access(_) if as_job => Err(refused()),

@@ -81,6 +81,10 @@ pub struct Options {
     pub notes_per_merge_request: usize,
     /// The time that every request takes, besides its work.
     pub latency: Duration,
+    /// What time the server says that it is, as `Date` says it; by default the true one.
+    pub date: Option<String>,
+    /// `GET /personal_access_tokens/self` is known. Servers before 15.5 do not know it.
+    pub describes_tokens: bool,
     /// The most notes that a user may post in a minute; more are answered with 429. GitLab's default is 300.
     pub notes_per_minute: Option<usize>,
 }
@@ -100,6 +104,8 @@ impl Default for Options {
             note_characters: 1_000_000,
             notes_per_merge_request: 5000,
             latency: Duration::ZERO,
+            date: None,
+            describes_tokens: true,
             notes_per_minute: None,
         }
     }

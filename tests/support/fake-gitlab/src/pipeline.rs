@@ -132,6 +132,11 @@ impl Core {
                     routes::users::read(&self.state, incoming, id)
                 } else if below.starts_with(API_PREFIX) && path == routes::users::PATH && incoming.method == "GET" {
                     routes::users::find(&self.state, incoming, &query)
+                } else if below.starts_with(API_PREFIX)
+                    && path == routes::tokens::PATH
+                    && self.state.options.describes_tokens
+                {
+                    routes::tokens::own(&self.state, incoming)
                 } else if below.starts_with(API_PREFIX) {
                     self.route(incoming, &path, &query)
                 } else {

@@ -177,8 +177,12 @@ async fn handle(Extracted(shared): Extracted<Shared>, request: Request) -> Resul
     }
     let server = Arc::clone(&shared.server);
     let ending = tokio::task::spawn_blocking(move || server.process(&incoming)).await;
+    let date = shared.server.core().state.options.date.clone();
     Ok(match ending.expect("a handler does not panic") {
-        Ending::Answer(reply) => response(&reply),
+        Ending::Answer(reply) => response(&match date {
+            Some(date) => reply.header("date", &date),
+            None => reply,
+        }),
         Ending::Truncated(reply) => break_off(&reply),
         Ending::Hang => {
             until_stopped(shared.stopped).await;

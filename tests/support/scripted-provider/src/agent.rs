@@ -28,7 +28,12 @@ pub(crate) fn recognise(system: &str, messages: &[Message]) -> String {
     role_part
         .and_then(|text| text.lines().find_map(|line| line.strip_prefix("# Reviewer:")))
         .map(str::trim)
-        .filter(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_'))
+        .filter(|name| {
+            !name.is_empty()
+                && name
+                    .chars()
+                    .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        })
         .unwrap_or(UNKNOWN)
         .to_owned()
 }

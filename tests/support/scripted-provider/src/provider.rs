@@ -12,7 +12,7 @@ use bytes::Bytes;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -22,6 +22,8 @@ use tokio_util::sync::CancellationToken;
 pub struct RequestRecord {
     /// The number of the request, from 0.
     pub number: usize,
+    /// When it came.
+    pub received: Instant,
     /// The wire format, if the path is one of a format.
     pub format: Option<Format>,
     /// The path.

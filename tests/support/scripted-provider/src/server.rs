@@ -16,6 +16,7 @@ use axum::extract::{DefaultBodyLimit, State as Extract};
 use axum::http::{HeaderMap, Method, Response, StatusCode, Uri};
 use axum::routing::get;
 use bytes::Bytes;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -77,6 +78,9 @@ async fn handle(
             Err(refusal) => return state.refuse(Format::ChatCompletions, number, &refusal, &request_id),
         },
     };
+    if method == Method::GET && path.ends_with("/v1/models") {
+        return state.list_models(number, &headers, &request_id);
+    }
     let Some(format) = format else {
         let refusal = Refusal {
             status: 404,
@@ -154,6 +158,7 @@ impl State {
         let number = requests.len();
         requests.push(RequestRecord {
             number,
+            received: std::time::Instant::now(),
             format,
             path: path.to_owned(),
             headers: headers
@@ -168,6 +173,26 @@ impl State {
             status: None,
         });
         number
+    }
+
+    /// The list of models: costs nothing, and asks for the key. Providers tell apart who asks by where the key is.
+    fn list_models(&self, number: usize, headers: &HeaderMap, request_id: &str) -> Response<Body> {
+        let format = match header(headers, "x-api-key") {
+            Some(_) => Format::Messages,
+            None => Format::ChatCompletions,
+        };
+        if let Err(refusal) = wire::check_key(format, self.key.as_deref(), headers) {
+            // A wrong key is what this is asked for, so it breaks no rule.
+            self.set_status(number, refusal.status);
+            return error_response(format, refusal.status, &refusal.message, request_id, None);
+        }
+        self.set_status(number, 200);
+        let names = self.models.iter().flatten();
+        let rows: Vec<Value> = names
+            .map(|name| json!({"type": "model", "object": "model", "id": name}))
+            .collect();
+        let body = json!({"object": "list", "data": rows, "has_more": false}).to_string();
+        respond(200, "application/json", request_id, None, Body::from(body))
     }
 
     fn identify(&self, number: usize, request: &ModelRequest) {

@@ -164,6 +164,10 @@ fn finding_outcome(outcome: &FindingOutcome) -> Checked {
     text("category", &outcome.category, 120)?;
     text("path", &outcome.path, 1024)?;
     text("fingerprint", &outcome.fingerprint, 128)?;
+    outcome
+        .claim
+        .as_deref()
+        .map_or(Ok(()), |claim| text("claim", claim, 128))?;
     count("merge_request", outcome.merge_request.unwrap_or_default(), MAX_COUNT)
 }
 

@@ -124,6 +124,7 @@ fn numbers_that_would_spoil_a_sum_are_refused() {
             tokens: TokenUsage::default(),
             cost_usd: 0.1,
             calls: 1,
+            unpriced: false,
         }],
         models_tried: Vec::new(),
     };

@@ -3,26 +3,33 @@
 use std::collections::BTreeSet;
 
 use conclave_shared::telemetry::{CircuitState, Event, EventBody, FailbackReason, FindingEvent, FindingFate};
-use serde::Serialize;
 
 /// What a client may say that it asked of a forge, and what that shows; anything else is counted as `other`.
 const STANCES: [&str; 4] = ["approved", "requested_changes", "none", ""];
 
 /// One count: its kind, up to three labels, and how many. The kind of a name stands beside a label that clients choose freely,
 /// because of those only so many are told apart.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Count<'a> {
     kind: &'static str,
     a: &'a str,
     b: &'a str,
     c: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     ka: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     kb: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     kc: Option<&'static str>,
-    n: u64,
+    /// How many.
+    pub(super) n: u64,
+}
+
+/// What a count is told apart by: its kind, its labels, the kinds of their names.
+type CountKey<'a> = (&'static str, [&'a str; 3], [Option<&'static str>; 3]);
+
+impl<'a> Count<'a> {
+    /// What it is told apart by.
+    pub(super) const fn key(&self) -> CountKey<'a> {
+        (self.kind, [self.a, self.b, self.c], [self.ka, self.kb, self.kc])
+    }
 }
 
 /// Whether a finding stands in the review.

@@ -2,130 +2,152 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use conclave_shared::telemetry::{Event, EventBody};
+use conclave_shared::telemetry::{Event, EventBody, ReviewerCompleted};
 use serde::Serialize;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
-use super::{Batch, counts};
-use crate::{clock::day, sketch};
+use super::{Batch, counts, sums::AllSums};
+use crate::clock::day;
 
 /// Rows of what is written at once, one list a kind, so that a statement is sent only the rows that it is for.
 #[derive(Debug, Default)]
-pub(crate) struct Rows {
+pub(super) struct Rows {
     /// Every event.
-    pub(crate) events: Vec<Value>,
+    pub(super) events: Vec<String>,
     /// One for each event, of which SQL makes one a run.
-    pub(crate) runs: Vec<Value>,
+    pub(super) runs: Vec<String>,
     /// `run_started`.
-    pub(crate) started: Vec<Value>,
+    pub(super) started: Vec<String>,
     /// `run_completed`.
-    pub(crate) completed: Vec<Value>,
-    /// Values whose distribution is kept, by bin.
-    pub(crate) bins: Vec<Value>,
+    pub(super) completed: Vec<String>,
     /// `reviewer_completed`.
-    pub(crate) sessions: Vec<Value>,
+    pub(super) sessions: Vec<String>,
     /// What sessions used, one a model.
-    pub(crate) usage: Vec<Value>,
+    pub(super) usage: Vec<String>,
     /// `finding`.
-    pub(crate) findings: Vec<Value>,
-    /// Findings that stand.
-    pub(crate) kept: Vec<Value>,
+    pub(super) findings: Vec<String>,
     /// `finding_outcome`.
-    pub(crate) outcomes: Vec<Value>,
+    pub(super) outcomes: Vec<String>,
     /// `circuit_changed`.
-    pub(crate) circuits: Vec<Value>,
+    pub(super) circuits: Vec<String>,
     /// `failback`.
-    pub(crate) failbacks: Vec<Value>,
+    pub(super) failbacks: Vec<String>,
     /// `verdict_applied`.
-    pub(crate) verdicts: Vec<Value>,
+    pub(super) verdicts: Vec<String>,
     /// `break_glass`.
-    pub(crate) glasses: Vec<Value>,
-    /// Figures of `metrics`.
-    pub(crate) metrics: Vec<Value>,
-    /// Whatever is only counted.
-    pub(crate) counts: Vec<Value>,
+    pub(super) glasses: Vec<String>,
     /// Merge requests that are mentioned, each once.
-    pub(crate) merge_requests: Vec<Value>,
+    pub(super) merge_requests: Vec<String>,
     /// Names that may be new.
-    pub(crate) names: Vec<Value>,
+    pub(super) names: Vec<String>,
+    /// What is added to rollups.
+    pub(super) sums: AllSums,
 }
 
 impl Rows {
-    /// Takes batches apart. An id that comes twice is taken once.
-    pub(crate) fn of(batches: &[Batch], now_ms: i64) -> Self {
+    /// Takes batches apart. What is known, and an id that comes twice, is left out.
+    pub(super) fn of(batches: &[Batch], known: &HashSet<Uuid>, now_ms: i64) -> Self {
         let mut rows = Self::default();
-        let mut seen = HashSet::new();
+        let mut seen = known.clone();
         let mut names = BTreeSet::new();
+        let mut runs = BTreeMap::new();
         let mut merge_requests = BTreeMap::new();
         for batch in batches {
+            let mut new = 0;
             for event in batch.events.iter().filter(|event| seen.insert(event.id)) {
+                new += 1;
                 rows.envelope(event, batch.received_ms);
                 rows.body(event);
                 counts::names(event, &mut names);
-                let skewed = batch.skewed.contains(&event.id);
-                rows.counts
-                    .extend(counts::of(event, skewed).map(|count| row(event, &count)));
+                rows.sums.event(event, batch.skewed.contains(&event.id));
+                let began = runs.entry(event.run_id).or_insert((&event.project, event.at_ms));
+                began.1 = began.1.min(event.at_ms);
                 if let Some(number) = merge_request(&event.event) {
                     merge_requests
-                        .entry((event.project.as_str(), number))
-                        .or_insert_with(|| row(event, &number));
+                        .entry((&event.project, number))
+                        .or_insert_with(|| day(event.at_ms));
                 }
             }
-            if let Some(first) = batch.events.first() {
-                rows.bins.push(bin(first, "lag_ms", "", lag(batch.received_ms, now_ms)));
+            if new > 0 {
+                rows.sums.lag(day(batch.received_ms), now_ms - batch.received_ms);
             }
         }
-        rows.merge_requests = merge_requests.into_values().collect();
-        rows.names = names
-            .into_iter()
-            .map(|(kind, name)| json!({ "kind": kind, "name": name }))
-            .collect();
+        rows.runs = json_rows(
+            runs.into_iter()
+                .map(|(run, (project, at_ms))| json!([run, project, at_ms])),
+        );
+        rows.merge_requests = json_rows(
+            merge_requests
+                .into_iter()
+                .map(|((project, number), day)| json!([project, number, day])),
+        );
+        rows.names = json_rows(names.into_iter().map(|(kind, name)| json!([kind, name])));
         rows
     }
 
     fn envelope(&mut self, event: &Event, received_ms: i64) {
         let body = json!(event.event).to_string();
-        self.events.push(row(
-            event,
-            &json!({ "kind": event.event.kind(), "schema": event.schema, "received_ms": received_ms, "body": body }),
-        ));
-        self.runs.push(row(event, &Value::Null));
+        let row = json!([
+            event.id,
+            event.run_id,
+            event.project,
+            event.event.kind(),
+            event.schema,
+            event.at_ms,
+            received_ms,
+            body
+        ]);
+        self.events.push(row.to_string());
     }
 
     fn body(&mut self, event: &Event) {
         match &event.event {
             EventBody::RunStarted(started) => self.started.push(row(event, started)),
-            EventBody::RunCompleted(completed) => {
-                self.completed.push(row(event, completed));
-                let duration = f64::from(u32::try_from(completed.duration_ms).unwrap_or(u32::MAX));
-                let tier = completed.tier.as_str();
-                self.bins.push(bin(event, "duration_ms", tier, duration));
-                self.bins.push(bin(event, "cost_usd", tier, completed.cost_usd));
-            }
-            EventBody::ReviewerCompleted(session) => {
-                self.sessions.push(row(event, session));
-                for (position, usage) in session.usage.iter().enumerate() {
-                    self.usage.push(row(
-                        event,
-                        &json!({ "position": position, "reviewer": session.reviewer, "used": usage }),
-                    ));
-                }
-            }
-            EventBody::Finding(finding) => {
-                self.findings.push(row(event, finding));
-                if counts::stands(finding) {
-                    self.kept.push(row(event, finding));
-                }
-            }
+            EventBody::RunCompleted(completed) => self.completed.push(row(event, completed)),
+            EventBody::ReviewerCompleted(session) => self.session(event, session),
+            EventBody::Finding(finding) => self.findings.push(row(event, finding)),
             EventBody::FindingOutcome(outcome) => self.outcomes.push(row(event, outcome)),
             EventBody::CircuitChanged(circuit) => self.circuits.push(row(event, circuit)),
             EventBody::Failback(failback) => self.failbacks.push(row(event, failback)),
             EventBody::VerdictApplied(verdict) => self.verdicts.push(row(event, verdict)),
             EventBody::BreakGlass(glass) => self.glasses.push(row(event, glass)),
-            EventBody::TelemetryDropped(_) => {}
-            EventBody::Metrics(metrics) => self
-                .metrics
-                .extend(metrics.samples.iter().map(|sample| row(event, sample))),
+            // Only counted.
+            EventBody::TelemetryDropped(_) | EventBody::Metrics(_) => {}
+        }
+    }
+
+    /// Most events are sessions: their rows are short arrays, which the database reads faster than objects.
+    fn session(&mut self, event: &Event, session: &ReviewerCompleted) {
+        let tried = (!session.models_tried.is_empty()).then(|| json!(session.models_tried).to_string());
+        let row = json!([
+            event.id,
+            event.run_id,
+            event.at_ms,
+            session.reviewer,
+            session.outcome,
+            session.duration_ms,
+            session.attempts,
+            session.findings,
+            tried
+        ]);
+        self.sessions.push(row.to_string());
+        for (position, used) in session.usage.iter().enumerate() {
+            let row = json!([
+                event.id,
+                position,
+                event.run_id,
+                session.reviewer,
+                used.model,
+                used.calls,
+                used.tokens.input,
+                used.tokens.output,
+                used.tokens.reasoning,
+                used.tokens.cache_read,
+                used.tokens.cache_write,
+                used.cost_usd
+            ]);
+            self.usage.push(row.to_string());
         }
     }
 }
@@ -140,25 +162,17 @@ const fn merge_request(body: &EventBody) -> Option<u64> {
 }
 
 /// A row: what every event has, and under `of` what this one is about.
-fn row(event: &Event, of: &impl Serialize) -> Value {
+fn row(event: &Event, of: &impl Serialize) -> String {
     json!({
         "id": event.id,
         "run_id": event.run_id,
         "project": event.project,
         "at_ms": event.at_ms,
-        "day": day(event.at_ms),
         "of": of,
     })
+    .to_string()
 }
 
-fn bin(event: &Event, metric: &str, tier: &str, value: f64) -> Value {
-    row(
-        event,
-        &json!({ "metric": metric, "tier": tier, "bin": sketch::bin(value) }),
-    )
-}
-
-#[expect(clippy::cast_precision_loss, reason = "milliseconds of days stay far below 2^53")]
-fn lag(received_ms: i64, now_ms: i64) -> f64 {
-    (now_ms - received_ms).max(0) as f64
+fn json_rows(rows: impl Iterator<Item = Value>) -> Vec<String> {
+    rows.map(|row| row.to_string()).collect()
 }

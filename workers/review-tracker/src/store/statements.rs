@@ -1,18 +1,18 @@
 //! The statements that write raw rows.
 //!
-//! Each takes one parameter, a JSON array of rows, and is safe to repeat: rows have the event's id as their key. `events` itself
-//! is written last, because it decides what rollups still have to count.
+//! Each takes one parameter, a JSON array of rows, and rows have the event's id as their key. `events` itself decides whether
+//! anything is written.
 
 /// Names with their rank, in the order in which they are first seen.
 pub(super) const NAMES: &str = "INSERT INTO names (kind, name, rank)
   SELECT kind, name, coalesce((SELECT max(rank) FROM names AS n WHERE n.kind = new.kind), 0)
     + row_number() OVER (PARTITION BY kind ORDER BY name)
-  FROM (SELECT value->>'kind' AS kind, value->>'name' AS name FROM json_each(?1)) AS new
+  FROM (SELECT value->>0 AS kind, value->>1 AS name FROM json_each(?1)) AS new
   WHERE NOT EXISTS (SELECT 1 FROM names AS n WHERE n.kind = new.kind AND n.name = new.name)";
 
 /// A row a run, so that whatever arrives first can be shown.
 pub(super) const RUNS: &str = "INSERT OR IGNORE INTO runs (run_id, project, at_ms)
-  SELECT value->>'run_id', value->>'project', min(value->>'at_ms') FROM json_each(?1) GROUP BY 1";
+  SELECT value->>0, value->>1, value->>2 FROM json_each(?1)";
 
 /// What a run's start says.
 pub(super) const STARTED: &str = "UPDATE runs SET at_ms = j.value->>'at_ms', tier = j.value->>'$.of.tier',
@@ -50,17 +50,14 @@ pub(super) const GLASSES: &str = "INSERT OR IGNORE INTO glasses (event_id, run_i
 /// Sessions. One ended when its event was made, and began its duration before.
 pub(super) const SESSIONS: &str = "INSERT OR IGNORE INTO sessions
   (event_id, run_id, at_ms, reviewer, outcome, duration_ms, attempts, findings, started_ms, models_tried)
-  SELECT value->>'id', value->>'run_id', value->>'at_ms', value->>'$.of.reviewer', value->>'$.of.outcome',
-  value->>'$.of.duration_ms', value->>'$.of.attempts', value->>'$.of.findings',
-  value->>'at_ms' - value->>'$.of.duration_ms', value->'$.of.models_tried' FROM json_each(?1)";
+  SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>2 - value->>5,
+  value->>8 FROM json_each(?1)";
 
 /// What sessions used.
 pub(super) const USAGE: &str = "INSERT OR IGNORE INTO usage
   (event_id, position, run_id, reviewer, model, calls, input, output, reasoning, cache_read, cache_write, cost_usd)
-  SELECT value->>'id', value->>'$.of.position', value->>'run_id', value->>'$.of.reviewer', value->>'$.of.used.model',
-  value->>'$.of.used.calls', value->>'$.of.used.tokens.input', value->>'$.of.used.tokens.output',
-  value->>'$.of.used.tokens.reasoning', value->>'$.of.used.tokens.cache_read',
-  value->>'$.of.used.tokens.cache_write', value->>'$.of.used.cost_usd' FROM json_each(?1)";
+  SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8, value->>9,
+  value->>10, value->>11 FROM json_each(?1)";
 
 /// Findings.
 pub(super) const FINDINGS: &str = "INSERT OR IGNORE INTO findings
@@ -89,10 +86,9 @@ pub(super) const FAILBACKS: &str = "INSERT OR IGNORE INTO failbacks
 
 /// Merge requests that are known from now on.
 pub(super) const MERGE_REQUESTS: &str = "INSERT OR IGNORE INTO merge_requests (project, merge_request)
-  SELECT value->>'project', value->>'of' FROM json_each(?1)";
+  SELECT value->>0, value->>1 FROM json_each(?1)";
 
-/// The events themselves, last.
-pub(super) const EVENTS: &str = "INSERT OR IGNORE INTO events
+/// The events themselves. Fails if one of them is known.
+pub(super) const EVENTS: &str = "INSERT INTO events
   (id, run_id, project, kind, schema_version, at_ms, received_ms, body)
-  SELECT value->>'id', value->>'run_id', value->>'project', value->>'$.of.kind', value->>'$.of.schema',
-  value->>'at_ms', value->>'$.of.received_ms', value->>'$.of.body' FROM json_each(?1)";
+  SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7 FROM json_each(?1)";

@@ -2,8 +2,8 @@
 
 use conclave_shared::{
     config::{
-        ConfigDocument, ModelReason, ModelSource, Preset, ProjectOverride, ProviderSwitch, RouteInput, explain_route,
-        known_providers,
+        ConfigDocument, ModelReason, ModelSource, NO_CLASSES, Preset, ProjectOverride, ProviderSwitch, RouteInput,
+        explain_route, known_providers,
     },
     reviewer::ReviewerName,
 };
@@ -137,6 +137,7 @@ fn models(name: &str, config: &ConfigDocument) -> Html {
         preset: Preset::Current,
         credentials: &credentials,
         trivial: false,
+        classes: &NO_CLASSES,
     };
     let explained = explain_route(name, input);
     let left = explained.considered.iter().any(|model| model.skipped.is_none());

@@ -7,7 +7,7 @@ use conclave_shared::telemetry::ReviewerOutcome;
 use super::{duration, finding::code_span};
 use crate::{
     report::{
-        Review,
+        Cost, Review,
         neutral::{cell, neutral},
     },
     scheduler::ReviewerReport,
@@ -23,7 +23,7 @@ pub(super) fn coverage(review: &Review) -> String {
         coverage.reviewed.len() - coverage.not_read.len().min(coverage.reviewed.len()),
         review.tier,
         duration(review.seconds),
-        dollars(review.cost_usd, 2)
+        Cost::of(&review.usage()).text(2)
     );
     text.push_str("</summary>\n\n");
     let _ = writeln!(
@@ -101,7 +101,6 @@ fn short(sha: &str) -> &str {
 fn reviewer_row(report: &ReviewerReport) -> String {
     let models: Vec<&str> = report.usage.iter().map(|usage| usage.model.as_str()).collect();
     let tokens: u64 = report.usage.iter().map(|usage| usage.tokens.total()).sum();
-    let cost: f64 = report.usage.iter().map(|usage| usage.cost_usd).sum();
     let outcome = match (report.outcome, &report.reason) {
         (ReviewerOutcome::Ok, _) => "ok".to_owned(),
         (outcome, Some(reason)) => format!("{}: {}", outcome.as_str().replace('_', " "), cell(reason)),
@@ -111,12 +110,7 @@ fn reviewer_row(report: &ReviewerReport) -> String {
         "| {} | {outcome} | {} | {tokens} | {} | {} |",
         report.name.display_name(),
         cell(&models.join(", ")),
-        dollars(cost, 3),
+        Cost::of(&report.usage).text(3),
         duration(report.seconds)
     )
-}
-
-/// A price. The sum of no prices is a negative zero, which the addition makes a plain one.
-fn dollars(cost: f64, digits: usize) -> String {
-    format!("${:.digits$}", cost + 0.0)
 }

@@ -17,7 +17,8 @@ async fn a_token_that_may_only_read_posts_nothing() {
     let before = stage.snapshot();
     let failed = publish(&stage.loaded().await, &stage.review(Verdict::Approved)).await;
     let text = "the token may not post the review (403 The request requires higher privileges than provided by the \
-                access token.). Make one with the scope `api` and set GITLAB_TOKEN to it";
+                access token.). Make one with the scope `api` and set GITLAB_TOKEN to it. `conclave doctor` says what else \
+                is missing";
     assert_eq!(failed, Err(text.to_owned()));
     assert_eq!(stage.snapshot(), before);
 }
@@ -27,7 +28,8 @@ async fn a_revoked_token_is_named() {
     let revoked = |what: &str| {
         format!(
             "GitLab refused the token ({what}: 401 Token was revoked. You have to re-authorize from the user.). Set \
-             GITLAB_TOKEN to a project access token with the scope `api` and the role Developer; it may have expired"
+             GITLAB_TOKEN to a project access token with the scope `api` and the role Developer; it may have expired. \
+             `conclave doctor` says more"
         )
     };
     let stage = Stage::new().await;

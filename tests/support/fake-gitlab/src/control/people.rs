@@ -64,6 +64,8 @@ impl FakeGitlab {
                 user: user.0,
                 kind,
                 revoked: false,
+                expires_at: None,
+                expired: false,
             },
         );
         text
@@ -78,6 +80,19 @@ impl FakeGitlab {
             .get_mut(token)
             .expect("the token exists")
             .revoked = true;
+    }
+
+    /// Lets a token end on this day, as in `2026-03-01`.
+    pub fn expire_token_on(&self, token: &str, day: &str) {
+        let state = &mut self.server.core().state;
+        let token = state.tokens.get_mut(token).expect("the token exists");
+        token.expires_at = Some(day.to_owned());
+    }
+
+    /// Ends a token now: its day has come.
+    pub fn expire_token(&self, token: &str) {
+        let state = &mut self.server.core().state;
+        state.tokens.get_mut(token).expect("the token exists").expired = true;
     }
 
     /// Gives a user a role in a project.

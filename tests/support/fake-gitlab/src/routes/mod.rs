@@ -11,6 +11,7 @@ mod merge_requests;
 mod notes;
 mod repository;
 mod statuses;
+pub(crate) mod tokens;
 pub(crate) mod users;
 
 use crate::call::Call;

@@ -48,6 +48,10 @@ pub(crate) struct Token {
     pub(crate) user: u64,
     pub(crate) kind: TokenKind,
     pub(crate) revoked: bool,
+    /// The day on which it ends.
+    pub(crate) expires_at: Option<String>,
+    /// Whether that day has come.
+    pub(crate) expired: bool,
 }
 
 #[derive(Debug, Clone)]

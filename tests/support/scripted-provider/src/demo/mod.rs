@@ -11,7 +11,7 @@ mod rule;
 mod rules;
 mod spot;
 
-use crate::agent::COORDINATOR;
+use crate::agent::{COORDINATOR, UNKNOWN};
 use crate::model::{Answer, Model, ModelRequest};
 use reading::Reading;
 
@@ -33,8 +33,9 @@ impl Model for DemoModel {
     fn answer(&self, request: &ModelRequest) -> Answer {
         match request.agent.as_str() {
             COORDINATOR => coordinator::answer(request),
-            reviewer if rules::is_reviewer(reviewer) => review(reviewer, request),
-            _ => Answer::text(LABEL),
+            UNKNOWN => Answer::text(LABEL),
+            // Of what a project's own reviewer looks for the demo model knows nothing: it reads, and finds nothing.
+            reviewer => review(reviewer, request),
         }
     }
 }

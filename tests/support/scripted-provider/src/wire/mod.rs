@@ -146,7 +146,8 @@ pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> 
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-fn check_key(format: Format, expected: Option<&str>, headers: &HeaderMap) -> Result<(), Refusal> {
+/// Whether a request has the key, in the place where its format puts it.
+pub(crate) fn check_key(format: Format, expected: Option<&str>, headers: &HeaderMap) -> Result<(), Refusal> {
     let given = match format {
         Format::Messages => header(headers, "x-api-key"),
         Format::ChatCompletions | Format::Responses => {

@@ -14,24 +14,6 @@ mod tests;
 use super::finding::Finding;
 use super::rule::{Change, run};
 
-const REVIEWERS: [&str; 10] = [
-    "security",
-    "performance",
-    "code_quality",
-    "documentation",
-    "release",
-    "codex",
-    "agents_md",
-    "correctness",
-    "generalist",
-    "tests",
-];
-
-/// Whether this is a reviewer that the demo model plays.
-pub(super) fn is_reviewer(name: &str) -> bool {
-    REVIEWERS.contains(&name)
-}
-
 /// What a reviewer finds in a change.
 pub(super) fn findings(reviewer: &str, change: &Change) -> Vec<Finding> {
     let mut findings = injection::findings(change);

@@ -1,0 +1,67 @@
+//! What was paid, as far as it is known.
+
+use conclave_shared::telemetry::TokensByModel;
+
+/// What some models cost. A model without a known price did not cost nothing: it is not known what it cost.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Cost {
+    /// What is known, in US dollars.
+    pub usd: f64,
+    /// Whether something of unknown price comes on top.
+    pub more: bool,
+}
+
+impl Cost {
+    /// What this use cost.
+    pub fn of(usage: &[TokensByModel]) -> Self {
+        Self {
+            // From a plain zero: the sum of no prices would be a negative one.
+            usd: usage.iter().fold(0.0, |sum, entry| sum + entry.cost_usd),
+            more: usage.iter().any(|entry| entry.unpriced && entry.tokens.total() > 0),
+        }
+    }
+
+    /// In words, with so many digits behind the point.
+    pub fn text(self, digits: usize) -> String {
+        match (self.more, self.usd > 0.0) {
+            (false, _) => format!("${:.digits$}", self.usd),
+            (true, false) => "cost unknown".to_owned(),
+            (true, true) => format!("${:.digits$} and an unknown cost", self.usd),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use conclave_shared::pricing::TokenUsage;
+
+    use super::*;
+
+    fn usage(cost_usd: f64, output: u64, unpriced: bool) -> TokensByModel {
+        TokensByModel {
+            model: "a/b".parse().expect("a model"),
+            tokens: TokenUsage {
+                output,
+                ..TokenUsage::default()
+            },
+            cost_usd,
+            calls: 1,
+            unpriced,
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_nothing() {
+        let text = |usage: &[TokensByModel]| Cost::of(usage).text(2);
+        assert_eq!(text(&[]), "$0.00");
+        assert_eq!(text(&[usage(0.125, 5, false)]), "$0.12");
+        assert_eq!(text(&[usage(0.0, 5, true)]), "cost unknown");
+        assert_eq!(
+            text(&[usage(0.25, 5, false), usage(0.0, 5, true)]),
+            "$0.25 and an unknown cost"
+        );
+        // A model that was asked in vain cost nothing; one with the price 0 is free.
+        assert_eq!(text(&[usage(0.0, 0, true)]), "$0.00");
+        assert_eq!(text(&[usage(0.0, 5, false)]), "$0.00");
+    }
+}

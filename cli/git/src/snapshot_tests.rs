@@ -1,0 +1,172 @@
+//! What a snapshot holds, and that it leaves no trace.
+
+use super::*;
+use crate::test_support::{Scratch, commit, git, scratch, write};
+
+struct Place {
+    scratch: Scratch,
+    root: camino::Utf8PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        let scratch = scratch();
+        let root = scratch.path.join("repository");
+        std::fs::create_dir(&root).expect("a directory");
+        git(&root, &["init", "--quiet"]);
+        write(&root, ".gitignore", "*.log\n");
+        write(&root, "kept.txt", "one\n");
+        write(&root, "gone.txt", "one\n");
+        commit(&root, "First");
+        Self { scratch, root }
+    }
+
+    async fn repository(&self) -> Repository {
+        Repository::open(&self.root).await.expect("a repository")
+    }
+
+    async fn taken(&self, what: Uncommitted) -> Result<Option<(String, Repository)>, GitError> {
+        self.repository()
+            .await
+            .snapshot(&self.scratch.path.join("snapshot"), what)
+            .await
+    }
+}
+
+async fn text(snapshot: &(String, Repository), path: &str) -> Option<String> {
+    let (commit, repository) = snapshot;
+    let bytes = repository.file(commit, path).await.expect("an answer")?;
+    Some(String::from_utf8(bytes).expect("text"))
+}
+
+#[tokio::test]
+async fn the_working_tree_is_everything_and_the_index_what_is_staged() {
+    let place = Place::new();
+    write(&place.root, "staged.txt", "staged\n");
+    git(&place.root, &["add", "staged.txt"]);
+    write(&place.root, "staged.txt", "staged, then changed\n");
+    write(&place.root, "kept.txt", "two\n");
+    write(&place.root, "new.txt", "new\n");
+    write(&place.root, "debug.log", "ignored\n");
+    std::fs::remove_file(place.root.join("gone.txt")).expect("it was there");
+    let status = git(&place.root, &["status", "--porcelain"]);
+    let objects = git(&place.root, &["count-objects"]);
+
+    let all = place
+        .taken(Uncommitted::WorkingTree)
+        .await
+        .expect("a snapshot")
+        .expect("changes");
+    for (path, expected) in [
+        ("staged.txt", Some("staged, then changed\n")),
+        ("kept.txt", Some("two\n")),
+        ("new.txt", Some("new\n")),
+        ("debug.log", None),
+        ("gone.txt", None),
+    ] {
+        assert_eq!(text(&all, path).await.as_deref(), expected, "{path}");
+    }
+    let staged = place
+        .taken(Uncommitted::Staged)
+        .await
+        .expect("a snapshot")
+        .expect("changes");
+    for (path, expected) in [
+        ("staged.txt", Some("staged\n")),
+        ("kept.txt", Some("one\n")),
+        ("new.txt", None),
+        ("gone.txt", Some("one\n")),
+    ] {
+        assert_eq!(text(&staged, path).await.as_deref(), expected, "{path}");
+    }
+    assert_eq!(git(&place.root, &["status", "--porcelain"]), status);
+    assert_eq!(git(&place.root, &["count-objects"]), objects);
+}
+
+#[tokio::test]
+async fn nothing_staged_is_no_snapshot() {
+    let place = Place::new();
+    write(&place.root, "new.txt", "new\n");
+    assert!(place.taken(Uncommitted::Staged).await.expect("an answer").is_none());
+}
+
+#[tokio::test]
+async fn what_cannot_be_taken_in_is_named_with_what_to_do() {
+    let place = Place::new();
+    // A repository in the repository, without a commit: git cannot add it.
+    std::fs::create_dir(place.root.join("nested")).expect("a directory");
+    git(&place.root.join("nested"), &["init", "--quiet"]);
+    write(&place.root, "nested/a.txt", "a\n");
+    let error = place.taken(Uncommitted::WorkingTree).await.expect_err("git refuses");
+    let text = error.to_string();
+    assert!(text.contains("nested") && text.contains(".gitignore"), "{text}");
+}
+
+#[tokio::test]
+async fn a_bare_repository_has_nothing_uncommitted() {
+    let place = Place::new();
+    let bare = place.scratch.path.join("bare.git");
+    git(&place.root, &["clone", "--quiet", "--bare", ".", bare.as_str()]);
+    let repository = Repository::open(&bare).await.expect("a repository");
+    let error = repository
+        .snapshot(&place.scratch.path.join("snapshot"), Uncommitted::WorkingTree)
+        .await
+        .expect_err("there is no tree");
+    assert!(error.to_string().contains("name a range of commits"), "{error}");
+}
+
+#[tokio::test]
+async fn a_submodule_with_changes_of_its_own_is_named() {
+    let place = Place::new();
+    let library = place.scratch.path.join("library");
+    std::fs::create_dir(&library).expect("a directory");
+    git(&library, &["init", "--quiet"]);
+    write(&library, "lib.txt", "one\n");
+    commit(&library, "Library");
+    git(
+        &place.root,
+        &["submodule", "--quiet", "add", library.as_str(), "vendor/library"],
+    );
+    commit(&place.root, "With a library");
+    let repository = place.repository().await;
+    assert_eq!(repository.changed_submodules().await.expect("an answer"), [""; 0]);
+    write(&place.root, "vendor/library/lib.txt", "two\n");
+    assert_eq!(
+        repository.changed_submodules().await.expect("an answer"),
+        ["vendor/library"]
+    );
+    // As a repository of its own it has a working tree like any other.
+    let inside = Repository::open(&place.root.join("vendor/library"))
+        .await
+        .expect("a repository");
+    let taken = inside
+        .snapshot(&place.scratch.path.join("inside"), Uncommitted::WorkingTree)
+        .await;
+    let taken = taken.expect("a snapshot").expect("changes");
+    assert_eq!(text(&taken, "lib.txt").await.as_deref(), Some("two\n"));
+}
+
+#[tokio::test]
+async fn the_default_branch_is_found_in_many_places() {
+    let place = Place::new();
+    let repository = place.repository().await;
+    assert_eq!(repository.default_branch().await.as_deref(), Some("main"));
+    git(&place.root, &["branch", "--quiet", "-m", "work"]);
+    assert_eq!(repository.default_branch().await, None);
+    // Another remote than `origin`, whose default branch has a name of its own.
+    git(&place.root, &["branch", "stable"]);
+    let upstream = place.scratch.path.join("upstream.git");
+    git(&place.root, &["clone", "--quiet", "--bare", ".", upstream.as_str()]);
+    git(&upstream, &["symbolic-ref", "HEAD", "refs/heads/stable"]);
+    git(&place.root, &["remote", "add", "company", upstream.as_str()]);
+    git(&place.root, &["fetch", "--quiet", "company"]);
+    git(&place.root, &["remote", "set-head", "company", "--auto"]);
+    assert_eq!(repository.default_branch().await.as_deref(), Some("company/stable"));
+    git(&place.root, &["remote", "set-head", "company", "--delete"]);
+    assert_eq!(repository.default_branch().await, None);
+    git(
+        &place.root,
+        &["branch", "--quiet", "--set-upstream-to=company/stable", "work"],
+    );
+    assert_eq!(repository.default_branch().await.as_deref(), Some("company/stable"));
+}

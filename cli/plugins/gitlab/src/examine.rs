@@ -1,0 +1,135 @@
+//! What a token may do, found out without writing anything.
+
+use chrono::{DateTime, Utc};
+use conclave_resilience::retry::RetryPolicy;
+use serde::Deserialize;
+
+use crate::{
+    GitLabError, GitLabSettings,
+    client::{Client, Patience, builder},
+};
+
+/// The least role that the bot needs in a project: Developer, as GitLab numbers it.
+pub const LEAST_ROLE: u8 = 30;
+
+/// Who the token belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Account {
+    /// The name that it logs in with.
+    pub username: String,
+    id: u64,
+}
+
+/// What GitLab says about the token itself.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct TokenFacts {
+    /// What it may be used for, as in `api`.
+    pub scopes: Vec<String>,
+    /// The day on which it ends, as in `2026-03-01`.
+    pub expires_at: Option<String>,
+}
+
+/// The project as the token sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectFacts {
+    /// Its path.
+    pub path: String,
+    /// The account's role in it as GitLab numbers them; `None` for no member.
+    pub role: Option<u8>,
+}
+
+/// The merge request as the token sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct MergeRequestFacts {
+    /// `opened`, `closed`, `merged` or `locked`.
+    pub state: String,
+}
+
+/// What a token may do.
+#[derive(Debug)]
+pub struct Examination {
+    /// Who it belongs to.
+    pub account: Account,
+    /// What time it is on the server.
+    pub date: Option<DateTime<Utc>>,
+    /// What the server says about the token; older ones do not know how to say it.
+    pub token: Result<TokenFacts, GitLabError>,
+    /// The project, and the role there.
+    pub project: Result<ProjectFacts, GitLabError>,
+    /// The merge request, if there is one.
+    pub merge_request: Option<Result<MergeRequestFacts, GitLabError>>,
+}
+
+/// Whether the files with certificates can be used.
+pub fn check_certificates(files: &[std::path::PathBuf]) -> Result<(), GitLabError> {
+    builder(files).map(drop)
+}
+
+#[derive(Deserialize)]
+struct Project {
+    path_with_namespace: String,
+}
+
+#[derive(Deserialize)]
+struct Member {
+    access_level: u8,
+}
+
+/// Asks GitLab about a token; nothing is repeated and nothing is written. `with_merge_request` is false where the settings
+/// name only a project. An error means that the token is not accepted, or that GitLab cannot be reached.
+pub async fn examine(
+    settings: GitLabSettings,
+    with_merge_request: bool,
+    limit: std::time::Duration,
+) -> Result<Examination, GitLabError> {
+    let once = RetryPolicy {
+        retries: 0,
+        ..RetryPolicy::default()
+    };
+    let client = Client::new(
+        settings,
+        Patience {
+            request: limit,
+            retry: once,
+        },
+    )?;
+    let (account, date) = client.get_dated::<Account>("say whose token it is", "user").await?;
+    let merge_request = async {
+        if with_merge_request {
+            let path = client.merge_request_path("");
+            Some(client.get("read the merge request", &path).await)
+        } else {
+            None
+        }
+    };
+    let (token, project, merge_request) = tokio::join!(
+        client.get("describe the token", "personal_access_tokens/self"),
+        project(&client, account.id),
+        merge_request,
+    );
+    Ok(Examination {
+        account,
+        date,
+        token,
+        project,
+        merge_request,
+    })
+}
+
+async fn project(client: &Client, account: u64) -> Result<ProjectFacts, GitLabError> {
+    let path = client.project_path();
+    let project: Project = client.get("read the project", &path).await?;
+    // Inherited roles count as well, hence not the `permissions` of the project, which know only some of them.
+    let member = client
+        .get::<Member>("read the role", &format!("{path}/members/all/{account}"))
+        .await;
+    let role = match member {
+        Ok(member) => Some(member.access_level),
+        Err(GitLabError::NotFound { .. }) => None,
+        Err(error) => return Err(error),
+    };
+    Ok(ProjectFacts {
+        path: project.path_with_namespace,
+        role,
+    })
+}

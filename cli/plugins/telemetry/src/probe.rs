@@ -1,0 +1,41 @@
+//! Whether the tracker would take events, asked without sending one.
+
+use std::time::Duration;
+
+use conclave_shared::{problem::Problem, routes, telemetry::EventBatch};
+use secrecy::{ExposeSecret, SecretString};
+use url::Url;
+
+/// Asks the tracker with a batch of no events: it checks the token and its database, and stores nothing. The error says
+/// what is wrong and what to do.
+pub async fn probe(address: &Url, token: &SecretString, limit: Duration) -> Result<(), String> {
+    let mut url = address.clone();
+    url.set_path(&format!("{}{}", url.path().trim_end_matches('/'), routes::EVENTS));
+    let client = reqwest::Client::builder().timeout(limit).build();
+    let response = client
+        .map_err(|error| error.to_string())?
+        .post(url)
+        .bearer_auth(token.expose_secret())
+        .json(&EventBatch { events: Vec::new() })
+        .send()
+        .await;
+    let response = match response {
+        Ok(response) => response,
+        Err(error) if error.is_timeout() => return Err(format!("did not answer within {} s", limit.as_secs())),
+        Err(error) => return Err(format!("cannot be reached: {}", error.without_url())),
+    };
+    let status = response.status().as_u16();
+    match status {
+        200..=299 => Ok(()),
+        401 | 403 => {
+            Err("refused the token: set CONCLAVE_TRACKER_TOKEN to one of the Worker's INGEST_TOKENS".to_owned())
+        }
+        404 => Err("answered 404: no review-tracker is at that address".to_owned()),
+        _ => {
+            let detail = response.json::<Problem>().await.map(|problem| problem.detail);
+            let detail = detail.unwrap_or_else(|_| "without a word about why".to_owned());
+            let clean = detail.chars().filter(|character| !character.is_control()).take(300);
+            Err(format!("answered {status}: {}", clean.collect::<String>()))
+        }
+    }
+}

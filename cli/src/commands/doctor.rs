@@ -1,0 +1,37 @@
+//! `conclave doctor`: is everything here that a review needs?
+
+use conclave_shared::redact::Redactor;
+
+use crate::{
+    args::DoctorArguments,
+    doctor::{self, Request},
+    env_vars,
+    exit::{Exit, Failure},
+    output,
+    settings::Environment,
+};
+
+pub(crate) async fn run(
+    arguments: DoctorArguments,
+    environment: &Environment,
+    redactor: &Redactor,
+) -> Result<Exit, Failure> {
+    let environment = match &arguments.ca_file {
+        Some(file) => environment.with(env_vars::CA_FILE, file.as_str()),
+        None => environment.clone(),
+    };
+    let report = Box::pin(doctor::examine(&Request {
+        environment: &environment,
+        address: arguments.mr.as_deref(),
+        repository: arguments.repo.as_deref(),
+        limit: std::time::Duration::from_secs(arguments.check_seconds),
+    }))
+    .await;
+    let text = if arguments.json {
+        output::json(&report, redactor)
+    } else {
+        redactor.redact(&output::doctor(&report))
+    };
+    output::print(text.trim_end());
+    Ok(if report.healthy { Exit::Reviewed } else { Exit::Blocked })
+}

@@ -1,0 +1,166 @@
+//! Whether a review would work from here: checks that run at once, each with a limit, none of which writes or costs
+//! anything.
+//!
+//! They read what a review reads, by the same code, so that what passes here is what a review meets. A check of something
+//! that nobody has set up is no check: it is listed as not set up.
+
+mod forge;
+mod network;
+mod place;
+mod providers;
+mod tools;
+mod workers;
+
+use std::{future::Future, time::Duration};
+
+use camino::Utf8Path;
+use serde::Serialize;
+
+use crate::settings::Environment;
+
+/// What is to be checked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Request<'a> {
+    pub(crate) environment: &'a Environment,
+    /// A merge request's address, in place of the pipeline's.
+    pub(crate) address: Option<&'a str>,
+    /// A directory in the repository, in place of the job's checkout or the current one.
+    pub(crate) repository: Option<&'a Utf8Path>,
+    /// Time for one check.
+    pub(crate) limit: Duration,
+}
+
+/// How a check ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Status {
+    /// As it has to be.
+    Ok,
+    /// Reviews work, but not as well as they could, or not for long.
+    Warning,
+    /// What is set up does not work.
+    Failure,
+}
+
+/// One check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Check {
+    /// Its name, which scripts may rely on.
+    pub(crate) name: String,
+    pub(crate) status: Status,
+    /// What was found.
+    pub(crate) detail: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next_step: Option<String>,
+}
+
+impl Check {
+    fn new(name: &str, status: Status, detail: impl Into<String>) -> Self {
+        Self {
+            name: name.to_owned(),
+            status,
+            detail: detail.into(),
+            next_step: None,
+        }
+    }
+
+    fn ok(name: &str, detail: impl Into<String>) -> Self {
+        Self::new(name, Status::Ok, detail)
+    }
+
+    fn warning(name: &str, detail: impl Into<String>) -> Self {
+        Self::new(name, Status::Warning, detail)
+    }
+
+    fn failure(name: &str, detail: impl Into<String>) -> Self {
+        Self::new(name, Status::Failure, detail)
+    }
+
+    fn next(mut self, step: impl Into<String>) -> Self {
+        self.next_step = Some(step.into());
+        self
+    }
+
+    /// A failure in the words of an error, whose first sentence says what is wrong and whose others say what to do.
+    fn of_error(name: &str, error: &dyn std::fmt::Display) -> Self {
+        let text = error.to_string();
+        match text.split_once(". ") {
+            Some((wrong, step)) => Self::failure(name, wrong).next(step),
+            None => Self::failure(name, text),
+        }
+    }
+}
+
+/// Everything that was found.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    /// The version of this shape.
+    pub(crate) schema_version: u32,
+    /// This program's version.
+    pub(crate) conclave: &'static str,
+    /// Whether nothing failed.
+    pub(crate) healthy: bool,
+    pub(crate) checks: Vec<Check>,
+    /// What is not in use here, and what would put it into use.
+    pub(crate) not_set_up: Vec<String>,
+}
+
+/// What a group of checks has found.
+#[derive(Debug, Default)]
+struct Found {
+    checks: Vec<Check>,
+    not_set_up: Vec<String>,
+}
+
+impl Found {
+    fn one(check: Check) -> Self {
+        Self {
+            checks: vec![check],
+            not_set_up: Vec::new(),
+        }
+    }
+
+    fn absent(what: &str) -> Self {
+        Self {
+            checks: Vec::new(),
+            not_set_up: vec![what.to_owned()],
+        }
+    }
+}
+
+/// Runs all checks at once.
+pub(crate) async fn examine(request: &Request<'_>) -> Report {
+    let (tools, git, place, network, forge, providers, config, tracker) = tokio::join!(
+        within(request, "opencode", tools::agent(request)),
+        within(request, "git", tools::git()),
+        within(request, "repository", place::examine(request)),
+        within(request, "proxy", network::examine(request)),
+        within(request, "gitlab", forge::examine(request)),
+        within(request, "providers", providers::examine(request)),
+        within(request, "reviewer-config", workers::config(request)),
+        within(request, "review-tracker", workers::tracker(request)),
+    );
+    let mut all = Found::default();
+    for found in [tools, git, place, network, forge, providers, config, tracker] {
+        all.checks.extend(found.checks);
+        all.not_set_up.extend(found.not_set_up);
+    }
+    Report {
+        schema_version: 1,
+        conclave: env!("CARGO_PKG_VERSION"),
+        healthy: all.checks.iter().all(|check| check.status != Status::Failure),
+        checks: all.checks,
+        not_set_up: all.not_set_up,
+    }
+}
+
+/// Whatever a check has to wait for, it ends. Those that ask servers have the limit for each question, so a group of them
+/// has some more.
+async fn within(request: &Request<'_>, name: &str, checks: impl Future<Output = Found>) -> Found {
+    let limit = request.limit * 2 + Duration::from_secs(1);
+    tokio::time::timeout(limit, checks).await.unwrap_or_else(|_| {
+        let late = format!("it did not end within {} s", limit.as_secs());
+        Found::one(Check::failure(name, late).next("run it again with a larger --check-seconds"))
+    })
+}

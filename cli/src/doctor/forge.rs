@@ -1,0 +1,255 @@
+//! GitLab: the token, its rights, the merge request, and whether both clocks agree.
+
+use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
+use conclave_plugin_gitlab::{
+    Examination, GitLabError, LEAST_ROLE, MergeRequestFacts, ProjectFacts, TokenFacts, examine as ask,
+};
+
+use super::{Check, Found, Request, network::unreachable_step};
+use crate::ci_environment::{self, ForgeInSight};
+
+/// What a token that will do is like.
+const GOOD_TOKEN: &str = "make a project access token with the scope `api` and the role Developer (Settings, Access tokens), \
+     and store it as the CI/CD variable GITLAB_TOKEN: masked, not protected";
+/// A token that ends sooner is worth a word.
+const SOON: i64 = 14;
+/// Clocks that differ by less are taken for the same.
+const TOLERANCE: TimeDelta = TimeDelta::seconds(60);
+/// From here on certificates and job tokens are refused.
+const TOO_MUCH: TimeDelta = TimeDelta::minutes(10);
+
+pub(super) async fn examine(request: &Request<'_>) -> Found {
+    let forge = match ci_environment::forge(request.environment, request.address).await {
+        Ok(Some(forge)) => forge,
+        Ok(None) => return Found::absent("GitLab: run it in a pipeline, or name a merge request with --mr URL"),
+        Err(failure) => {
+            let text = failure.to_string();
+            let (wrong, step) = text.split_once(": ").unwrap_or((&text, GOOD_TOKEN));
+            return Found::one(Check::failure("gitlab", wrong).next(step));
+        }
+    };
+    let ForgeInSight {
+        gitlab,
+        with_merge_request,
+        project,
+    } = forge;
+    let host = gitlab.api_url.host_str().unwrap_or_default().to_owned();
+    let examination = match ask(gitlab, with_merge_request, request.limit).await {
+        Ok(examination) => examination,
+        Err(error) => return Found::one(refused(&error)),
+    };
+    let Examination {
+        account,
+        date,
+        token,
+        project: seen,
+        merge_request,
+    } = examination;
+    let now = Utc::now();
+    let mut found = Found::one(Check::ok(
+        "gitlab",
+        format!("{host} knows the token as {}", account.username),
+    ));
+    found.checks.push(scope(&token));
+    found.checks.extend(token.ok().and_then(|token| end(&token, now)));
+    found.checks.push(role(&seen, &project));
+    if let Some(merge_request) = merge_request {
+        found.checks.push(merge_request_check(&merge_request));
+    } else {
+        let detail = "this pipeline is none of a merge request: `conclave review` has nothing to review in it";
+        let step =
+            "add `rules: [{if: $CI_PIPELINE_SOURCE == \"merge_request_event\"}]` to the job, or use the component";
+        found.checks.push(Check::warning("merge-request", detail).next(step));
+    }
+    found.checks.extend(date.map(|date| clock(now, date)));
+    found
+}
+
+/// A token that GitLab does not take, or no GitLab at all.
+fn refused(error: &GitLabError) -> Check {
+    match error {
+        GitLabError::Unauthorized { message, .. } => {
+            let what = if message.to_lowercase().contains("expired") {
+                "GITLAB_TOKEN has expired"
+            } else if message.to_lowercase().contains("revoked") {
+                "GITLAB_TOKEN was revoked"
+            } else {
+                "GitLab does not know GITLAB_TOKEN"
+            };
+            Check::failure("gitlab", format!("{what} (401 {message})")).next(GOOD_TOKEN)
+        }
+        GitLabError::Scope { .. } => Check::failure(
+            "token-scope",
+            "the token lacks the scope `api`: it may not even say whose it is",
+        )
+        .next(GOOD_TOKEN),
+        GitLabError::Unreachable { cause, .. } => {
+            Check::failure("gitlab", error.to_string()).next(unreachable_step(cause))
+        }
+        GitLabError::UnusableToken | GitLabError::CaFile { .. } => Check::of_error("gitlab", error),
+        _ => Check::failure("gitlab", error.to_string())
+            .next("see that the address is GitLab's own, and that no proxy or log-in page answers in its place"),
+    }
+}
+
+fn scope(token: &Result<TokenFacts, GitLabError>) -> Check {
+    const NAME: &str = "token-scope";
+    match token {
+        Ok(token) if token.scopes.iter().any(|scope| scope == "api") => {
+            Check::ok(NAME, "the token has the scope `api`")
+        }
+        Ok(token) => {
+            let has = token.scopes.join(", ");
+            Check::failure(
+                NAME,
+                format!("the token lacks the scope `api`: it has {has}, with which it can post nothing"),
+            )
+            .next(GOOD_TOKEN)
+        }
+        Err(GitLabError::Scope { .. }) => Check::failure(NAME, "the token lacks the scope `api`").next(GOOD_TOKEN),
+        Err(_) => Check::warning(
+            NAME,
+            "this GitLab does not say which scopes the token has; it needs `api`",
+        )
+        .next("see them under Settings, Access tokens"),
+    }
+}
+
+/// When the token ends, if that is soon.
+fn end(token: &TokenFacts, now: DateTime<Utc>) -> Option<Check> {
+    const NAME: &str = "token-expiry";
+    let day: NaiveDate = token.expires_at.as_ref()?.parse().ok()?;
+    let left = (day - now.date_naive()).num_days();
+    let detail = format!("the token ends on {day}, in {left} days");
+    Some(if left <= SOON {
+        Check::warning(NAME, detail)
+            .next("rotate it (Settings, Access tokens) and renew the CI/CD variable GITLAB_TOKEN")
+    } else {
+        Check::ok(NAME, detail)
+    })
+}
+
+/// The name of a role; GitLab adds new ones in between.
+fn role_name(role: u8) -> &'static str {
+    match role {
+        0..10 => "Minimal access",
+        10..15 => "Guest",
+        15..20 => "Planner",
+        20..30 => "Reporter",
+        30..40 => "Developer",
+        40..50 => "Maintainer",
+        _ => "Owner",
+    }
+}
+
+fn role(project: &Result<ProjectFacts, GitLabError>, wanted: &str) -> Check {
+    const NAME: &str = "role";
+    let step = "give the token's account the role Developer in the project";
+    match project {
+        Ok(ProjectFacts { path, role: Some(role) }) if *role >= LEAST_ROLE => {
+            Check::ok(NAME, format!("{} in {path}", role_name(*role)))
+        }
+        Ok(ProjectFacts { path, role: Some(role) }) => Check::failure(
+            NAME,
+            format!(
+                "only {} in {path}: it may neither approve nor resolve threads of others, which Developer may",
+                role_name(*role)
+            ),
+        )
+        .next(step),
+        Ok(ProjectFacts { path, role: None }) => {
+            Check::failure(NAME, format!("the token's account is no member of {path}")).next(step)
+        }
+        Err(GitLabError::NotFound { .. }) => Check::failure(
+            NAME,
+            format!(
+                "the token does not see the project {wanted}: it is of another project, or the account is no member"
+            ),
+        )
+        .next(step),
+        Err(error) => Check::failure(NAME, error.to_string()).next(step),
+    }
+}
+
+fn merge_request_check(facts: &Result<MergeRequestFacts, GitLabError>) -> Check {
+    const NAME: &str = "merge-request";
+    match facts {
+        Ok(facts) if facts.state == "opened" => Check::ok(NAME, "the merge request is open and can be read"),
+        Ok(facts) => Check::warning(
+            NAME,
+            format!("the merge request is {}: only an open one is reviewed", facts.state),
+        )
+        .next("nothing, unless you wanted it reviewed"),
+        Err(error) => Check::failure(NAME, error.to_string()).next("see that the number and the project are right"),
+    }
+}
+
+fn clock(now: DateTime<Utc>, server: DateTime<Utc>) -> Check {
+    const NAME: &str = "clock";
+    let ahead = now - server;
+    let seconds = ahead.num_seconds().abs();
+    if ahead.abs() <= TOLERANCE {
+        return Check::ok(NAME, "this machine and GitLab agree on the time");
+    }
+    let way = if ahead > TimeDelta::zero() {
+        "ahead of"
+    } else {
+        "behind"
+    };
+    let detail = format!("this machine's clock is {seconds} s {way} GitLab's");
+    let check = if ahead.abs() > TOO_MUCH {
+        Check::failure(
+            NAME,
+            format!("{detail}: certificates and job tokens look expired or not yet valid"),
+        )
+    } else {
+        Check::warning(NAME, format!("{detail}: times of events are wrong by as much"))
+    };
+    check.next("set the clock of the machine that runs the job, for example by NTP")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Status;
+
+    fn at(text: &str) -> DateTime<Utc> {
+        text.parse().expect("a time")
+    }
+
+    #[test]
+    fn clocks_may_differ_by_a_minute() {
+        let server = at("2026-03-01T12:00:00Z");
+        for (now, status) in [
+            ("2026-03-01T12:00:59Z", Status::Ok),
+            ("2026-03-01T11:59:01Z", Status::Ok),
+            ("2026-03-01T12:02:00Z", Status::Warning),
+            ("2026-03-01T11:49:00Z", Status::Failure),
+        ] {
+            assert_eq!(clock(at(now), server).status, status, "{now}");
+        }
+        assert!(
+            clock(at("2026-03-01T11:58:00Z"), server)
+                .detail
+                .contains("120 s behind")
+        );
+    }
+
+    #[test]
+    fn a_token_that_ends_soon_is_told() {
+        let token = |day: Option<&str>| TokenFacts {
+            scopes: vec!["api".to_owned()],
+            expires_at: day.map(str::to_owned),
+        };
+        let now = at("2026-03-01T12:00:00Z");
+        assert_eq!(end(&token(None), now), None);
+        assert_eq!(
+            end(&token(Some("2026-03-15")), now).map(|check| check.status),
+            Some(Status::Warning)
+        );
+        assert_eq!(
+            end(&token(Some("2026-03-16")), now).map(|check| check.status),
+            Some(Status::Ok)
+        );
+    }
+}

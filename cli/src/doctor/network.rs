@@ -1,0 +1,77 @@
+//! What stands between here and the servers: proxies, and certificates of one's own.
+
+use std::time::Duration;
+
+use conclave_plugin_gitlab::check_certificates;
+use url::Url;
+
+use super::{Check, Found, Request};
+use crate::{ci_environment, env_vars};
+
+pub(super) async fn examine(request: &Request<'_>) -> Found {
+    let mut found = Found::default();
+    let mut asked = Vec::new();
+    for name in [env_vars::HTTPS_PROXY, env_vars::HTTP_PROXY, env_vars::ALL_PROXY] {
+        // Both spellings count.
+        let lower = name.to_lowercase();
+        for name in [name, lower.as_str()] {
+            if let Some(address) = request.environment.get(name) {
+                asked.push(proxy(name.to_owned(), address, request.limit));
+            }
+        }
+    }
+    for check in asked {
+        found.checks.push(check.await);
+    }
+    let files = ci_environment::ca_files(request.environment);
+    if !files.is_empty() {
+        let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+        found.checks.push(match check_certificates(&files) {
+            Ok(()) => Check::ok("certificates", names.join(", ")),
+            Err(error) => Check::of_error("certificates", &error),
+        });
+    }
+    found
+}
+
+async fn proxy(name: String, address: &str, limit: Duration) -> Check {
+    const NAME: &str = "proxy";
+    let url = Url::parse(address).or_else(|_| Url::parse(&format!("http://{address}")));
+    let place = url
+        .as_ref()
+        .ok()
+        .and_then(|url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?)));
+    let Some((host, port)) = place else {
+        return Check::failure(NAME, format!("{name} is no address of a proxy"))
+            .next(format!("write it as http://HOST:PORT, or leave {name} empty"));
+    };
+    // Never the address as it stands: it may hold a password.
+    let connected = tokio::time::timeout(limit, tokio::net::TcpStream::connect((host.as_str(), port))).await;
+    let problem = match connected {
+        Ok(Ok(_)) => return Check::ok(NAME, format!("{name}: {host}:{port} takes connections")),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => format!("no answer within {} s", limit.as_secs()),
+    };
+    Check::failure(NAME, format!("{name}: {host}:{port} takes no connection: {problem}")).next(format!(
+        "correct {name}; name hosts that need no proxy in {}",
+        env_vars::NO_PROXY
+    ))
+}
+
+/// What to do about a server that cannot be reached.
+pub(super) fn unreachable_step(problem: &str) -> String {
+    let problem = problem.to_lowercase();
+    if problem.contains("certificate") || problem.contains("unknownissuer") {
+        return format!(
+            "name the certificates of your authority (PEM) with --ca-file, or {}",
+            env_vars::CA_FILE
+        );
+    }
+    if problem.contains("dns") || problem.contains("resolve") || problem.contains("lookup") {
+        return "correct the address, or the name service of this machine".to_owned();
+    }
+    format!(
+        "see that this machine may connect there; a proxy goes into {}",
+        env_vars::HTTPS_PROXY
+    )
+}

@@ -1,0 +1,176 @@
+//! Where a review would run: the repository, its settings, the disk, the job.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use conclave_engine::repo_config::{REPO_CONFIG_FILE, parse};
+use conclave_git::{GitError, Repository};
+
+use super::{Check, Found, Request};
+use crate::{
+    ci_environment,
+    rundir::{default_root, temporary},
+};
+
+/// What a review of a large repository writes, with some to spare.
+const ENOUGH_BYTES: u64 = 1024 * 1024 * 1024;
+/// A review of a large change can take so long.
+const ENOUGH_SECONDS: u64 = 15 * 60;
+
+pub(super) async fn examine(request: &Request<'_>) -> Found {
+    let mut found = Found::default();
+    found.checks.extend(repository(request).await);
+    found.checks.extend(job(request));
+    found.checks.push(disk("records", &default_root(request.environment)));
+    found.checks.push(disk("scratch", &temporary()));
+    found
+}
+
+async fn repository(request: &Request<'_>) -> Vec<Check> {
+    const NAME: &str = "repository";
+    let in_job = ci_environment::is_gitlab_job(request.environment);
+    let checkout = ci_environment::checkout(request.environment).map(Utf8Path::new);
+    let directory = request.repository.or(checkout).unwrap_or(Utf8Path::new("."));
+    let repository = match Repository::open(directory).await {
+        Ok(repository) => repository,
+        Err(GitError::NotARepository(_)) if in_job => {
+            let detail = format!("{directory} is no checkout: the commits are fetched, which takes longer");
+            return vec![Check::warning(NAME, detail).next("set `GIT_STRATEGY: fetch` for the job")];
+        }
+        Err(GitError::NotARepository(_)) => {
+            let detail = format!("{directory} is in no git repository");
+            let step = "change to your project's directory, or name it with --repo PATH";
+            return vec![Check::warning(NAME, detail).next(step)];
+        }
+        Err(error) => return vec![Check::of_error(NAME, &error)],
+    };
+    if let Err(error) = repository.commit("HEAD").await {
+        return vec![Check::failure(NAME, error.to_string()).next("make a first commit")];
+    }
+    let root = repository.root();
+    let check = match repository.is_shallow().await {
+        Err(error) => Check::of_error(NAME, &error),
+        Ok(true) if in_job => Check::ok(NAME, format!("{root}, a shallow clone: what is missing is fetched")),
+        Ok(true) => Check::warning(
+            NAME,
+            format!("{root} is a shallow clone: a range that reaches back further cannot be reviewed"),
+        )
+        .next("git fetch --unshallow"),
+        Ok(false) if !in_job && repository.default_branch().await.is_none() => {
+            let detail = format!("{root} has neither origin/HEAD nor a branch main or master to compare with");
+            Check::warning(NAME, detail)
+                .next("git remote set-head origin --auto, or name a range: conclave local BASE..HEAD")
+        }
+        Ok(false) => Check::ok(NAME, format!("{root}, with its whole history")),
+    };
+    let settings = repository.file("HEAD", REPO_CONFIG_FILE).await.ok().flatten();
+    [check]
+        .into_iter()
+        .chain(settings.map(|text| settings_of(&text)))
+        .collect()
+}
+
+fn settings_of(text: &[u8]) -> Check {
+    let problems = parse(text).problems;
+    if problems.is_empty() {
+        return Check::ok("settings", format!("{REPO_CONFIG_FILE} of HEAD has no fault"));
+    }
+    let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    Check::warning("settings", problems.join("; "))
+        .next("correct it on the target branch; until then these settings keep their defaults")
+}
+
+/// What GitLab says about the job.
+fn job(request: &Request<'_>) -> Option<Check> {
+    if !ci_environment::is_gitlab_job(request.environment) {
+        return None;
+    }
+    Some(match ci_environment::time_left(request.environment) {
+        Some(left) if left.as_secs() < ENOUGH_SECONDS => Check::warning(
+            "job",
+            format!(
+                "only {} minutes are left of the job's time; a large change needs more",
+                left.as_secs() / 60
+            ),
+        )
+        .next("set `timeout: 45 minutes` for the job"),
+        Some(left) => Check::ok(
+            "job",
+            format!("{} minutes are left of the job's time", left.as_secs() / 60),
+        ),
+        None => Check::ok("job", "GitLab does not say how much time the job has"),
+    })
+}
+
+/// Whether files can be written there, and enough of them.
+fn disk(name: &str, directory: &Utf8Path) -> Check {
+    if let Err(error) = writable(directory) {
+        let step = match name {
+            "records" => "make it writable, or name another directory with --output (CONCLAVE_OUTPUT)",
+            _ => "make it writable, or set TMPDIR to a directory that is",
+        };
+        let detail = format!("{directory} cannot be written: {error}");
+        // A review puts its records elsewhere then; without scratch space there is none.
+        return match name {
+            "records" => Check::warning(name, detail),
+            _ => Check::failure(name, detail),
+        }
+        .next(step);
+    }
+    match nix::sys::statvfs::statvfs(existing(directory).as_std_path()) {
+        Ok(disk) => {
+            #[cfg_attr(
+                target_os = "linux",
+                expect(clippy::useless_conversion, reason = "other systems count in 32 bits")
+            )]
+            let free = u64::from(disk.blocks_available()) * u64::from(disk.fragment_size());
+            let detail = format!("{directory}, {} MB free", free / 1_000_000);
+            if free < ENOUGH_BYTES {
+                Check::warning(name, detail).next("free some space: a checkout of the repository has to fit")
+            } else {
+                Check::ok(name, detail)
+            }
+        }
+        Err(error) => Check::ok(name, format!("{directory}; how much is free cannot be told: {error}")),
+    }
+}
+
+/// Writes a file, and takes it away again with every directory that was made for it.
+fn writable(directory: &Utf8Path) -> std::io::Result<()> {
+    tempfile::Builder::new()
+        .prefix(".conclave-doctor-")
+        .tempfile_in(existing(directory))
+        .map(drop)
+}
+
+/// The nearest directory that is there: making directories below it needs the same right.
+fn existing(directory: &Utf8Path) -> Utf8PathBuf {
+    let there = directory.ancestors().find(|ancestor| ancestor.is_dir());
+    there.unwrap_or(Utf8Path::new("/")).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Status;
+
+    #[test]
+    fn faults_of_the_settings_are_told_with_their_places() {
+        assert_eq!(settings_of(b"[review]\nstrictness = \"strict\"\n").status, Status::Ok);
+        let check = settings_of(b"[review]\nstrictness = \"harsh\"\n");
+        assert_eq!(check.status, Status::Warning);
+        assert!(
+            check.detail.contains("harsh") && check.detail.contains('2'),
+            "{}",
+            check.detail
+        );
+    }
+
+    #[test]
+    fn a_directory_below_a_file_cannot_be_written() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let below = Utf8PathBuf::from_path_buf(file.path().join("records")).expect("UTF-8");
+        // The nearest directory that is there can be written, so this is the case of a home that is not made yet.
+        assert_eq!(disk("records", &below).status, Status::Ok);
+        assert_eq!(disk("scratch", Utf8Path::new("/proc/self")).status, Status::Failure);
+        assert_eq!(disk("records", Utf8Path::new("/proc/self")).status, Status::Warning);
+    }
+}

@@ -1,0 +1,109 @@
+//! The model providers: is there one, and does it take its key? Nothing is asked that costs.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use conclave_engine::plugin::ProviderSpec;
+use conclave_gateway::{HttpSettings, KeyAnswer, examine as ask};
+use conclave_shared::config::{ModelTier, Preset};
+use secrecy::SecretString;
+
+use super::{Check, Found, Request, network::unreachable_step};
+use crate::{
+    env_vars,
+    providers::{NO_CREDENTIALS, WORKERS_AI, read},
+    wiring::{plugin_settings, upstream},
+};
+
+pub(super) async fn examine(request: &Request<'_>) -> Found {
+    let environment = request.environment;
+    // The project and the secret only make an anonymous id, which no check sends.
+    let nobody = SecretString::from("doctor");
+    match plugin_settings::ai_gateway(environment, "doctor", Some(&nobody)) {
+        Err(failure) => return Found::one(Check::of_error("ai-gateway", &failure)),
+        Ok(Some(gateway)) => {
+            let host = gateway.url.host_str().unwrap_or_default();
+            let detail =
+                format!("all models are asked through {host}; whether it takes its token only a paid call tells");
+            return Found::one(Check::ok("ai-gateway", detail));
+        }
+        Ok(None) => {}
+    }
+    let providers = match read(environment) {
+        Ok(providers) => providers,
+        Err(failure) => return Found::one(Check::of_error("providers", &failure)),
+    };
+    if providers.is_empty() {
+        return Found::one(Check::of_error("providers", &NO_CREDENTIALS));
+    }
+    let http = HttpSettings {
+        extra_ca_file: environment.get(env_vars::CA_FILE).map(Into::into),
+        ..HttpSettings::default()
+    };
+    let mut found = Found::default();
+    let mut running = tokio::task::JoinSet::new();
+    for (place, provider) in providers.into_iter().enumerate() {
+        let (http, limit) = (http.clone(), request.limit);
+        running.spawn(async move { (place, provider_check(&provider, &http, limit).await) });
+    }
+    let mut checks = Vec::new();
+    while let Some(ended) = running.join_next().await {
+        checks.extend(ended.ok());
+    }
+    checks.sort_by_key(|(place, _)| *place);
+    found.checks.extend(checks.into_iter().map(|(_, check)| check));
+    found
+}
+
+async fn provider_check(provider: &ProviderSpec, http: &HttpSettings, limit: Duration) -> Check {
+    let name = format!("provider {}", provider.name);
+    let host = provider.base_url.host_str().unwrap_or_default();
+    // Workers AI has its list beside the part that is like OpenAI's.
+    let below = if provider.name == WORKERS_AI {
+        "../models/search?per_page=100"
+    } else {
+        "models"
+    };
+    match ask(&upstream(provider), below, http, limit).await {
+        Err(error) => Check::of_error(&name, &error),
+        Ok(KeyAnswer::Taken(models)) => taken(&name, provider, &models),
+        Ok(KeyAnswer::Refused(status, words)) => {
+            Check::failure(&name, format!("{host} refuses the key ({status}: {words})"))
+                .next("correct the key, or make a new one at the provider")
+        }
+        Ok(KeyAnswer::Unknown(status)) => Check::warning(
+            &name,
+            format!(
+                "{host} answers {status} when asked for its models: only a paid call tells whether it takes the key"
+            ),
+        )
+        .next("see the provider's address, unless it is known to have no list of models"),
+        Ok(KeyAnswer::Silent(problem)) => {
+            Check::failure(&name, format!("{host} cannot be reached: {problem}")).next(unreachable_step(&problem))
+        }
+    }
+}
+
+/// A key may be good and the models not for it.
+fn taken(name: &str, provider: &ProviderSpec, models: &[String]) -> Check {
+    let host = provider.base_url.host_str().unwrap_or_default();
+    let wanted: BTreeSet<String> = ModelTier::ALL
+        .into_iter()
+        .flat_map(|tier| Preset::default().models(tier))
+        .filter(|model| model.provider() == provider.name)
+        .map(|model| model.model().to_owned())
+        .collect();
+    let missing: Vec<&str> = wanted
+        .iter()
+        .filter(|model| !models.contains(model))
+        .map(String::as_str)
+        .collect();
+    if models.is_empty() || missing.is_empty() {
+        return Check::ok(name, format!("{host} takes the key"));
+    }
+    let detail = format!("{host} takes the key, but does not list {}", missing.join(", "));
+    if missing.len() < wanted.len() {
+        Check::warning(name, detail).next("nothing, if others may stand in; else ask the provider for access")
+    } else {
+        Check::warning(name, detail).next("name models that it has with --model, or in the configuration")
+    }
+}

@@ -1,0 +1,77 @@
+//! Both Workers: do they answer, take their tokens, and have what they need?
+
+use conclave_plugin_reviewer_config::effective;
+use conclave_plugin_telemetry::probe;
+use uuid::Uuid;
+
+use super::{Check, Found, Request, network::unreachable_step};
+use crate::{ci_environment, env_vars, wiring::plugin_settings};
+
+pub(super) async fn config(request: &Request<'_>) -> Found {
+    const NAME: &str = "reviewer-config";
+    let project = ci_environment::project_path(request.environment).unwrap_or_default();
+    let source = match plugin_settings::config_source(request.environment, project) {
+        Ok(Some(source)) => source,
+        Ok(None) => return Found::absent("reviewer-config: CONCLAVE_CONFIG_URL names it"),
+        Err(failure) => return Found::one(missing_token(NAME, &failure)),
+    };
+    let host = source.url.host_str().unwrap_or_default().to_owned();
+    Found::one(match effective(source).await {
+        Ok(answer) if answer.warnings.is_empty() => {
+            Check::ok(NAME, format!("{host} answers with revision {}", answer.config.revision))
+        }
+        Ok(answer) => Check::warning(NAME, answer.warnings.join("; ")).next("conclave config show, then correct it"),
+        Err(problem) => refused(NAME, &host, &problem),
+    })
+}
+
+pub(super) async fn tracker(request: &Request<'_>) -> Found {
+    const NAME: &str = "review-tracker";
+    let settings = match plugin_settings::telemetry(request.environment, Uuid::nil(), "") {
+        Ok(Some(settings)) => settings,
+        Ok(None) => return Found::absent("review-tracker: CONCLAVE_TRACKER_URL names it"),
+        Err(failure) => return Found::one(missing_token(NAME, &failure)),
+    };
+    let host = settings.url.host_str().unwrap_or_default();
+    Found::one(match probe(&settings.url, &settings.token, request.limit).await {
+        Ok(()) => Check::ok(NAME, format!("{host} takes events")),
+        Err(problem) => refused(NAME, host, &problem),
+    })
+}
+
+/// An address without a token.
+fn missing_token(name: &str, failure: &crate::exit::Failure) -> Check {
+    let text = failure.to_string();
+    match text.split_once(": ") {
+        Some((wrong, step)) => Check::failure(name, wrong).next(step),
+        None => Check::failure(name, text),
+    }
+}
+
+/// What a Worker, or the way to it, did instead of answering.
+fn refused(name: &str, host: &str, problem: &str) -> Check {
+    let check = Check::failure(name, format!("{host} {problem}"));
+    if let Some((wrong, step)) = problem.split_once(": ")
+        && wrong.starts_with("refused")
+    {
+        return Check::failure(name, format!("{host} {wrong}")).next(step);
+    }
+    if let Some((wrong, step)) = problem.split_once(". ") {
+        return Check::failure(name, format!("{host} {wrong}")).next(step);
+    }
+    let late = problem.contains("did not answer");
+    if late || problem.contains("cannot be reached") {
+        return check.next(format!(
+            "{}; reviews go on without it, with a warning. Is the Worker deployed (`scripts/deploy`)?",
+            unreachable_step(problem)
+        ));
+    }
+    check.next(format!(
+        "see the Worker's log (`wrangler tail`) and its address in {}",
+        if name == "review-tracker" {
+            env_vars::TRACKER_URL
+        } else {
+            env_vars::CONFIG_URL
+        }
+    ))
+}

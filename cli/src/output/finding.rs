@@ -1,0 +1,141 @@
+//! A finding in the terminal: severity and place, the claim, the code, and what else is known.
+
+use std::fmt::Write;
+
+use conclave_engine::judge::JudgedFinding;
+use conclave_shared::{reviewer::ReviewerName, severity::Severity};
+use owo_colors::{OwoColorize, Style};
+use textwrap::core::display_width;
+
+use super::{
+    excerpts::{self, Excerpts},
+    terminal::{Page, clean, wrap},
+};
+
+/// The indentation of what stands below a finding's head.
+const INDENT: &str = "  ";
+
+pub(super) fn severity_style(severity: Severity) -> Style {
+    match severity {
+        Severity::Critical => Style::new().red().bold(),
+        Severity::Warning => Style::new().yellow().bold(),
+        Severity::Suggestion => Style::new().blue().bold(),
+    }
+}
+
+/// The whole finding.
+pub(super) fn finding(entry: &JudgedFinding, excerpts: &Excerpts, page: &Page) -> String {
+    let (finding, width) = (&entry.finding, page.width);
+    let mut text = head(entry, page);
+    let _ = write!(text, "\n{}", wrap(&clean(&finding.claim), width, INDENT));
+    if let Some(excerpt) = excerpt(excerpts, entry, width) {
+        let _ = write!(text, "\n{excerpt}");
+    }
+    if !finding.scenario.trim().is_empty() {
+        let _ = write!(text, "\n{}", wrap(&clean(&finding.scenario), width, INDENT));
+    }
+    if let Some(second) = &finding.second {
+        let place = format!("{}:{}", clean(&second.file), second.line);
+        let rows = rows(&place, width, "see also ".len() + INDENT.len());
+        let rows: Vec<String> = rows
+            .iter()
+            .map(|row| page.links.place(row, &second.file, second.line))
+            .collect();
+        let _ = write!(text, "\n{INDENT}{} {}", "see also".dimmed(), rows.join("\n    "));
+    }
+    if let Some(fix) = &finding.fix {
+        let fix = clean(fix);
+        let lines = fix.trim_end().lines();
+        let fix: Vec<String> = lines
+            .map(|line| format!("    {}", clip(line, width.saturating_sub(4)).green()))
+            .collect();
+        let _ = write!(text, "\n{INDENT}{}\n{}", "possible fix".dimmed(), fix.join("\n"));
+    }
+    if let Some(rule) = &finding.rule {
+        let shown = wrap(&clean(&format!("rule {}: {}", rule.id, rule.link)), width, INDENT);
+        let _ = write!(text, "\n{}", page.links.web(&shown, &rule.link).dimmed());
+    }
+    let _ = write!(text, "\n{}", wrap(&clean(&origin(entry)), width, INDENT).dimmed());
+    text
+}
+
+/// Severity and place; on two lines or more where one does not take both.
+fn head(entry: &JudgedFinding, page: &Page) -> String {
+    let finding = &entry.finding;
+    let risk = entry.production_risk && finding.severity != Severity::Critical;
+    let severity = finding.severity.as_str().to_uppercase();
+    let severity = if risk {
+        format!("{severity} (endangers production)")
+    } else {
+        severity
+    };
+    let place = format!("{}:{}", clean(&finding.file), finding.line);
+    let together = display_width(&severity) + 1 + display_width(&place) <= page.width;
+    let link = |row: &str| page.links.place(row, &finding.file, finding.line).bold().to_string();
+    let styled = severity.style(severity_style(finding.severity)).to_string();
+    if together {
+        return format!("{styled} {}", link(&place));
+    }
+    let mut text = styled;
+    for row in rows(&place, page.width, INDENT.len()) {
+        let _ = write!(text, "\n{INDENT}{}", link(&row));
+    }
+    text
+}
+
+/// A place in pieces that fit: paths have no spaces to break at.
+fn rows(place: &str, width: usize, indent: usize) -> Vec<String> {
+    let rows = textwrap::wrap(place, width.saturating_sub(indent).max(10));
+    rows.into_iter().map(std::borrow::Cow::into_owned).collect()
+}
+
+fn origin(entry: &JudgedFinding) -> String {
+    let finding = &entry.finding;
+    let names: Vec<String> = finding.found_by.iter().map(ReviewerName::display_name).collect();
+    let names = names.join(", ");
+    let found_by = match finding.found_by.len() {
+        0 | 1 => names,
+        // That several found it independently is the strongest sign that it is true.
+        several => format!("found by {several}: {names}"),
+    };
+    format!("{} · {found_by}", finding.category)
+}
+
+/// The lines of the finding with one line around them.
+fn excerpt(excerpts: &Excerpts, entry: &JudgedFinding, width: usize) -> Option<String> {
+    let (path, severity) = (&entry.finding.file, entry.finding.severity);
+    let (first, last) = excerpts::shown(entry.finding.line, entry.finding.end_line);
+    excerpts.line(path, first)?;
+    let rows: Vec<String> = (first.saturating_sub(1)..=last + 1)
+        .filter_map(|number| {
+            let code = clean(excerpts.line(path, number)?).replace('\t', "    ");
+            let code = clip(&code, width.saturating_sub(9));
+            let shown = format!("{number:>6}");
+            Some(if (first..=last).contains(&number) {
+                format!("{} {} {code}", shown.bold(), "▌".style(severity_style(severity)))
+            } else {
+                format!("{} {} {}", shown.dimmed(), "│".dimmed(), code.dimmed())
+            })
+        })
+        .collect();
+    Some(rows.join("\n"))
+}
+
+/// As much of a line as fits, and a sign where something is missing. Some characters take two columns.
+pub(super) fn clip(text: &str, width: usize) -> String {
+    if display_width(text) <= width {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    let mut used = 1;
+    for character in text.chars() {
+        let mut buffer = [0; 4];
+        used += display_width(character.encode_utf8(&mut buffer));
+        if used > width {
+            break;
+        }
+        kept.push(character);
+    }
+    kept.push('…');
+    kept
+}

@@ -1,0 +1,147 @@
+// What a release is made of: scripts/release, the pipeline that calls it, and the version, which stands in one place.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const root = resolve(import.meta.dirname, '../..');
+const script = join(root, 'scripts/release');
+const conclave = join(root, 'target/debug/conclave');
+const read = (path) => readFileSync(join(root, path), 'utf8');
+const version = read('Cargo.toml').match(/^version = "([^"]+)"/m)[1];
+const TARGET = 'x86_64-unknown-linux-musl';
+
+async function release(arguments_, env = {}) {
+  const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('CI_')));
+  try {
+    return { code: 0, ...(await run(script, arguments_, { env: { ...clean, ...env } })) };
+  } catch (error) {
+    return { code: error.code, stdout: error.stdout, stderr: error.stderr };
+  }
+}
+
+describe('scripts/release', () => {
+  let directory;
+  before(() => {
+    assert.ok(existsSync(conclave), 'build first: cargo build -p conclave');
+    directory = mkdtempSync(join(tmpdir(), 'conclave-release-'));
+  });
+  after(() => rmSync(directory, { recursive: true, force: true }));
+  // A debug build is neither small nor static, but has everything that is packed.
+  const packed = ['--target', TARGET, '--binary', conclave, '--max-megabytes', '2000', '--allow-dynamic'];
+
+  test('makes exactly the files that it lists, with good checksums, and the same ones again', async () => {
+    const listed = (await release(['--list', '--target', TARGET])).stdout.trim().split('\n');
+    const name = `conclave-${version}-${TARGET}`;
+    assert.deepEqual(listed, [`${name}.tar.gz`, `${name}.cdx.json`, 'SHA256SUMS']);
+    const made = await release([...packed, '--output', directory]);
+    assert.equal(made.code, 0, made.stderr);
+    assert.deepEqual(readdirSync(directory).toSorted(), listed.toSorted());
+    const digest = (file) => createHash('sha256').update(readFileSync(join(directory, file))).digest('hex');
+    const sums = readFileSync(join(directory, 'SHA256SUMS'), 'utf8').trim().split('\n').map((line) => line.split(/ +/));
+    assert.deepEqual(sums, listed.slice(0, 2).map((file) => [digest(file), file]));
+
+    const { stdout: contents } = await run('tar', ['--list', '--file', join(directory, `${name}.tar.gz`)]);
+    const files = contents.trim().split('\n').map((path) => path.slice(name.length + 1)).filter((path) => path && !path.endsWith('/'));
+    for (const file of ['conclave', 'LICENSE', 'CHANGELOG.md', 'man/conclave.1', 'man/conclave-review.1', 'completions/conclave.bash', 'completions/_conclave', 'completions/conclave.fish']) {
+      assert.ok(files.includes(file), `${file} in ${files}`);
+    }
+    assert.ok(files.every((file) => /^(conclave|LICENSE|CHANGELOG\.md|man\/conclave[\w-]*\.1|completions\/\S+)$/.test(file)), files.join());
+
+    const bill = JSON.parse(readFileSync(join(directory, `${name}.cdx.json`), 'utf8'));
+    assert.equal(bill.bomFormat, 'CycloneDX');
+    const lock = read('Cargo.lock');
+    const crates = bill.components.map((component) => [component.name, component.version]);
+    assert.ok(crates.some(([crate]) => crate === 'rustls') && crates.length > 100, String(crates.length));
+    assert.deepEqual(crates.filter(([crate, number]) => !lock.includes(`name = "${crate}"\nversion = "${number}"`)), []);
+    assert.deepEqual(crates.filter(([crate]) => /worker$|fake-gitlab|scripted/.test(crate)), [], 'nothing that is not in the program');
+
+    const before_ = digest(`${name}.tar.gz`);
+    await release([...packed, '--output', directory]);
+    assert.equal(digest(`${name}.tar.gz`), before_);
+  });
+
+  test('refuses what must not be released', async () => {
+    for (const [arguments_, env, said] of [
+      [['--binary', conclave, '--target', TARGET, '--max-megabytes', '1'], {}, /MB, and 1 are allowed/],
+      [['--binary', conclave, '--target', TARGET, '--max-megabytes', '2000'], {}, /needs libraries of the system/],
+      [packed, { CI_COMMIT_TAG: 'v99.0.0' }, /the tag is v99\.0\.0, but the version is/],
+    ]) {
+      const refused = await release([...arguments_, '--output', join(directory, 'none')], env);
+      assert.equal(refused.code, 1, refused.stderr);
+      assert.match(refused.stderr, said);
+      assert.ok(!existsSync(join(directory, 'none')), 'nothing is left of it');
+    }
+  });
+
+  test('completions and manual name every command', async () => {
+    const { stdout: help } = await run(conclave, ['--help']);
+    const commands = [...help.split('Commands:')[1].split('Options:')[0].matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name).filter((name) => name !== 'help');
+    assert.ok(commands.length >= 8, String(commands));
+    for (const shell of ['bash', 'zsh', 'fish', 'powershell', 'elvish']) {
+      const { stdout } = await run(conclave, ['completions', shell], { maxBuffer: 1 << 24 });
+      assert.deepEqual(commands.filter((name) => !stdout.includes(name)), [], shell);
+    }
+    const { stdout: page } = await run(conclave, ['man']);
+    assert.match(page, /^\.ie|^\.TH conclave 1/m);
+    assert.deepEqual(commands.filter((name) => !page.includes(name)), []);
+  });
+
+  test('bash takes the completions', async () => {
+    const { stdout } = await run('bash', ['-c', `source <("${conclave}" completions bash); COMP_WORDS=(conclave do); COMP_CWORD=1; _conclave conclave do conclave; echo "\${COMPREPLY[*]}"`]);
+    assert.equal(stdout.trim(), 'doctor');
+  });
+});
+
+describe('the version', () => {
+  test('stands in Cargo.toml only, and the changelog has a section for it', () => {
+    assert.ok(read('CHANGELOG.md').includes(`\n## [${version}]`));
+    const [, newest] = read('CHANGELOG.md').match(/\n## \[([^\]]+)\]/);
+    assert.equal(newest, version);
+    for (const manifest of ['cli/Cargo.toml', 'shared/Cargo.toml', 'workers/reviewer-config/Cargo.toml']) {
+      assert.match(read(manifest), /^version\.workspace = true$/m);
+    }
+  });
+});
+
+describe('.gitlab-ci.yml', () => {
+  let directory;
+  before(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'conclave-pipeline-'));
+    copyFileSync(join(root, '.gitlab-ci.yml'), join(directory, '.gitlab-ci.yml'));
+    const git = (...rest) => run('git', ['-C', directory, '-c', 'user.name=t', '-c', 'user.email=t@example.org', ...rest]);
+    await git('init', '--quiet', '--initial-branch=main');
+    await git('add', '--all');
+    await git('commit', '--quiet', '--message=Start');
+    await git('remote', 'add', 'origin', 'https://gitlab.example.com/group/project.git');
+  });
+  after(() => rmSync(directory, { recursive: true, force: true }));
+
+  async function jobs(variables) {
+    const program = join(root, 'node_modules/gitlab-ci-local/dist/index.js');
+    const given = Object.entries(variables).flatMap(([name, value]) => ['--variable', `${name}=${value}`]);
+    const unset = ['CI_COMMIT_TAG', 'CI_COMMIT_BRANCH', 'CI_PIPELINE_SOURCE'].filter((name) => !(name in variables));
+    const names = ['--ignore-predefined-vars', [...Object.keys(variables), ...unset].join(',')];
+    const { stdout } = await run(process.execPath, [program, '--list-json', ...names, ...given], { cwd: directory, env: { ...process.env, HOME: directory } });
+    return JSON.parse(stdout.slice(stdout.indexOf('['))).filter((job) => job.when !== 'never').map((job) => job.name);
+  }
+
+  test('is a valid pipeline that releases for tags only', async () => {
+    assert.deepEqual(await jobs({ CI_PIPELINE_SOURCE: 'merge_request_event' }), ['test']);
+    assert.deepEqual((await jobs({ CI_COMMIT_TAG: 'v1.2.3', CI_PIPELINE_SOURCE: 'push' })).toSorted(), ['container', 'files', 'release', 'test']);
+  });
+
+  test('calls scripts that are there, on the Rust of the tests', () => {
+    const text = read('.gitlab-ci.yml');
+    for (const [, path] of text.matchAll(/\.\/(scripts\/\w+)/g)) assert.ok(existsSync(join(root, path)), path);
+    const rust = read('rust-toolchain.toml').match(/channel = "([^"]+)"/)[1];
+    assert.deepEqual([...new Set([...text.matchAll(/image: rust:([\d.]+)/g)].map(([, found]) => found))], [rust]);
+    assert.ok(text.includes('--file deploy/Dockerfile'));
+  });
+});

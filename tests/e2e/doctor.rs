@@ -1,0 +1,490 @@
+//! `conclave doctor` against real causes of failure: each is found by its name, with the next step, and by nothing else.
+
+use std::{net::TcpListener, os::unix::fs::PermissionsExt, path::Path, sync::Arc};
+
+use conclave_fake_gitlab::{AccessLevel, FakeGitlab, Fault, FaultKind, Options, Scope};
+use conclave_scripted_provider::ScriptedProvider;
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{
+        ServerConfig,
+        crypto::aws_lc_rs,
+        pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
+    },
+};
+
+use crate::support::{Conclave, Pipeline, Repository, Workers, provider};
+
+/// What the doctor found.
+struct Findings(Value);
+
+impl Findings {
+    /// Runs `conclave doctor --json`; the exit code says whether something failed.
+    async fn of(command: Conclave) -> Self {
+        let outcome = command.env("CONCLAVE_JSON", "true").run().await;
+        let code = outcome.code;
+        let report: Value = serde_json::from_str(&outcome.stdout)
+            .unwrap_or_else(|error| panic!("{error}\n{}\n{}", outcome.stdout, outcome.stderr));
+        assert_eq!(code, Some(i32::from(report["healthy"] == false)), "{report:#}");
+        assert_eq!(report["schema_version"], 1);
+        Self(report)
+    }
+
+    /// The checks that ended so.
+    fn with(&self, status: &str) -> Vec<&str> {
+        let checks = self.0["checks"].as_array().unwrap().iter();
+        let found = checks.filter(|check| check["status"] == status);
+        found.map(|check| check["name"].as_str().unwrap()).collect()
+    }
+
+    /// Nothing but this one failed, and it says so, and says what to do.
+    #[track_caller]
+    fn only_failure(&self, name: &str, detail: &str, next: &str) {
+        assert_eq!(self.with("failure"), [name], "{:#}", self.0);
+        self.says(name, detail, next);
+    }
+
+    /// Nothing failed, and this is the only warning.
+    #[track_caller]
+    fn only_warning(&self, name: &str, detail: &str, next: &str) {
+        assert_eq!(self.with("failure"), [] as [&str; 0], "{:#}", self.0);
+        assert_eq!(self.with("warning"), [name], "{:#}", self.0);
+        self.says(name, detail, next);
+    }
+
+    #[track_caller]
+    fn says(&self, name: &str, detail: &str, next: &str) {
+        let checks = self.0["checks"].as_array().unwrap();
+        let check = checks.iter().find(|check| check["name"] == name).expect(name);
+        let text = |field: &str| check[field].as_str().unwrap_or_default().to_owned();
+        assert!(text("detail").contains(detail), "{check:#}");
+        assert!(text("next_step").contains(next), "{check:#}");
+    }
+}
+
+/// A job in which everything is as it has to be.
+async fn healthy(provider: &ScriptedProvider) -> (Repository, Pipeline) {
+    let repository = Repository::clean();
+    let pipeline = Pipeline::new(&repository).await;
+    let report = Findings::of(doctor(&pipeline, &repository, provider)).await;
+    assert_eq!(report.with("failure"), [] as [&str; 0], "{:#}", report.0);
+    assert_eq!(report.with("warning"), [] as [&str; 0], "{:#}", report.0);
+    (repository, pipeline)
+}
+
+fn doctor(pipeline: &Pipeline, repository: &Repository, provider: &ScriptedProvider) -> Conclave {
+    pipeline
+        .command("doctor", repository, &[])
+        .env("GITLAB_CI", "true")
+        .env("CI_JOB_TIMEOUT", "3600")
+        .anthropic(provider)
+}
+
+/// A port at which nobody listens.
+fn closed() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    format!("http://{}", listener.local_addr().unwrap())
+}
+
+/// A directory with the programs of these names from `PATH`, and nothing else.
+fn bin(programs: &[&str]) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for program in programs {
+        let found = std::env::var("PATH").unwrap();
+        let found = found
+            .split(':')
+            .map(|place| Path::new(place).join(program))
+            .find(|path| path.is_file());
+        std::os::unix::fs::symlink(found.expect(program), directory.path().join(program)).unwrap();
+    }
+    directory
+}
+
+fn script(directory: &Path, name: &str, text: &str) {
+    let path = directory.join(name);
+    std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[tokio::test]
+async fn a_good_job_is_healthy_and_says_what_is_not_set_up() {
+    let provider = provider().await;
+    let (repository, pipeline) = healthy(&provider).await;
+    let outcome = doctor(&pipeline, &repository, &provider).run().await.expect_code(0);
+    for line in [
+        "ok",
+        "opencode",
+        "role",
+        "Developer in group/service",
+        "0 failures, 0 warnings",
+        "Not set up here",
+    ] {
+        assert!(outcome.stdout.contains(line), "{line}:\n{}", outcome.stdout);
+    }
+    assert!(outcome.stdout.contains("CONCLAVE_TRACKER_URL"), "{}", outcome.stdout);
+    assert_eq!(pipeline.gitlab.violations(), []);
+    assert!(
+        pipeline.gitlab.requests().iter().all(|request| request.method == "GET"),
+        "nothing is written"
+    );
+    assert!(provider.books().entries.is_empty(), "nothing is paid for");
+}
+
+#[tokio::test]
+async fn programs_that_are_missing_old_or_of_another_version() {
+    let (provider, repository) = (provider().await, Repository::clean());
+    let local = || Conclave::new(repository.path(), &["doctor"]).anthropic(&provider);
+
+    let without = bin(&["git"]);
+    let report = Findings::of(local().env("PATH", without.path())).await;
+    report.only_failure("ripgrep", "is not on PATH", "Install the package `ripgrep`");
+
+    script(without.path(), "opencode-9", "echo 9.9.9");
+    let report = Findings::of(local().env("CONCLAVE_OPENCODE", without.path().join("opencode-9"))).await;
+    report.only_failure("opencode", "is OpenCode 9.9.9", "npm install -g opencode-ai@1.18.33");
+
+    let report = Findings::of(local().env("CONCLAVE_OPENCODE", "/nowhere/opencode")).await;
+    report.only_failure("opencode", "/nowhere/opencode, which is no file", "npm install");
+
+    // The rest of what it does is the real one's.
+    let old = bin(&["rg"]);
+    let git = bin(&["git"]);
+    let real = git.path().join("git");
+    let text = format!(
+        "if [ \"$1\" = --version ] || [ \"$9\" = --version ]; then echo git version 2.20.1; else exec {} \"$@\"; fi",
+        real.display()
+    );
+    let all = "for word in \"$@\"; do if [ \"$word\" = --version ]; then set -- --version; break; fi; done";
+    script(old.path(), "git", &format!("{all}\n{text}"));
+    let path = format!("{}:/usr/bin:/bin", old.path().display());
+    let report = Findings::of(local().env("PATH", path)).await;
+    report.only_failure("git", "git version 2.20.1 is too old: 2.32 or newer", "Update git");
+}
+
+#[tokio::test]
+async fn repositories_that_are_shallow_missing_or_empty() {
+    let (provider, repository) = (provider().await, Repository::clean());
+    repository.git(&["checkout", "--quiet", "main"]);
+    repository.write("more.txt", "more\n");
+    repository.commit("Second commit");
+    let place = tempfile::tempdir().unwrap();
+    let url = format!("file://{}", repository.path().display());
+    let clone = place.path().join("clone");
+    repository.git(&["clone", "--quiet", "--depth", "1", &url, clone.to_str().unwrap()]);
+    let at = |directory: &Path| Conclave::new(directory, &["doctor"]).anthropic(&provider);
+    let report = Findings::of(at(&clone)).await;
+    report.only_warning("repository", "is a shallow clone", "git fetch --unshallow");
+    // A job fetches what it lacks.
+    let report = Findings::of(at(&clone).env("GITLAB_CI", "true")).await;
+    assert_eq!(report.with("warning"), [] as [&str; 0], "{:#}", report.0);
+
+    let report = Findings::of(at(place.path())).await;
+    report.only_warning("repository", "is in no git repository", "--repo PATH");
+
+    repository.git(&["init", "--quiet", place.path().join("unborn").to_str().unwrap()]);
+    let report = Findings::of(at(&place.path().join("unborn"))).await;
+    report.only_failure("repository", "the repository has no commit yet", "make a first commit");
+
+    repository.write(".conclave.toml", "[review]\nstrictness = \"harsh\"\n");
+    repository.commit("Settings");
+    let report = Findings::of(at(repository.path())).await;
+    report.only_warning("settings", "harsh", "until then these settings keep their defaults");
+}
+
+#[tokio::test]
+async fn tokens_that_are_no_good_or_lack_a_right() {
+    let provider = provider().await;
+    let (repository, pipeline) = healthy(&provider).await;
+    let gitlab = &pipeline.gitlab;
+    let with = |token: &str| Findings::of(doctor(&pipeline, &repository, &provider).env("GITLAB_TOKEN", token));
+
+    let (reader, guest, stranger) = (
+        gitlab.create_bot("reader"),
+        gitlab.create_bot("guest"),
+        gitlab.create_bot("stranger"),
+    );
+    gitlab.add_member(pipeline.merge_request.project, reader, AccessLevel::Developer);
+    gitlab.add_member(pipeline.merge_request.project, guest, AccessLevel::Reporter);
+    let report = with(&gitlab.create_token(reader, &[Scope::ReadApi])).await;
+    report.only_failure(
+        "token-scope",
+        "lacks the scope `api`: it has read_api",
+        "with the scope `api`",
+    );
+    let report = with(&gitlab.create_token(guest, &[Scope::Api])).await;
+    report.only_failure(
+        "role",
+        "only Reporter in group/service",
+        "give the token's account the role Developer",
+    );
+    let report = with(&gitlab.create_token(stranger, &[Scope::Api])).await;
+    assert_eq!(report.with("failure"), ["role", "merge-request"]);
+    report.says("role", "does not see the project group/service", "the role Developer");
+
+    let report = with("glpat-of-nobody").await;
+    report.only_failure(
+        "gitlab",
+        "GitLab does not know GITLAB_TOKEN (401",
+        "project access token",
+    );
+    let soon = gitlab.create_token(reader, &[Scope::Api]);
+    let day = chrono::Utc::now() + chrono::TimeDelta::days(3);
+    gitlab.expire_token_on(&soon, &day.format("%Y-%m-%d").to_string());
+    with(&soon).await.only_warning("token-expiry", "in 3 days", "rotate it");
+    gitlab.expire_token(&soon);
+    with(&soon)
+        .await
+        .only_failure("gitlab", "GITLAB_TOKEN has expired", "project access token");
+    gitlab.revoke_token(&soon);
+    with(&soon)
+        .await
+        .only_failure("gitlab", "GITLAB_TOKEN was revoked", "project access token");
+    with("")
+        .await
+        .only_failure("gitlab", "GITLAB_TOKEN is not set", "project access token");
+    // The error of a review says where to look.
+    let outcome = pipeline
+        .job(&repository, &[])
+        .env("GITLAB_TOKEN", "glpat-of-nobody")
+        .run()
+        .await
+        .expect_code(3);
+    assert!(
+        outcome.stderr.contains("`conclave doctor` says more"),
+        "{}",
+        outcome.stderr
+    );
+    assert_eq!(gitlab.violations(), []);
+}
+
+#[tokio::test]
+async fn a_branch_s_pipeline_and_any_merge_request() {
+    let provider = provider().await;
+    let (repository, pipeline) = healthy(&provider).await;
+    let branch = Conclave::new(repository.path(), &["doctor"])
+        .anthropic(&provider)
+        .env("CI_API_V4_URL", pipeline.gitlab.api_url())
+        .env("CI_PROJECT_ID", pipeline.merge_request.project.0.to_string())
+        .env("GITLAB_TOKEN", &pipeline.token);
+    let report = Findings::of(branch).await;
+    report.only_warning(
+        "merge-request",
+        "this pipeline is none of a merge request",
+        "merge_request_event",
+    );
+
+    let url = format!("{}/group/service/-/merge_requests/1", pipeline.gitlab.url());
+    let anywhere = || Conclave::new(repository.path(), &["doctor", "--mr", &url]).anthropic(&provider);
+    let report = Findings::of(anywhere().env("GITLAB_TOKEN", &pipeline.token)).await;
+    report.says("merge-request", "is open and can be read", "");
+    assert_eq!(report.with("failure"), [] as [&str; 0], "{:#}", report.0);
+    let none = format!("{}/group/service/-/merge_requests/99", pipeline.gitlab.url());
+    let report = Findings::of(
+        Conclave::new(repository.path(), &["doctor", "--mr", &none])
+            .anthropic(&provider)
+            .env("GITLAB_TOKEN", &pipeline.token),
+    )
+    .await;
+    report.only_failure("merge-request", "404", "the number and the project");
+}
+
+#[tokio::test]
+async fn clocks_that_disagree_and_servers_that_keep_silent() {
+    let (provider, repository) = (provider().await, Repository::clean());
+    let date = chrono::Utc::now() - chrono::TimeDelta::hours(2);
+    let options = Options {
+        date: Some(date.format("%a, %d %b %Y %H:%M:%S GMT").to_string()),
+        describes_tokens: false,
+        ..Options::default()
+    };
+    let pipeline = Pipeline::on(FakeGitlab::builder().options(options), &repository).await;
+    let report = Findings::of(doctor(&pipeline, &repository, &provider)).await;
+    report.only_failure("clock", "s ahead of GitLab's: certificates and job tokens", "NTP");
+    // An older GitLab does not say what a token may do.
+    report.says("token-scope", "does not say which scopes", "Access tokens");
+
+    pipeline.gitlab.inject(Fault::any(FaultKind::Hang));
+    let impatient = doctor(&pipeline, &repository, &provider).env("CONCLAVE_CHECK_SECONDS", "1");
+    let report = Findings::of(impatient).await;
+    report.only_failure(
+        "gitlab",
+        "the connection to GitLab at 127.0.0.1 failed",
+        "may connect there",
+    );
+}
+
+#[tokio::test]
+async fn providers_without_a_key_with_a_wrong_one_and_out_of_reach() {
+    let (provider, repository) = (provider().await, Repository::clean());
+    let local = || Conclave::new(repository.path(), &["doctor"]);
+    let report = Findings::of(local()).await;
+    report.only_failure(
+        "providers",
+        "no model provider has credentials",
+        "Set ANTHROPIC_API_KEY or OPENAI_API_KEY",
+    );
+
+    let report = Findings::of(local().anthropic(&provider).env("ANTHROPIC_API_KEY", "wrong")).await;
+    report.only_failure("provider anthropic", "refuses the key (401", "correct the key");
+    let report = Findings::of(local().openai(&provider).env("OPENAI_API_KEY", "wrong")).await;
+    report.only_failure(
+        "provider openai",
+        "refuses the key (401: Incorrect API key",
+        "correct the key",
+    );
+
+    let report = Findings::of(local().env("OPENAI_API_KEY", "x").env("OPENAI_BASE_URL", closed())).await;
+    report.only_failure("provider openai", "cannot be reached", "may connect there");
+    let report = Findings::of(
+        local()
+            .env("OPENAI_API_KEY", "x")
+            .env("OPENAI_BASE_URL", "localhost:11434"),
+    )
+    .await;
+    report.only_failure("providers", "OPENAI_BASE_URL is not an address", "");
+    // A model server without a list of its models.
+    let other = format!("{}/elsewhere", provider.url());
+    let report = Findings::of(local().env("OPENAI_API_KEY", "x").env("OPENAI_BASE_URL", other)).await;
+    report.only_warning(
+        "provider openai",
+        "answers 404 when asked for its models",
+        "the provider's address",
+    );
+
+    let few = ScriptedProvider::builder()
+        .models(["claude-sonnet-5"])
+        .start()
+        .await
+        .unwrap();
+    let report = Findings::of(local().anthropic(&few)).await;
+    report.only_warning("provider anthropic", "does not list claude-", "stand in");
+    assert!(
+        provider.books().entries.is_empty() && few.books().entries.is_empty(),
+        "nothing is paid for"
+    );
+}
+
+#[tokio::test]
+async fn proxies_and_certificates() {
+    let (provider, repository) = (provider().await, Repository::clean());
+    let local = || Conclave::new(repository.path(), &["doctor"]).anthropic(&provider);
+    let proxied = local().env("HTTPS_PROXY", closed()).env("NO_PROXY", "127.0.0.1");
+    let report = Findings::of(proxied).await;
+    report.only_failure("proxy", "takes no connection", "correct HTTPS_PROXY");
+
+    let (address, pem) = behind_tls().await;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("ca.pem");
+    std::fs::write(&file, pem).unwrap();
+    let own = || {
+        Conclave::new(repository.path(), &["doctor"])
+            .env("ANTHROPIC_API_KEY", "x")
+            .env("ANTHROPIC_BASE_URL", &address)
+    };
+    let report = Findings::of(own()).await;
+    report.only_failure("provider anthropic", "certificate", "--ca-file");
+    let report = Findings::of(own().env("CONCLAVE_CA_FILE", &file)).await;
+    assert_eq!(report.with("failure"), [] as [&str; 0], "{:#}", report.0);
+    report.says("certificates", "ca.pem", "");
+
+    std::fs::write(&file, "no certificate").unwrap();
+    let report = Findings::of(local().env("CONCLAVE_CA_FILE", &file)).await;
+    report.says("certificates", "it holds no certificate", "Correct --ca-file");
+}
+
+/// A server with a certificate that nobody knows; it takes every key.
+async fn behind_tls() -> (String, String) {
+    let names = vec!["localhost".to_owned()];
+    let rcgen::CertifiedKey { cert, signing_key } = rcgen::generate_simple_self_signed(names).unwrap();
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(signing_key.serialize_der()));
+    let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![cert.der().clone()], key)
+        .unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("https://localhost:{}", listener.local_addr().unwrap().port());
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            let Ok(mut stream) = acceptor.accept(stream).await else {
+                continue;
+            };
+            let mut request = [0; 4096];
+            let _ = stream.read(&mut request).await;
+            let answer = "HTTP/1.1 200 OK\r\ncontent-length: 11\r\nconnection: close\r\n\r\n{\"data\":[]}";
+            let _ = stream.write_all(answer.as_bytes()).await;
+            let _ = stream.shutdown().await;
+        }
+    });
+    (address, cert.pem())
+}
+
+#[tokio::test]
+async fn workers_that_are_down_refuse_or_lack_their_tables() {
+    let (provider, repository) = (provider().await, Repository::clean());
+    let local = || Conclave::new(repository.path(), &["doctor"]).anthropic(&provider);
+    let mut workers = Workers::start().await;
+    let (config, tracker) = (workers.config_url.clone(), workers.tracker_url.clone());
+    let with_config = |url: &str, token: &str| {
+        local()
+            .env("CONCLAVE_CONFIG_URL", url)
+            .env("CONCLAVE_CONFIG_TOKEN", token)
+    };
+    let with_tracker = |url: &str, token: &str| {
+        local()
+            .env("CONCLAVE_TRACKER_URL", url)
+            .env("CONCLAVE_TRACKER_TOKEN", token)
+    };
+
+    let both = with_config(&config, Workers::READER_TOKEN)
+        .env("CONCLAVE_TRACKER_URL", &tracker)
+        .env("CONCLAVE_TRACKER_TOKEN", Workers::INGEST_TOKEN);
+    let report = Findings::of(both).await;
+    assert_eq!(report.with("failure"), [] as [&str; 0], "{:#}", report.0);
+    report.says("reviewer-config", "answers with revision", "");
+    report.says("review-tracker", "takes events", "");
+
+    let report = Findings::of(with_config(&config, "wrong")).await;
+    report.only_failure(
+        "reviewer-config",
+        "refused the token",
+        "set CONCLAVE_CONFIG_TOKEN to one of the Worker's READER_TOKENS",
+    );
+    let report = Findings::of(with_tracker(&tracker, "wrong")).await;
+    report.only_failure(
+        "review-tracker",
+        "refused the token",
+        "set CONCLAVE_TRACKER_TOKEN to one of the Worker's INGEST_TOKENS",
+    );
+    let report = Findings::of(with_config(&closed(), "x")).await;
+    report.only_failure("reviewer-config", "cannot be reached", "scripts/deploy");
+    let report = Findings::of(with_tracker(&closed(), "x")).await;
+    report.only_failure("review-tracker", "cannot be reached", "scripts/deploy");
+    let report = Findings::of(local().env("CONCLAVE_TRACKER_URL", &tracker)).await;
+    report.only_failure("review-tracker", "CONCLAVE_TRACKER_TOKEN is not", "INGEST_TOKENS");
+
+    workers.command("sql DROP TABLE usage").await;
+    let report = Findings::of(with_tracker(&tracker, Workers::INGEST_TOKEN)).await;
+    report.only_failure(
+        "review-tracker",
+        "answered 503: The database has no tables yet, or old ones",
+        "wrangler d1 migrations apply",
+    );
+}
+
+#[tokio::test]
+async fn a_disk_that_cannot_be_written_and_a_job_without_time() {
+    let (provider, repository) = (provider().await, Repository::clean());
+    let local = || Conclave::new(repository.path(), &["doctor"]).anthropic(&provider);
+    let report = Findings::of(local().env("TMPDIR", "/proc/self")).await;
+    report.only_failure("scratch", "/proc/self cannot be written", "set TMPDIR");
+    let report = Findings::of(local().env("XDG_STATE_HOME", "/proc/self")).await;
+    report.only_warning("records", "cannot be written", "CONCLAVE_OUTPUT");
+    let report = Findings::of(local().env("GITLAB_CI", "true").env("CI_JOB_TIMEOUT", "600")).await;
+    report.only_warning("job", "only 9 minutes are left", "timeout: 45 minutes");
+}

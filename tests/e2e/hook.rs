@@ -1,0 +1,164 @@
+//! The hook before a push, run by the real git.
+
+use std::{path::Path, process::Output};
+
+use tokio::process::Command;
+
+use crate::support::{Conclave, PROVIDER_KEY, Repository, opencode, provider};
+
+/// `conclave hook COMMAND`, and what it said.
+async fn hook(directory: &Path, command: &str, code: i32) -> String {
+    let outcome = Conclave::new(directory, &["hook", command])
+        .run()
+        .await
+        .expect_code(code);
+    assert_eq!(outcome.stdout, "");
+    outcome.stderr
+}
+
+/// A repository with a remote that has `main`, and a flawed `feature` that it does not have.
+fn with_remote() -> (Repository, tempfile::TempDir) {
+    let repository = Repository::flawed();
+    let remote = tempfile::tempdir().unwrap();
+    repository.git(&["clone", "--quiet", "--bare", ".", remote.path().to_str().unwrap()]);
+    repository.git(&[
+        "--git-dir",
+        remote.path().to_str().unwrap(),
+        "symbolic-ref",
+        "HEAD",
+        "refs/heads/main",
+    ]);
+    repository.git(&["remote", "add", "origin", remote.path().to_str().unwrap()]);
+    repository.git(&["push", "--quiet", "origin", ":feature"]);
+    repository.git(&["fetch", "--quiet", "origin"]);
+    (repository, remote)
+}
+
+/// `git push` as a user of the program calls it.
+async fn push(repository: &Repository, home: &Path, variables: &[(&str, String)], arguments: &[&str]) -> Output {
+    let program = Path::new(env!("CARGO_BIN_EXE_conclave")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let push = Command::new("git")
+        .args(["push", "--quiet", "origin"])
+        .args(arguments)
+        .current_dir(repository.path())
+        .env_clear()
+        .env("PATH", path)
+        .env("HOME", home)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("CONCLAVE_OPENCODE", opencode())
+        .envs(variables.iter().map(|(name, value)| (*name, value.as_str())))
+        .kill_on_drop(true)
+        .output();
+    tokio::time::timeout(std::time::Duration::from_mins(3), push)
+        .await
+        .expect("it ends")
+        .unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[tokio::test]
+async fn a_push_with_significant_concerns_is_stopped_and_everything_else_goes_on() {
+    let provider = provider().await;
+    let (repository, remote) = with_remote();
+    let home = tempfile::tempdir().unwrap();
+    let text = hook(repository.path(), "install", 0).await;
+    assert!(
+        text.contains("Installed ") && text.contains(".git/hooks/pre-push"),
+        "{text}"
+    );
+    let has_feature = || remote.path().join("refs/heads/feature").exists();
+
+    let key = [
+        ("ANTHROPIC_API_KEY", PROVIDER_KEY.to_owned()),
+        ("ANTHROPIC_BASE_URL", provider.url()),
+    ];
+    let stopped = push(&repository, home.path(), &key, &["feature"]).await;
+    assert!(!stopped.status.success(), "{}", said(&stopped));
+    assert!(
+        said(&stopped).contains("The push is stopped by this review"),
+        "{}",
+        said(&stopped)
+    );
+    let shown = String::from_utf8_lossy(&stopped.stdout).into_owned() + &said(&stopped);
+    assert!(shown.contains("src/users.py:6"), "{shown}");
+    assert!(!has_feature());
+
+    // Without a key nothing can be reviewed, which is no reason to keep anybody from pushing.
+    let unreviewed = push(&repository, home.path(), &[], &["feature"]).await;
+    assert!(unreviewed.status.success(), "{}", said(&unreviewed));
+    assert!(
+        said(&unreviewed).contains("Nothing was reviewed; the push goes on.")
+            && said(&unreviewed).contains("ANTHROPIC_API_KEY"),
+        "{}",
+        said(&unreviewed)
+    );
+    assert!(has_feature());
+
+    // A deletion brings nothing to review.
+    let asked = provider.requests().len();
+    let deleted = push(&repository, home.path(), &key, &[":feature"]).await;
+    assert!(deleted.status.success() && !has_feature(), "{}", said(&deleted));
+    assert_eq!(provider.requests().len(), asked);
+}
+
+#[tokio::test]
+async fn no_other_hook_is_ever_overwritten_or_removed() {
+    let repository = Repository::flawed();
+    let path = repository.path().join(".git/hooks/pre-push");
+    let other = "#!/bin/sh\nexec make check\n";
+    repository.write(".git/hooks/pre-push", other);
+    let text = hook(repository.path(), "install", 2).await;
+    assert!(
+        text.contains("is there already and is left as it is") && text.contains("conclave hook pre-push \"$@\""),
+        "{text}"
+    );
+    let text = hook(repository.path(), "uninstall", 0).await;
+    assert!(text.contains("nothing was changed"), "{text}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), other);
+
+    // One that has our line already reviews; it is not ours to take away.
+    let chained = "#!/bin/sh\nconclave hook pre-push \"$@\" || exit\nexec make check\n";
+    repository.write(".git/hooks/pre-push", chained);
+    assert!(hook(repository.path(), "install", 0).await.contains("reviews already"));
+    let text = hook(repository.path(), "uninstall", 2).await;
+    assert!(text.contains("Take this line out of it yourself"), "{text}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), chained);
+
+    std::fs::remove_file(&path).unwrap();
+    assert!(hook(repository.path(), "install", 0).await.contains("Installed"));
+    assert!(hook(repository.path(), "install", 0).await.contains("reviews already"));
+    assert!(hook(repository.path(), "uninstall", 0).await.contains("Removed"));
+    assert!(!path.exists());
+}
+
+#[tokio::test]
+async fn the_hook_goes_where_git_looks_for_hooks() {
+    let repository = Repository::flawed();
+    let worktree = tempfile::tempdir().unwrap();
+    let place = worktree.path().join("tree");
+    repository.git(&["worktree", "add", "--quiet", place.to_str().unwrap(), "main"]);
+    // All worktrees share the hooks.
+    let outcome = Conclave::new(&place, &["local", "--install-hook"])
+        .run()
+        .await
+        .expect_code(0);
+    assert!(outcome.stderr.contains("Installed "), "{}", outcome.stderr);
+    assert!(repository.path().join(".git/hooks/pre-push").exists());
+
+    repository.git(&["config", "core.hooksPath", ".githooks"]);
+    hook(repository.path(), "install", 0).await;
+    assert!(repository.path().join(".githooks/pre-push").exists());
+
+    let everybody = tempfile::tempdir().unwrap();
+    repository.git(&["config", "core.hooksPath", everybody.path().to_str().unwrap()]);
+    let text = hook(repository.path(), "install", 2).await;
+    assert!(
+        text.contains("(core.hooksPath), which is outside of it") && text.contains("conclave hook pre-push \"$@\""),
+        "{text}"
+    );
+    assert!(!everybody.path().join("pre-push").exists());
+}

@@ -1,0 +1,254 @@
+//! Repositories and machines that are not as usual: a review works there, or says why not.
+
+use std::{
+    io::Write,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use serde_json::Value;
+
+use crate::support::{Conclave, Repository, nothing_left_running, provider};
+
+/// The plan of what is in this directory; no model is asked.
+async fn plan(directory: &Path, arguments: &[&str]) -> Value {
+    let mut all = vec!["plan", "--format", "json"];
+    all.extend(arguments);
+    let outcome = Conclave::new(directory, &all).run().await.expect_code(0);
+    serde_json::from_str(&outcome.stdout).expect("JSON")
+}
+
+/// The paths that would be reviewed.
+fn paths(plan: &Value) -> Vec<&str> {
+    let files = plan["files"].as_array().unwrap().iter();
+    files.map(|file| file["path"].as_str().unwrap()).collect()
+}
+
+async fn says(directory: &Path, arguments: &[&str], code: i32) -> String {
+    let outcome = Conclave::new(directory, arguments).run().await.expect_code(code);
+    assert_eq!(outcome.stdout, "");
+    outcome.stderr
+}
+
+#[tokio::test]
+async fn what_is_staged_is_reviewed_without_the_rest_and_by_the_default_branchs_settings() {
+    let repository = Repository::new();
+    repository.write(".conclave.toml", "[review]\npreset = \"yardstick\"\n");
+    repository.commit("Settings");
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    repository.write(".conclave.toml", "[review]\npreset = \"current\"\n");
+    repository.write("committed.py", "x = 1\n");
+    repository.commit("On the branch");
+    repository.write("staged.py", "y = 1\n");
+    repository.git(&["add", "staged.py"]);
+    repository.write("unstaged.py", "z = 1\n");
+    let staged = plan(repository.path(), &["--staged"]).await;
+    assert_eq!(paths(&staged), ["staged.py"]);
+    assert_eq!(
+        staged["preset"]["name"], "yardstick",
+        "the branch does not decide how it is reviewed"
+    );
+    let all = plan(repository.path(), &[]).await;
+    assert_eq!(
+        paths(&all),
+        [".conclave.toml", "committed.py", "staged.py", "unstaged.py"]
+    );
+
+    repository.git(&["reset", "--quiet"]);
+    let text = says(repository.path(), &["plan", "--staged"], 0).await;
+    assert!(text.contains("nothing is staged; `git add` stages"), "{text}");
+    let text = says(repository.path(), &["plan", "main", "--staged"], 2).await;
+    assert!(text.contains("cannot be used with"), "{text}");
+}
+
+#[tokio::test]
+async fn without_a_default_branch_or_a_branch_at_all() {
+    let repository = Repository::flawed();
+    repository.git(&["checkout", "--quiet", "--detach"]);
+    assert_eq!(paths(&plan(repository.path(), &[]).await), ["src/users.py"]);
+    repository.git(&["checkout", "--quiet", "feature"]);
+    repository.git(&["branch", "--quiet", "-D", "main"]);
+    let text = says(repository.path(), &["plan"], 2).await;
+    assert!(
+        text.contains("no default branch was found to compare with") && text.contains("`conclave local develop`"),
+        "{text}"
+    );
+    repository.write("more.py", "x = 1\n");
+    let uncommitted = plan(repository.path(), &[]).await;
+    assert_eq!(paths(&uncommitted), ["more.py"]);
+    let warnings = uncommitted["warnings"].to_string();
+    assert!(
+        warnings.contains("only what is not committed is reviewed"),
+        "{warnings}"
+    );
+}
+
+#[tokio::test]
+async fn worktrees_submodules_and_bare_repositories() {
+    let repository = Repository::flawed();
+    let other = tempfile::tempdir().unwrap();
+    let worktree = other.path().join("tree");
+    repository.git(&[
+        "worktree",
+        "add",
+        "--quiet",
+        "--detach",
+        worktree.to_str().unwrap(),
+        "feature",
+    ]);
+    std::fs::write(worktree.join("more.py"), "x = 1\n").unwrap();
+    assert_eq!(paths(&plan(&worktree, &[]).await), ["more.py", "src/users.py"]);
+    assert_eq!(repository.git(&["status", "--porcelain"]), "");
+
+    let outer = Repository::new();
+    let source = repository.path().to_str().unwrap();
+    outer.git(&[
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        "-b",
+        "feature",
+        source,
+        "vendor/users",
+    ]);
+    outer.commit("With a submodule");
+    outer.write("vendor/users/more.py", "x = 1\n");
+    // As the repository at hand, and as a part of another.
+    let inside = plan(&outer.path().join("vendor/users"), &["origin/main"]).await;
+    assert_eq!(paths(&inside), ["src/users.py"]);
+    let inside = plan(&outer.path().join("vendor/users"), &[]).await;
+    assert!(paths(&inside).contains(&"more.py"), "{inside}");
+    outer.write("own.py", "x = 1\n");
+    let around = plan(outer.path(), &[]).await;
+    assert_eq!(paths(&around), ["own.py"]);
+    let warnings = around["warnings"].to_string();
+    assert!(
+        warnings.contains("the submodule vendor/users has uncommitted changes"),
+        "{warnings}"
+    );
+
+    let bare = other.path().join("bare.git");
+    repository.git(&["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
+    let text = says(&bare, &["plan"], 2).await;
+    assert!(
+        text.contains("is a bare repository, without a working tree: name a range"),
+        "{text}"
+    );
+    assert_eq!(paths(&plan(&bare, &["main..feature"]).await), ["src/users.py"]);
+}
+
+#[tokio::test]
+async fn without_a_home_and_with_nowhere_to_write() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let (mut child, home) = Conclave::new(repository.path(), &["local", "main"])
+        .anthropic(&provider)
+        .without("HOME")
+        .without("CONCLAVE_OUTPUT")
+        .start();
+    let ended = tokio::time::timeout(std::time::Duration::from_mins(3), child.wait()).await;
+    assert_eq!(ended.expect("it ends").unwrap().code(), Some(0));
+    // The records are where temporary files are.
+    let runs = home.path().join("tmp/conclave/runs");
+    let run = std::fs::read_dir(&runs).unwrap().next().expect("a run").unwrap().path();
+    assert!(run.join("review.json").is_file());
+    nothing_left_running(&run).await;
+
+    // Below /proc nobody can make a file, not even root.
+    let job = |arguments: &[&str]| Conclave::new(repository.path(), arguments).anthropic(&provider);
+    let asked = provider.requests().len();
+    let text = job(&["local", "main"])
+        .env("TMPDIR", "/proc")
+        .run()
+        .await
+        .expect_code(2)
+        .stderr;
+    assert!(
+        text.contains("failed to make a temporary directory in /proc") && text.contains("Set TMPDIR to a directory"),
+        "{text}"
+    );
+    let text = job(&["local", "main", "--output", "/proc/run"])
+        .run()
+        .await
+        .expect_code(2)
+        .stderr;
+    assert!(text.contains("failed to make the run directory /proc/run"), "{text}");
+    assert_eq!(provider.requests().len(), asked, "nothing was paid for");
+    // A home that cannot be written is no home for records, and no obstacle.
+    let plan = job(&["plan", "main"]).env("HOME", "/proc").run().await.expect_code(0);
+    assert!(plan.stdout.contains("Tier trivial"), "{}", plan.stdout);
+}
+
+#[tokio::test]
+async fn in_a_locale_without_unicode_signs_are_ascii_and_code_stays_as_it_is() {
+    let repository = Repository::new();
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    repository.write("src/müller.py", "x = 1\n");
+    repository.commit("Change");
+    let shown = |locale: &'static str| {
+        let job = Conclave::new(repository.path(), &["plan", "main"]).env("LC_ALL", locale);
+        async move { job.run().await.expect_code(0).stdout }
+    };
+    let (latin, unicode) = (shown("de_DE.ISO-8859-1").await, shown("C.UTF-8").await);
+    assert!(unicode.contains("Tier trivial · 1 reviewer"), "{unicode}");
+    assert!(latin.contains("Tier trivial - 1 reviewer"), "{latin}");
+    let review = Conclave::new(repository.path(), &["local", "main"])
+        .env("LC_ALL", "C")
+        .env("ANTHROPIC_API_KEY", "x");
+    let text = review
+        .env("CONCLAVE_OPENCODE", "/nowhere")
+        .run()
+        .await
+        .expect_code(2)
+        .stderr;
+    assert!(text.is_ascii(), "{text}");
+}
+
+/// A repository of this many files, of which the last commit changes one.
+fn large(files: usize) -> Repository {
+    let repository = Repository::new();
+    let mut child = Command::new("git")
+        .args(["fast-import", "--quiet", "--force", "--done"])
+        .current_dir(repository.path())
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stream = std::io::BufWriter::new(child.stdin.take().unwrap());
+    let who = "committer A Developer <developer@example.org> 1700000000 +0000\ndata 1\nx";
+    write!(
+        stream,
+        "blob\nmark :1\ndata 6\nx = 1\n\ncommit refs/heads/main\nmark :2\n{who}\n"
+    )
+    .unwrap();
+    for file in 0..files {
+        writeln!(stream, "M 100644 :1 src/part{:03}/file{file}.py", file / 500).unwrap();
+    }
+    write!(
+        stream,
+        "\ncommit refs/heads/feature\nmark :3\n{who}\nfrom :2\nM 100644 inline src/part000/file0.py\ndata 30\n\
+         x = 1\nprint(\"DEBUG\", x)  # x\n\ndone\n"
+    )
+    .unwrap();
+    drop(stream);
+    assert!(child.wait().unwrap().success());
+    repository.git(&["checkout", "--quiet", "--force", "feature"]);
+    repository
+}
+
+#[tokio::test]
+async fn a_hundred_thousand_files() {
+    let (provider, repository) = (provider().await, large(100_000));
+    repository.write("src/new.py", "y = 1\n");
+    let outcome = Conclave::new(repository.path(), &["local", "--format", "json"])
+        .anthropic(&provider)
+        .run()
+        .await
+        .expect_code(0);
+    let review = outcome.review();
+    assert_eq!(
+        review["coverage"]["reviewed"],
+        serde_json::json!(["src/new.py", "src/part000/file0.py"])
+    );
+    assert_eq!(review["coverage"]["gaps"], serde_json::json!([]));
+}
