@@ -70,7 +70,7 @@ function checkHistogram({ name, samples }) {
   const groups = new Map();
   for (const [key, value] of samples) {
     const le = /,?le="([^"]+)"/.exec(key);
-    const group = key.replace(/,?le="[^"]+"/, '').replace(/^[a-z_]+?_(bucket|count|sum)(?=\{|$)/, '');
+    const group = key.replace(/,?le="[^"]+"/, '').replace(/^[a-z_]+?_(bucket|count|sum)(?=\{|$)/, '').replace('{}', '');
     const entry = groups.get(group) ?? { buckets: [] };
     groups.set(group, entry);
     if (key.startsWith(`${name}_bucket`)) {

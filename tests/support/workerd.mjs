@@ -33,9 +33,10 @@ process.env.WRANGLER_SEND_METRICS = 'false';
  * @param {string} [options.build] Where another build of it is.
  * @param {string} [options.host]
  * @param {number} [options.port] 0 takes a free one.
- * @returns {Promise<{url: string, mf: Miniflare, dispose: () => Promise<void>}>}
+ * @returns {Promise<{url: string, mf: Miniflare, logs: string[], dispose: () => Promise<void>}>}
  */
 export async function start(name, { vars = {}, persist, without = [], reachable = [], migrate = true, build = buildOf(name), host = '127.0.0.1', port = 0 } = {}) {
+  const logs = [];
   const { workerOptions } = unstable_getMiniflareWorkerOptions(join(root, 'wrangler.toml'), name);
   delete workerOptions.modulesRules;
   for (const kind of without) delete workerOptions[kind];
@@ -55,6 +56,11 @@ export async function start(name, { vars = {}, persist, without = [], reachable 
     port,
     cf: false,
     log: new Log(LogLevel.ERROR),
+    // What the Worker writes into its log; a test may read it. Errors are shown as well.
+    handleStructuredLogs: ({ level, message }) => {
+      logs.push(message);
+      if (level === 'error') console.error(message);
+    },
   });
   if (persist) {
     // Where `wrangler dev --persist-to DIR` keeps its data, so that `wrangler kv` and `wrangler d1` see the same.
@@ -65,7 +71,7 @@ export async function start(name, { vars = {}, persist, without = [], reachable 
   if (migrate && workerOptions.d1Databases?.DB) {
     await applyMigrations(await mf.getD1Database('DB'), migrations(name));
   }
-  return { url, mf, dispose: () => mf.dispose() };
+  return { url, mf, logs, dispose: () => mf.dispose() };
 }
 
 /** The migrations of a Worker, in order. */

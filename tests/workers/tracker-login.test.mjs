@@ -32,9 +32,10 @@ const seconds = () => Math.floor(Date.now() / 1000);
 
 describe('log-in', () => {
   test('whoever is not logged in is sent to the form', async () => {
-    for (const path of ['/', '/?days=7', `/runs/${uuid7()}`, '/runs/x']) {
+    for (const path of ['/', '/?days=7', '/findings', '/models?csv=models', '/runs', '/health', `/runs/${uuid7()}`, '/runs/x']) {
       assertSentToLogin(await site.get(path));
     }
+    assertSentToLogin(await site.post('/health/dead-letters/all/replay', {}));
     const form = await site.get('/login');
     assert.equal(form.status, 200);
     assert.match(await form.text(), /<form method="post" action="\/login"/);
@@ -61,6 +62,15 @@ describe('log-in', () => {
       assert.match(page, /name="token"/);
     }
     await assertProblem(await site.post('/login', { token: 'x'.repeat(10_000) }), 413, 'too-large');
+  });
+
+  test('a form of another site, or of none, logs nobody in or out, and replays nothing', async () => {
+    const cookie = await site.logIn();
+    for (const origin of ['https://evil.example', 'null', '']) {
+      for (const path of ['/login', '/logout', '/health/dead-letters/all/replay']) {
+        await assertProblem(await site.post(path, { token: 'new-token' }, { origin, cookie }), 403, 'other-origin');
+      }
+    }
   });
 
   test('logging out forgets the session', async () => {

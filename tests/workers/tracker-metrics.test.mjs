@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { completed, dropped, event, finding, send, session, started, tokens } from '../support/events.mjs';
+import { breakGlass, circuit, completed, dropped, event, failback, finding, outcome, send, session, started, tokens, verdict } from '../support/events.mjs';
 import { parse } from '../support/openmetrics.mjs';
 import { assertProblem } from '../support/problem.mjs';
 import { start } from '../support/workerd.mjs';
@@ -29,16 +29,38 @@ describe('an empty tracker', () => {
     assert.deepEqual(
       [...found].map(([name, { type }]) => `${name} ${type}`),
       [
+        'conclave_runs_started counter',
         'conclave_runs counter',
+        'conclave_merge_requests counter',
+        'conclave_break_glass counter',
         'conclave_run_duration_seconds histogram',
         'conclave_run_cost_usd histogram',
         'conclave_findings counter',
+        'conclave_finding_outcomes counter',
+        'conclave_sessions counter',
         'conclave_tokens counter',
         'conclave_cost_usd counter',
+        'conclave_failbacks counter',
+        'conclave_circuit_changes counter',
+        'conclave_verdicts_applied counter',
         'conclave_telemetry_dropped counter',
+        'conclave_events counter',
+        'conclave_ingest_delay_seconds histogram',
+        'conclave_ingest_lag_seconds gauge',
+        'conclave_ingest_waiting_events gauge',
+        'conclave_dead_letters gauge',
       ],
     );
     assert.equal(found.get('conclave_telemetry_dropped').samples.get('conclave_telemetry_dropped_total'), 0);
+    assert.equal(found.get('conclave_ingest_lag_seconds').samples.get('conclave_ingest_lag_seconds'), 0);
+  });
+
+  test('answers in the older format to whoever asks for that', async () => {
+    const response = await fetch(`${worker.url}/metrics`, { headers: { authorization: 'Bearer new', accept: 'text/plain; version=0.0.4' } });
+    assert.equal(response.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
+    const text = await response.text();
+    assert.match(text, /^# TYPE conclave_telemetry_dropped_total counter$/m);
+    assert.doesNotMatch(text, /# EOF|# UNIT/);
   });
 
   test('lets in every listed token and nobody else', async () => {
@@ -83,6 +105,13 @@ describe('after ingest', () => {
       event(finding({ reviewer: 'in "quotes"\\', severity: 'critical', fate: 'dropped', reason_code: 'x' })),
       event(dropped(4)),
       event(dropped(5), { at: yesterday }),
+      event(outcome({ outcome: 'rejected' })),
+      event(failback()),
+      event(failback({ to: 'openai/gpt-6-sol' }), { at: yesterday }),
+      event(circuit()),
+      event(breakGlass({ merge_request: 8 })),
+      event(verdict()),
+      event(verdict({ shown: undefined })),
     ]);
     const found = await families(worker.url);
     const value = (family, sample) => found.get(family).samples.get(sample);
@@ -104,10 +133,26 @@ describe('after ingest', () => {
     assert.equal(value(findings, `${findings}_total{reviewer="security",severity="warning",fate="kept"}`), 2);
     assert.equal(value(findings, `${findings}_total{reviewer="in \\"quotes\\"\\\\",severity="critical",fate="dropped"}`), 1);
     const spent = 'conclave_tokens';
-    assert.equal(value(spent, `${spent}_total{model="anthropic/claude-sonnet-5",kind="cache_read"}`), 900);
-    assert.equal(value(spent, `${spent}_total{model="openai/gpt-6-sol",kind="input"}`), 7);
-    assert.equal(value('conclave_cost_usd', 'conclave_cost_usd_total{model="openai/gpt-6-sol"}'), 0.25);
+    assert.equal(value(spent, `${spent}_total{model="anthropic/claude-sonnet-5",agent="security",kind="cache_read"}`), 900);
+    assert.equal(value(spent, `${spent}_total{model="openai/gpt-6-sol",agent="coordinator",kind="input"}`), 7);
+    assert.equal(value('conclave_cost_usd', 'conclave_cost_usd_total{model="openai/gpt-6-sol",agent="coordinator"}'), 0.25);
     assert.equal(value('conclave_telemetry_dropped', 'conclave_telemetry_dropped_total'), 9);
+    for (const [sample, count] of [
+      ['conclave_finding_outcomes{reviewer="security",severity="warning",outcome="rejected"}', 1],
+      ['conclave_failbacks{model="anthropic/claude-sonnet-5",reason="circuit_open"}', 2],
+      ['conclave_circuit_changes{provider="anthropic",model="anthropic/claude-sonnet-5",state="open"}', 1],
+      ['conclave_break_glass', 1],
+      ['conclave_verdicts_applied{wanted="approved",result="match"}', 1],
+      ['conclave_verdicts_applied{wanted="approved",result="unknown"}', 1],
+      ['conclave_sessions{agent="coordinator",outcome="ok"}', 1],
+      ['conclave_events{kind="finding"}', 3],
+      ['conclave_runs_started', 1],
+      ['conclave_merge_requests', 3],
+    ]) {
+      const [, family, labels] = /^([a-z_]+)(.*)$/.exec(sample);
+      assert.equal(value(family, `${family}_total${labels}`), count, sample);
+    }
+    assert.ok(value('conclave_ingest_delay_seconds', 'conclave_ingest_delay_seconds_count') >= 1);
   });
 
   test('made-up names share the series `other`, and no counter ever falls', async () => {
@@ -129,5 +174,29 @@ describe('after ingest', () => {
         }
       }
     }
+  });
+
+  test('the cron writes the same figures into the log, as lines of JSON', async () => {
+    const found = await families(worker.url);
+    const lines = worker.logs.length;
+    await (await worker.mf.getWorker()).scheduled({ cron: '*/5 * * * *' });
+    const logged = new Map();
+    for (const text of worker.logs.slice(lines)) {
+      const line = text.includes('"message":"metrics"') ? JSON.parse(text.slice(text.indexOf('{'))) : undefined;
+      if (line) {
+        logged.set(line.metric, [...(logged.get(line.metric) ?? []), ...line.samples]);
+      }
+    }
+    for (const [name, family] of found) {
+      const samples = [...family.samples].filter(([key]) => !key.includes('_bucket'));
+      assert.equal(samples.length === 0, !logged.has(name), name);
+      const values = (logged.get(name) ?? []).flatMap((sample) => Object.entries(sample).filter(([key]) => key.startsWith('value')));
+      if (name.includes('ingest')) continue; // What waits changes from moment to moment.
+      const sorted = (numbers) => numbers.sort((one, other) => one - other);
+      const expected = samples.map(([, value]) => value);
+      assert.deepEqual(sorted(values.map(([, value]) => value)), sorted(expected), name);
+    }
+    const runs = logged.get('conclave_runs').find(({ tier }) => tier === 'trivial');
+    assert.deepEqual(runs, { tier: 'trivial', verdict: 'approved', value: 1 });
   });
 });

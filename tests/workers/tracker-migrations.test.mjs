@@ -47,7 +47,12 @@ test('without tables every page says what to run, and events wait until there ar
     assert.equal(post.status, 202);
     const metrics = await fetch(`${worker.url}/metrics`, { headers: { authorization: 'Bearer m' } });
     await assertProblem(metrics, 503, 'not-configured');
-    const login = await fetch(`${worker.url}/login`, { method: 'POST', body: new URLSearchParams({ token: 'd' }), redirect: 'manual' });
+    const login = await fetch(`${worker.url}/login`, {
+      method: 'POST',
+      body: new URLSearchParams({ token: 'd' }),
+      headers: { origin: worker.url },
+      redirect: 'manual',
+    });
     const cookie = login.headers.get('set-cookie').split(';')[0];
     const page = await fetch(worker.url, { headers: { cookie } });
     assert.equal(page.status, 503);

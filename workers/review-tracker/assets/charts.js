@@ -13,6 +13,7 @@ function compact(value) {
 }
 
 function duration(value) {
+  if (value < 1000) return `${Math.round(value)}ms`;
   const seconds = Math.round(value / 1000);
   return seconds < 60 ? `${seconds}s` : seconds < 3600 ? `${Math.floor(seconds / 60)}m${seconds % 60 ? ` ${String(seconds % 60).padStart(2, '0')}s` : ''}` : `${(seconds / 3600).toFixed(1)}h`;
 }

@@ -48,9 +48,14 @@ pub(super) async fn verify(request: &Request, env: &Env) -> Outcome<Option<Strin
     let Some(keys) = Url::parse(&keys).ok().filter(jwt::is_safe) else {
         return Err(unset(TEAM)?);
     };
-    let checked = match jwt::signed(&token, &keys).await? {
-        Ok(signed) => signed.check_access(&policy, now_ms() / 1000),
-        Err(error) => Err(error),
+    let checked = match jwt::signed(&token, &keys).await {
+        Ok(Ok(signed)) => signed.check_access(&policy, now_ms() / 1000),
+        Ok(Err(error)) => Err(error),
+        Err(Refusal::Answer(_)) => {
+            let html = FRAME.notice_page(texts::FAILED, texts::ACCESS_NO_KEYS);
+            return Err(Refusal::Answer(page(503, &html)?));
+        }
+        Err(fault) => return Err(fault),
     };
     match checked {
         Ok(who) => Ok(Some(who)),

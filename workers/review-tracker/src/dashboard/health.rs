@@ -349,7 +349,7 @@ fn run_figures(page: &HealthPage) -> Table {
         ])
     });
     Table {
-        id: "figures",
+        id: "measures",
         title: texts::RUN_FIGURES,
         note: texts::RUN_FIGURES_NOTE,
         columns: vec![

@@ -26,7 +26,7 @@ pub(crate) fn figure(name: &str, value: &str, detail: &str) -> Html {
 /// Figures side by side.
 pub(crate) fn figures(class: &str, figures: impl IntoIterator<Item = Html>) -> Html {
     html!(
-        r#"<section aria-label="{}"><dl class="figures {}">{}</dl></section>"#,
+        r#"<div role="group" aria-label="{}"><dl class="figures {}">{}</dl></div>"#,
         texts::FIGURES,
         class,
         Html::join(figures),

@@ -237,7 +237,7 @@ impl Table {
             )
         });
         html!(
-            r#"<div class="scroll" tabindex="0" role="region" aria-labelledby="t-{}"><table class="{}" role="table" aria-labelledby="t-{}">
+            r#"<div class="scroll" tabindex="0" role="group" aria-labelledby="t-{}"><table class="{}" role="table" aria-labelledby="t-{}">
 <thead role="rowgroup"><tr role="row">{}</tr></thead><tbody role="rowgroup">{}</tbody>{}</table></div>"#,
             self.id,
             self.id,

@@ -21,6 +21,8 @@ pub(crate) const ACCESS_ONLY: &str = "Come through Cloudflare Access";
 pub(crate) const ACCESS_ONLY_DETAIL: &str = "This dashboard has no tokens of its own. Open it at the address that your \
     organisation's Access protects, and log in there.";
 pub(crate) const ACCESS_REFUSED: &str = "Cloudflare Access let you in, this Worker does not";
+pub(crate) const ACCESS_NO_KEYS: &str = "The keys of Cloudflare Access cannot be read, so nobody can be let in through it \
+    now. Try again in a moment; the reason is in the Worker's log.";
 
 pub(crate) const NOT_READY: &str = "The tracker is not set up yet";
 pub(crate) const FAILED: &str = "That did not work";
