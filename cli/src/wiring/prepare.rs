@@ -1,5 +1,7 @@
 //! Before any model is asked: the phases of the plugins, the diff, and the plan.
 
+use std::collections::BTreeSet;
+
 use camino::Utf8Path;
 use conclave_engine::{
     diff::{Diff, FilterRules, FilteredDiff},
@@ -11,8 +13,10 @@ use conclave_engine::{
 };
 use conclave_plugin_reviewer_config::Follower;
 use conclave_shared::{
-    config::{ConfigDocument, Preset, RouteExplanation},
+    config::{ConfigDocument, ModelTier, Preset, RouteExplanation, known_providers},
     finding::Finding,
+    model::ModelId,
+    nearest::nearest,
     path_globs::PathGlobs,
     reviewer::ReviewerName,
     risk::SecurityPaths,
@@ -52,6 +56,8 @@ pub(super) struct Prepared {
     pub(super) preset: (Preset, ChosenBy),
     /// How the models of the panel, and then of the coordinator, come about.
     pub(super) models: Vec<(ReviewerName, RouteExplanation)>,
+    /// Whether an argument or a variable of the job names the models.
+    pub(super) models_of_job: bool,
     pub(super) warnings: Vec<String>,
     /// Follows the configuration while the run goes on.
     pub(super) follower: Follower,
@@ -134,6 +140,9 @@ pub(super) async fn prepare(
     if let Some(agents) = agents {
         config.limits.sessions = agents;
     }
+    if !arguments.models.is_empty() {
+        use_models(&arguments.models, &mut config, &assembled.providers())?;
+    }
     // What counts as noise depends on the operator's and the repository's settings, so it is taken out only now.
     let settings = &repo.in_force.config;
     let diff = filter(&job, diff, &security, &settings.paths.ignore).await?;
@@ -182,9 +191,33 @@ pub(super) async fn prepare(
         repo,
         preset,
         models,
+        models_of_job: !arguments.models.is_empty(),
         warnings,
         follower,
     })
+}
+
+/// Lets everybody use these models and no other preference; switches of providers still count.
+fn use_models(models: &[ModelId], config: &mut ConfigDocument, credentials: &BTreeSet<String>) -> Result<(), Failure> {
+    let mut known = known_providers(config);
+    known.extend(credentials.iter().cloned());
+    if let Some(model) = models.iter().find(|model| !known.contains(model.provider())) {
+        let name = model.provider();
+        let hint = match nearest(name, known.iter().map(String::as_str)) {
+            Some(near) => format!("Did you mean `{near}/{}`?", model.model()),
+            None => format!("Known are {}", known.into_iter().collect::<Vec<_>>().join(", ")),
+        };
+        return Err(Failure::Settings(format!(
+            "--models {model}: no provider is called `{name}`. {hint}"
+        )));
+    }
+    for tier in ModelTier::ALL {
+        models.clone_into(config.models.of_mut(tier));
+    }
+    for settings in config.reviewers.values_mut() {
+        settings.models.clear();
+    }
+    Ok(())
 }
 
 /// Whom the job asks for. A name that nobody has is an error before anything is paid for.
