@@ -1,11 +1,14 @@
 //! The command line.
 
 mod config;
+mod memory;
 
 pub(crate) use config::{
     ApplyArguments, ChangeArguments, ConfigArguments, ConfigCommand, FailbackArguments, HistoryArguments,
     ProviderArguments, ProviderState, RollbackArguments, ShowArguments,
 };
+
+pub(crate) use memory::{ClearMemoryArguments, MemoryArguments, MemoryCommand, MemoryProject, ShowMemoryArguments};
 
 use std::ffi::OsString;
 
@@ -70,6 +73,7 @@ const AFTER_HELP: &str = "Examples:
   conclave doctor                    is everything here that a review needs?
   conclave replay RUN_DIR            show a finished or crashed run again
   conclave config provider off anthropic --reason 'incident 7'    every review goes round it within seconds
+  conclave memory show               what reviews of this project have learned from people
 
 Exit codes: 0 reviewed; 1 blocked (--gate block); 2 bad usage or configuration; 3 the forge failed;
 4 inconclusive (--strict); 5 out of time; 130, 143 stopped by a signal.";
@@ -92,6 +96,8 @@ pub(crate) enum Command {
     Hook(HookArguments),
     /// Show and change the configuration of all reviews: providers, models, limits (the reviewer-config Worker)
     Config(ConfigArguments),
+    /// Show or clear what the tracker remembers of a project (the review-tracker Worker)
+    Memory(MemoryArguments),
     /// Print what completes the arguments in a shell
     Completions(CompletionsArguments),
     /// Print the manual page, or write all of them
@@ -295,6 +301,9 @@ pub(crate) struct CommonArguments {
     /// Fail if the review is inconclusive
     #[arg(long, env = "CONCLAVE_STRICT")]
     pub(crate) strict: bool,
+    /// Do not use what the tracker remembers of the project's earlier merge requests
+    #[arg(long, env = "CONCLAVE_NO_MEMORY")]
+    pub(crate) no_memory: bool,
     /// Record every model call, request and answer, in this directory (model-calls.jsonl), without secrets
     #[arg(long, value_name = "DIR", env = "CONCLAVE_RECORD", conflicts_with = "replay_models")]
     pub(crate) record: Option<Utf8PathBuf>,

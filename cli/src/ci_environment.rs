@@ -45,6 +45,13 @@ pub(crate) fn is_gitlab_job(environment: &Environment) -> bool {
     environment.get("GITLAB_CI") == Some("true")
 }
 
+/// The path of the job's project; of a merge request's pipeline, that of the target.
+pub(crate) fn project(environment: &Environment) -> Option<&str> {
+    environment
+        .get("CI_MERGE_REQUEST_PROJECT_PATH")
+        .or_else(|| environment.get("CI_PROJECT_PATH"))
+}
+
 /// Reads the pipeline's variables.
 pub(crate) fn read(environment: &Environment) -> Result<CiEnvironment, Failure> {
     let missing = |name: &str, hint: &str| Failure::Settings(format!("{name} is not set: {hint}"));

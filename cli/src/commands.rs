@@ -1,11 +1,13 @@
 //! The commands.
 
 mod config;
+mod confirm;
 mod doctor;
 mod generated;
 mod hook;
 mod init;
 mod local;
+mod memory;
 mod plan;
 mod replay;
 mod review;
@@ -31,5 +33,6 @@ pub(crate) async fn run(arguments: Arguments, environment: &Environment, redacto
         Command::Man(arguments) => generated::man(&arguments),
         Command::Hook(arguments) => Box::pin(hook::run(arguments.command, environment, redactor)).await,
         Command::Config(arguments) => Box::pin(config::run(arguments.command, environment, redactor)).await,
+        Command::Memory(arguments) => Box::pin(memory::run(arguments.command, environment, redactor)).await,
     }
 }

@@ -51,6 +51,8 @@ variables! {
     TRACKER_URL = "CONCLAVE_TRACKER_URL";
     /// Ingest token of the review-tracker Worker.
     TRACKER_TOKEN = "CONCLAVE_TRACKER_TOKEN";
+    /// Operator's token of the review-tracker Worker, for `conclave memory`.
+    TRACKER_OPERATOR_TOKEN = "CONCLAVE_TRACKER_OPERATOR_TOKEN";
     /// GitLab token of the bot: scope `api`, role Developer.
     GITLAB_TOKEN = "GITLAB_TOKEN";
     /// The installation's secret, for hidden markers and prompt boundaries; by default made from the GitLab token.

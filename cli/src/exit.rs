@@ -9,6 +9,7 @@ use conclave_opencode::{ProcessError, StartError};
 use conclave_plugin_gitlab::GitLabError;
 use conclave_plugin_local::{HookError, LocalError, RangeError};
 use conclave_plugin_reviewer_config::AdminError;
+use conclave_plugin_telemetry::MemoryError;
 
 /// How the program ends; scripts rely on these numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub(crate) enum Exit {
     Blocked,
     /// Bad usage or configuration: the review could not start.
     Usage,
-    /// The forge failed; for `config`, its service.
+    /// The forge failed; for `config` and `memory`, their service.
     Forge,
     /// The review is inconclusive, and `--strict` is on.
     Inconclusive,
@@ -137,6 +138,9 @@ pub(crate) enum Failure {
     /// The configuration service, asked by an operator.
     #[error(transparent)]
     Config(#[from] AdminError),
+    /// The tracker, asked by a person.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
     /// A file or directory of ours.
     #[error("failed to {what}: {source}")]
     Io {
@@ -164,6 +168,7 @@ impl Failure {
             Self::GitLab(GitLabError::Address { .. } | GitLabError::CaFile { .. }) => Exit::Usage,
             Self::GitLab(_) | Self::Forge(_) => Exit::Forge,
             Self::Config(error) if error.is_service() => Exit::Forge,
+            Self::Memory(error) if error.is_service() => Exit::Forge,
             _ => Exit::Usage,
         }
     }

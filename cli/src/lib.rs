@@ -58,7 +58,11 @@ pub fn run(
             return Exit::Usage.into();
         }
     };
-    match runtime.block_on(commands::run(arguments, &environment, &redactor)) {
+    let result = runtime.block_on(commands::run(arguments, &environment, &redactor));
+    // Everything that had to end has ended. What is left is nobody's business any more, such as a name server that does not
+    // answer for the tracker's name: dropping the runtime would wait for it.
+    runtime.shutdown_background();
+    match result {
         Ok(exit) => exit.into(),
         Err(failure) => {
             output::error(&failure.to_string(), &redactor);

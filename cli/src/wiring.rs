@@ -8,6 +8,7 @@ mod ending;
 mod inputs;
 mod live;
 mod lock_files;
+mod memory;
 mod observers;
 mod organisation;
 mod own_reviewers;
@@ -47,7 +48,7 @@ use uuid::Uuid;
 
 pub(crate) use self::{
     assignment::{Assignment, Origin, Posting},
-    break_glass::break_glass,
+    break_glass::{Skipped, break_glass},
     checkout::Checkout,
     plan::{ModelChoice, PlanDocument, PlanRequest, PlannedModel, PlannedReviewer, plan},
     prepare::ChosenBy,
@@ -65,6 +66,7 @@ use self::{
     source::RepositoryTree,
     stopwatch::Stopwatch,
     tape::Tape,
+    telemetry::Figures,
 };
 use crate::{
     args::{CommonArguments, Gate},
@@ -91,6 +93,8 @@ pub(crate) struct Job {
     pub(crate) spent_before_usd: f64,
     /// What our last review of the merge request remembers.
     pub(crate) ledger: Ledger,
+    /// The number of the account that opened the merge request.
+    pub(crate) author: Option<u64>,
     /// Whether a light-hearted question may be answered.
     pub(crate) aside_open: bool,
     /// What the person should know.
@@ -112,7 +116,8 @@ pub(crate) async fn review(
     }
     let run_id = Uuid::now_v7();
     let tape = Tape::open(arguments)?;
-    let house = registry::build(assignment, environment, run_id, Purpose::Review(&tape))?;
+    let mut house = registry::build(assignment, environment, run_id, Purpose::Review(&tape))?;
+    house.memory = house.memory.filter(|_| !arguments.no_memory);
     let observers = house.observers.clone();
     let in_job = ci_environment::is_gitlab_job(environment);
     let screen = output::screen(arguments.quiet, in_job, environment.get("TERM"));
@@ -218,6 +223,7 @@ impl Run<'_> {
             merge_request: prepared.job.subject.merge_request,
             client_version: env!("CARGO_PKG_VERSION").to_owned(),
             reviewers: prepared.plan.reviewers().iter().map(ToString::to_string).collect(),
+            author: telemetry::author(&prepared.job),
         }));
         self.progress
             .report(ProgressEvent::Stage(&output::plan_line(&prepared.plan, &prepared.diff)));
@@ -230,7 +236,14 @@ impl Run<'_> {
         };
         let ran = Box::pin(sessions.run(child, prepared, &mut watch)).await;
         self.display.close();
-        let Some((job, files, mut review, runtime)) = ran? else {
+        let Some(Ran {
+            job,
+            files,
+            mut review,
+            runtime,
+            figures,
+        }) = ran?
+        else {
             return Ok(nothing_reviewed(signals.exit().unwrap_or(Exit::Terminated), redactor));
         };
         let early = signals.exit();
@@ -248,11 +261,13 @@ impl Run<'_> {
         let posted = ending.conclude(&mut review, runtime, early.is_some(), &mut watch).await;
         // The runtime is gone by now, so nothing uses the scratch space any more.
         drop(scratch);
-        telemetry::record_review(sink.as_ref(), &review);
         watch.lap("printing and posting");
+        let outcome = posted.as_ref().ok().and_then(Option::as_ref);
+        telemetry::record_review(sink.as_ref(), &review, outcome.filter(|_| early.is_none()));
+        telemetry::record_figures(sink.as_ref(), &review, figures, &watch.laps());
         match early {
-            None => posted.map(|()| exit_of(&review, gate, arguments.strict)),
-            Some(exit) => Ok(ended_early(exit, posted, redactor)),
+            None => posted.map(|_| exit_of(&review, gate, arguments.strict)),
+            Some(exit) => Ok(ended_early(exit, posted.map(drop), redactor)),
         }
     }
 }
@@ -318,8 +333,41 @@ fn nothing_left(diff: &FilteredDiff, redactor: &Redactor) {
     output::note(&text, redactor);
 }
 
-/// What is left of a run when its sessions have ended: the diff's files, and the runtime, which the caller stops.
-type Ran = (Job, Arc<Vec<FileDiff>>, Review, Runtime);
+/// What is left of a run when its sessions have ended.
+struct Ran {
+    job: Job,
+    /// All changed files.
+    files: Arc<Vec<FileDiff>>,
+    review: Review,
+    /// The caller stops it.
+    runtime: Runtime,
+    /// What the gateway counted.
+    figures: Figures,
+}
+
+impl Ran {
+    /// Adds to the review what the gateway says, and who follows the configuration.
+    fn new(
+        job: Job,
+        files: Arc<Vec<FileDiff>>,
+        mut review: Review,
+        runtime: Runtime,
+        warning: Option<String>,
+        prices: &PriceList,
+    ) -> Self {
+        let events = runtime.gateway.events();
+        let gateway = output::gateway_lines(&events);
+        review.warnings.extend(gateway.into_iter().chain(warning));
+        date_prices(&mut review, prices);
+        Self {
+            job,
+            files,
+            review,
+            runtime,
+            figures: Figures::of(&events),
+        }
+    }
+}
 
 /// Says of which day the prices are, where they are an operator's.
 fn date_prices(review: &mut Review, prices: &PriceList) {
@@ -352,12 +400,14 @@ impl Sessions<'_> {
             preset,
             follower,
             mut warnings,
+            mut memory,
             ..
         } = prepared;
         run.progress
             .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
         let workspace = scratch.join("workspace");
         let prior = rereview::prepare(&mut job, &mut diff, &plan, &spool).await?;
+        memory::give_a_moment(&mut memory).await;
         let sources = Sources {
             job: &job,
             diff: &diff,
@@ -365,6 +415,7 @@ impl Sessions<'_> {
             contributed: &runtime_config,
             library: &library,
             boundary: run.tape.boundary(),
+            memory: &memory.now(),
         };
         let desk = rereview::desk(&job);
         let starting = async {
@@ -411,6 +462,7 @@ impl Sessions<'_> {
             filtered: diff.filtered,
             by_rules,
             prior,
+            memory,
             plan,
             coordinator_message: inputs.coordinator,
             limits: config.limits,
@@ -428,11 +480,9 @@ impl Sessions<'_> {
             desk,
             stop: run.signals.stop(),
         };
-        let mut review = run_review(review_job, ports).await;
+        let review = run_review(review_job, ports).await;
         watch.lap("sessions");
-        let gateway = output::gateway_lines(&runtime.gateway.events());
-        review.warnings.extend(gateway.into_iter().chain(live.warning()));
-        date_prices(&mut review, &PriceList::new(&config.prices));
-        Ok(Some((job, all, review, runtime)))
+        let prices = PriceList::new(&config.prices);
+        Ok(Some(Ran::new(job, all, review, runtime, live.warning(), &prices)))
     }
 }

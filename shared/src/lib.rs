@@ -1,11 +1,12 @@
 //! What the CLI and the Workers must answer identically: names, severities, risk rules, the configuration document and
-//! its model routing, telemetry events, prices, routes, problem documents and redaction.
+//! its model routing, telemetry events, what repositories remember, prices, routes, problem documents and redaction.
 //!
 //! Nothing here does I/O or reads a clock: time, randomness and environment come in as arguments, so that both sides of
 //! the wire compute the same answer from the same input.
 
 pub mod config;
 pub mod finding;
+pub mod memory;
 pub mod model;
 pub mod nearest;
 pub mod oidc;

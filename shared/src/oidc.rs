@@ -1,4 +1,5 @@
-//! Job tokens of GitLab (`id_tokens`): what has to be true of one, besides its signature.
+//! Tokens that other services give out, job tokens of GitLab (`id_tokens`) and those of Cloudflare Access: what has to be
+//! true of one, besides its signature.
 //!
 //! A token is a JWT. Its signature is checked where there is cryptography; everything else is decided here, from the
 //! token's text, the settings, and the time, which is an argument. The algorithm is pinned: what a token says of its own
@@ -46,6 +47,25 @@ impl OidcPolicy {
     }
 }
 
+/// Which tokens of Cloudflare Access are taken: who passes is decided there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessPolicy {
+    /// The team's address, which is the issuer: `https://TEAM.cloudflareaccess.com`.
+    pub issuer: String,
+    /// The tag of the application, which is the audience.
+    pub audience: String,
+}
+
+impl AccessPolicy {
+    /// A policy. The team's address may have a slash at its end.
+    pub fn new(issuer: &str, audience: &str) -> Self {
+        Self {
+            issuer: issuer.trim_end_matches('/').to_owned(),
+            audience: audience.to_owned(),
+        }
+    }
+}
+
 /// Why a token is refused. Nothing of the token is told but what its issuer says anyway.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OidcError {
@@ -68,7 +88,7 @@ pub enum OidcError {
     #[error("is of another issuer than {0}")]
     Issuer(String),
     /// Made for somebody else.
-    #[error("is made for another audience than {0}; set `aud` of the job's `id_tokens` to it")]
+    #[error("is made for another audience than {0}")]
     Audience(String),
     /// Too old.
     #[error("expired {0} s ago")]
@@ -111,7 +131,39 @@ struct Claims {
     nbf: Option<i64>,
     #[serde(default)]
     iat: Option<i64>,
-    project_path: String,
+    /// GitLab: the job's project.
+    #[serde(default)]
+    project_path: Option<String>,
+    /// Access: a person.
+    #[serde(default)]
+    email: Option<String>,
+    /// Access: a service token.
+    #[serde(default)]
+    common_name: Option<String>,
+}
+
+impl Claims {
+    /// Checks what every token has: who gave it out, for whom, and when it is good.
+    fn check(&self, issuer: &str, audience: &str, now_seconds: i64) -> Result<(), OidcError> {
+        if self.iss.trim_end_matches('/') != issuer {
+            return Err(OidcError::Issuer(issuer.to_owned()));
+        }
+        if !self.aud.0.iter().any(|named| named == audience) {
+            return Err(OidcError::Audience(audience.to_owned()));
+        }
+        let over = now_seconds.saturating_sub(self.exp);
+        if over >= LEEWAY_SECONDS {
+            return Err(OidcError::Expired(over));
+        }
+        let early = self
+            .nbf
+            .max(self.iat)
+            .map_or(0, |from| from.saturating_sub(now_seconds));
+        if early > LEEWAY_SECONDS {
+            return Err(OidcError::NotYet(early));
+        }
+        Ok(())
+    }
 }
 
 /// One audience or several, as RFC 7519 has it.
@@ -196,35 +248,24 @@ impl UnverifiedToken {
         })
     }
 
-    /// Checks the claims. The signature has to be checked before anything is believed.
+    /// Checks the claims of a job's token. The signature has to be checked before anything is believed.
     pub fn check(self, policy: &OidcPolicy, now_seconds: i64) -> Result<JobIdentity, OidcError> {
-        let Claims {
-            iss,
-            aud,
-            exp,
-            nbf,
-            iat,
-            project_path,
-        } = self.claims;
-        if iss.trim_end_matches('/') != policy.issuer {
-            return Err(OidcError::Issuer(policy.issuer.clone()));
-        }
-        if !aud.0.contains(&policy.audience) {
-            return Err(OidcError::Audience(policy.audience.clone()));
-        }
-        let over = now_seconds.saturating_sub(exp);
-        if over >= LEEWAY_SECONDS {
-            return Err(OidcError::Expired(over));
-        }
-        let early = nbf.max(iat).map_or(0, |from| from.saturating_sub(now_seconds));
-        if early > LEEWAY_SECONDS {
-            return Err(OidcError::NotYet(early));
-        }
-        if !policy.projects.is_match(&project_path) {
+        let project_path = self.claims.project_path.as_deref().ok_or(OidcError::Malformed)?;
+        self.claims.check(&policy.issuer, &policy.audience, now_seconds)?;
+        if !policy.projects.is_match(project_path) {
             let shown = project_path.chars().filter(|character| !character.is_control());
             return Err(OidcError::Project(shown.take(200).collect()));
         }
-        Ok(JobIdentity { project_path })
+        Ok(JobIdentity {
+            project_path: project_path.to_owned(),
+        })
+    }
+
+    /// Checks the claims of a token of Cloudflare Access, and says whose it is; empty if it does not say. The signature has
+    /// to be checked before anything is believed.
+    pub fn check_access(self, policy: &AccessPolicy, now_seconds: i64) -> Result<String, OidcError> {
+        self.claims.check(&policy.issuer, &policy.audience, now_seconds)?;
+        Ok(self.claims.email.or(self.claims.common_name).unwrap_or_default())
     }
 }
 

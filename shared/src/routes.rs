@@ -20,6 +20,12 @@ pub const CONFIG_OPENAPI: &str = "/v1/openapi.json";
 pub const CONFIG_SCHEMA: &str = "/v1/schema.json";
 /// `review-tracker`: takes a batch of events.
 pub const EVENTS: &str = "/v1/events";
+/// `review-tracker`: what a repository remembers; query parameter `project`.
+pub const MEMORY: &str = "/v1/memory";
+/// `review-tracker`: what of the accepted events waits for the database, and what it refused.
+pub const OUTBOX: &str = "/v1/outbox";
+/// `review-tracker`: batches that the database refused; the id of one follows, and `/replay` behind it or alone.
+pub const DEAD_LETTERS: &str = "/v1/dead-letters";
 /// `review-tracker`: metrics for Prometheus.
 pub const METRICS: &str = "/metrics";
 /// Both: answers 200 when the Worker runs.

@@ -9,6 +9,9 @@ const root = resolve(import.meta.dirname, '../..');
 const read = (path) => readFileSync(join(root, path), 'utf8');
 const documents = ['README.md', 'AGENTS.md', 'CHANGELOG.md', ...globSync('docs/*.md', { cwd: root }).toSorted()];
 
+/** Where flags are. */
+const flagSources = () => ['cli/src/args.rs', ...globSync('cli/src/args/*.rs', { cwd: root })].map(read).join('\n');
+
 /** The groups of all matches. */
 const all = (text, pattern) => [...text.matchAll(pattern)].map((match) => match[1]);
 
@@ -55,8 +58,7 @@ describe('README.md', () => {
   test('names no environment variable that nobody reads', () => {
     // That the reference has each one, a test of cli/src/reference.rs sees to.
     const known = all(read('cli/src/env_vars.rs'), /= "(\w+)";/g);
-    const flags = globSync('cli/src/args*/**/*.rs', { cwd: root }).concat('cli/src/args.rs').map(read).join('\n');
-    const mentioned = [...known, ...all(flags, /env = "(\w+)"/g)];
+    const mentioned = [...known, ...all(flagSources(), /env = "(\w+)"/g)];
     for (const name of documents) {
       // A name at the end of a line of code may be that of a constant.
       const named = all(read(name), /\b(CONCLAVE_[A-Z_]*[A-Z])\b/g).filter((word) => !/^CONCLAVE_(UPDATE|WRITE|TEST|BUILD|TOOLS)/.test(word));

@@ -10,6 +10,7 @@
 
 mod ai_gateway;
 mod bad_input;
+mod bounds;
 mod broken_things;
 mod checkouts;
 mod codex;
@@ -37,6 +38,7 @@ mod same_as_ci;
 mod shared_prompt;
 mod signals;
 mod support;
+mod telemetry;
 mod terminal;
 #[cfg(feature = "otlp")]
 mod tracing;

@@ -1,96 +1,272 @@
-//! What may grow without an end does not take conclave's memory with it.
+//! What a repository remembers: people turn a finding down, and reviews learn from it.
 
-use std::{
-    sync::atomic::{AtomicU64, Ordering},
-    time::Duration,
-};
-
-use conclave_scripted_provider::{Answer, COORDINATOR};
+use conclave_fake_gitlab::{MergeRequestRef, NewMergeRequest};
 use serde_json::{Value, json};
 
-use crate::support::{Conclave, Outcome, Repository, provider, used};
+use crate::support::{Conclave, PROJECT, Pipeline, Repository, Workers, provider};
 
-/// Megabytes that a run may need beyond one that has next to nothing to do.
-const MOST_GROWTH: u64 = 12;
+const CATEGORY: &str = "mutable-default-argument";
+const BRANCHES: [&str; 3] = ["feature", "feature-2", "feature-3"];
 
-/// Runs it; the peak of its own memory in MB is the second value.
-async fn peak(job: Conclave) -> (Outcome, u64) {
-    let peak = AtomicU64::new(0);
-    let outcome = job
-        .run_while(async |pid| {
-            // The kernel keeps the peak, so that nothing is missed between two looks.
-            while let Some((_, megabytes)) = used(pid) {
-                peak.fetch_max(megabytes, Ordering::Relaxed);
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        })
-        .await;
-    (outcome, peak.into_inner())
-}
-
-#[tokio::test]
-async fn a_large_diff_is_planned_patch_by_patch() {
+/// Three branches that make the same mistake.
+fn repository() -> Repository {
     let repository = Repository::new();
-    repository.git(&["checkout", "--quiet", "-b", "small"]);
-    repository.write("src/table.py", "ROWS = 1\n");
-    repository.commit("A row");
-    repository.git(&["checkout", "--quiet", "-b", "large", "main"]);
-    for file in 0..48 {
-        let rows: Vec<String> = (0..16_000)
-            .map(|row| format!("ROW_{file}_{row} = compute({}, {row})\n", row * 7919 + file))
-            .collect();
-        repository.write(&format!("src/table_{file}.py"), &rows.concat());
+    for branch in BRANCHES {
+        repository.git(&["checkout", "--quiet", "-b", branch, "main"]);
+        repository.write(
+            "src/basket.py",
+            "def add(item, basket=[]):\n    basket.append(item)\n    return basket\n",
+        );
+        repository.commit("Fill baskets");
     }
-    repository.commit("All rows");
-    let diff = repository.git(&["diff", "main", "large"]).len() >> 20;
-    assert!(diff as u64 > 2 * MOST_GROWTH, "{diff} MB show nothing");
+    repository
+}
 
-    let plan = |range| {
-        let job = Conclave::new(repository.path(), &["plan", range, "--format", "json"]);
-        peak(job)
-    };
-    let (_, small) = plan("main..small").await;
-    let (outcome, large) = plan("main..large").await;
-    let plan: Value = serde_json::from_str(&outcome.expect_code(0).stdout).unwrap();
-    assert_eq!(plan["files"].as_array().unwrap().len(), 48);
-    assert!(
-        large <= small + MOST_GROWTH,
-        "{diff} MB of diff took {large} MB, next to none {small} MB"
-    );
+impl Pipeline {
+    fn tracked(&self, of: MergeRequestRef, repository: &Repository, tracker: &str, arguments: &[&str]) -> Conclave {
+        self.job_of(of, repository, arguments)
+            .env("CONCLAVE_TRACKER_URL", tracker)
+            .env("CONCLAVE_TRACKER_TOKEN", Workers::INGEST_TOKEN)
+    }
+
+    /// A developer answers in the thread of the mistake.
+    fn answer(&self, of: MergeRequestRef, text: &str) {
+        let snapshot = self.gitlab.snapshot(of);
+        let thread = snapshot
+            .threads
+            .iter()
+            .find(|thread| thread.notes[0].body.contains(CATEGORY));
+        self.gitlab
+            .reply(of, self.author, &thread.expect("it has a thread").id, text);
+    }
+}
+
+/// The entry of the mistake in a review.
+fn entry(review: &Value) -> &Value {
+    let findings = review["findings"].as_array().expect("findings");
+    let of = |entry: &&Value| entry["finding"]["category"] == CATEGORY;
+    findings.iter().find(of).expect("it was found")
+}
+
+fn memory(workers: &Workers, arguments: &[&str]) -> Conclave {
+    let mut all = vec!["memory"];
+    all.extend(arguments);
+    Conclave::new(std::path::Path::new("/"), &all).env("CONCLAVE_TRACKER_URL", &workers.tracker_url)
 }
 
 #[tokio::test]
-async fn a_coordinator_that_calls_its_tools_without_end_is_ended_and_judged_for() {
-    let repository = Repository::flawed();
-    let job = || Conclave::new(repository.path(), &["local", "main..feature"]);
-    let quiet = provider().await;
-    let (_, little) = peak(job().anthropic(&quiet)).await;
-
-    let busy = provider().await;
-    // 500 calls in ten turns: it asks for the findings again and again, and submits nothing.
-    let asks = || Answer::call("spawn_reviewers", json!({}));
-    let calls = (1..50).fold(asks(), |answer, _| answer.and_call("spawn_reviewers", json!({})));
-    for turn in 2..=11 {
-        busy.set(COORDINATOR, turn, calls.clone());
-    }
-    let (outcome, much) = peak(job().anthropic(&busy)).await;
-    let outcome = outcome.expect_code(0);
-    let events = outcome.record("events.jsonl");
-    let ended = |status: &str| {
-        let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let parts = events.map(|event| event["properties"]["part"].clone());
-        parts
-            .filter(|part| part["tool"] == "spawn_reviewers" && part["state"]["status"] == status)
-            .count()
+async fn what_was_turned_down_in_two_merge_requests_is_left_out_of_the_third_until_it_is_cleared() {
+    let (provider, repository, mut workers) = (provider().await, repository(), Workers::start().await);
+    let pipeline = Pipeline::new(&repository).await;
+    let url = workers.tracker_url.clone();
+    let open = |branch: &str| {
+        let new = NewMergeRequest::new(pipeline.author, branch, "main");
+        pipeline
+            .gitlab
+            .create_merge_request(pipeline.merge_request.project, new)
     };
-    // The findings fill its context ten times at most, and a session has 200 calls; the turn that reaches them is the last.
-    assert_eq!(ended("completed"), 10);
-    assert!((150..=240).contains(&ended("error")), "{}", ended("error"));
+    let [second, third] = [BRANCHES[1], BRANCHES[2]].map(open);
+    for (number, merge_request) in [pipeline.merge_request, second].into_iter().enumerate() {
+        let job = || {
+            pipeline
+                .tracked(merge_request, &repository, &url, &[])
+                .anthropic(&provider)
+        };
+        let review = job().run().await.expect_code(0).review();
+        assert_eq!(entry(&review)["fate"], "kept", "once is not enough");
+        pipeline.answer(merge_request, "won't fix");
+        let review = job().run().await.expect_code(0).review();
+        assert_eq!(review["settled"][0]["outcome"], "rejected", "{review:#}");
+        // A third run of the same merge request does not count again.
+        workers
+            .rows("SELECT * FROM memory", |rows| rows.len() == number + 1)
+            .await;
+    }
+
+    let dry = || {
+        pipeline
+            .tracked(third, &repository, &url, &["--dry-run"])
+            .anthropic(&provider)
+    };
+    let outcome = dry().run().await.expect_code(0);
     let review = outcome.review();
-    let reason = review["coordinator"]["reason"].as_str().unwrap();
-    assert!(reason.contains("tool calls spent"), "{reason}");
-    // Nothing was submitted, so what the reviewers found is judged by rule.
-    assert!(review["degraded"].is_string());
-    assert!(outcome.categories().contains(&"sql-injection".to_owned()));
-    assert!(much <= little + MOST_GROWTH, "it took {much} MB, without {little} MB");
+    let suppressed = entry(&review);
+    assert_eq!(
+        (&suppressed["fate"], &suppressed["reason_code"]),
+        (&json!("dropped"), &json!("suppressed"))
+    );
+    assert!(
+        suppressed["reason"].as_str().unwrap().contains("in 2 merge requests"),
+        "{suppressed:#}"
+    );
+    assert_eq!(review["verdict"], "approved");
+    assert!(
+        outcome
+            .stdout
+            .contains("1 finding is left out, because people of this repository"),
+        "{}",
+        outcome.stdout
+    );
+    // It was taken out before the judge was asked.
+    let coordinator = provider
+        .requests()
+        .into_iter()
+        .filter(|request| request.agent == "coordinator");
+    let last = coordinator.last().expect("the coordinator was asked");
+    assert!(!last.text().contains(CATEGORY), "{}", last.text());
+
+    // Shown, and cleared by whoever may.
+    let shown = memory(&workers, &["show", "--project", PROJECT])
+        .env("CONCLAVE_TRACKER_TOKEN", Workers::INGEST_TOKEN)
+        .run()
+        .await
+        .expect_code(0);
+    for part in [CATEGORY, "src/basket.py", "left out", "!1", "!2"] {
+        assert!(shown.stdout.contains(part), "{part} is missing in\n{}", shown.stdout);
+    }
+    let refused = memory(&workers, &["clear", "--project", PROJECT, "--yes"])
+        .env("CONCLAVE_TRACKER_OPERATOR_TOKEN", Workers::INGEST_TOKEN)
+        .run()
+        .await
+        .expect_code(2);
+    assert!(refused.stderr.contains("OPERATOR_TOKENS"), "{}", refused.stderr);
+    let clear = |arguments: &[&str]| {
+        let mut all = vec!["clear", "--project", PROJECT];
+        all.extend(arguments);
+        memory(&workers, &all).env("CONCLAVE_TRACKER_OPERATOR_TOKEN", Workers::OPERATOR_TOKEN)
+    };
+    let unasked = clear(&[]).run().await.expect_code(2);
+    assert!(unasked.stderr.contains("add --yes to go on"), "{}", unasked.stderr);
+    let cleared = clear(&["--yes", "--json"]).run().await.expect_code(0);
+    let cleared: Value = serde_json::from_str(&cleared.stdout).expect("JSON");
+    assert_eq!(cleared, json!({"project": PROJECT, "forgotten": 2}));
+    let review = dry().run().await.expect_code(0).review();
+    assert_eq!(entry(&review)["fate"], "kept", "forgotten, it comes back");
+    assert_eq!(pipeline.gitlab.violations(), []);
+}
+
+/// A settled finding, as a job of an earlier merge request would have told it.
+fn outcome(number: u64, body: &Value) -> Value {
+    let mut event = json!({
+        "type": "finding_outcome", "reviewer": "security", "severity": "critical", "path": "src/users.py",
+        "merge_request": number,
+    });
+    for (name, value) in body.as_object().expect("an object") {
+        event[name] = value.clone();
+    }
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap();
+    let now = u64::try_from(now.as_millis()).unwrap();
+    json!({
+        "id": uuid::Uuid::now_v7(), "schema": 1, "at_ms": now - number,
+        "run_id": uuid::Uuid::now_v7(), "project": PROJECT, "event": event,
+    })
+}
+
+async fn tell(workers: &Workers, events: Vec<Value>) {
+    let response = reqwest::Client::new()
+        .post(format!("{}/v1/events", workers.tracker_url))
+        .bearer_auth(Workers::INGEST_TOKEN)
+        .json(&json!({ "events": events }))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(response.status(), 202, "{}", response.text().await.unwrap());
+}
+
+#[tokio::test]
+async fn reviewers_hear_of_hot_spots_and_what_is_critical_is_only_lowered() {
+    let (provider, repository, mut workers) = (provider().await, Repository::flawed(), Workers::start().await);
+    let pipeline = Pipeline::new(&repository).await;
+    let url = workers.tracker_url.clone();
+    let job = |arguments: &[&str]| {
+        pipeline
+            .tracked(pipeline.merge_request, &repository, &url, arguments)
+            .anthropic(&provider)
+    };
+    let fixed = |number: u64, category: &str| {
+        let body = json!({"category": category, "fingerprint": format!("f{number}"), "outcome": "fixed"});
+        outcome(number, &body)
+    };
+    let events =
+        [(103, "naming"), (104, "sql-injection"), (105, "naming")].map(|(number, category)| fixed(number, category));
+    tell(&workers, events.to_vec()).await;
+    workers.rows("SELECT * FROM memory", |rows| rows.len() == 3).await;
+    let before = job(&["--dry-run", "--no-memory"]).run().await.expect_code(0);
+    assert!(
+        !before.record("shared-mr-context.txt").contains("hot_spots"),
+        "switched off, it is as if nothing were remembered"
+    );
+    let review = before.review();
+    let sql = |review: &Value| {
+        let findings = review["findings"].as_array().expect("findings").clone();
+        let of = |entry: &Value| entry["finding"]["category"] == "sql-injection";
+        findings.into_iter().find(of).expect("it was found")
+    };
+    let found = sql(&review);
+    assert_eq!(found["finding"]["severity"], "critical");
+    let rejected = json!({
+        "category": "sql-injection", "fingerprint": found["finding"]["fingerprint"], "outcome": "rejected",
+    });
+    tell(&workers, [101, 102].map(|number| outcome(number, &rejected)).to_vec()).await;
+    workers.rows("SELECT * FROM memory", |rows| rows.len() == 5).await;
+
+    let asked = provider.requests().len();
+    let after = job(&[]).run().await.expect_code(0);
+    let context = after.record("shared-mr-context.txt");
+    assert!(
+        context.contains("- src/users.py: 3 fixed (naming, sql-injection)"),
+        "{context}"
+    );
+    assert!(context.contains("</hot_spots_"), "{context}");
+    let later = &provider.requests()[asked..];
+    assert!(
+        later
+            .iter()
+            .any(|request| request.agent != "coordinator" && request.text().contains("3 fixed (naming")),
+        "reviewers read it"
+    );
+    let review = after.review();
+    let found = sql(&review);
+    assert_eq!(
+        (&found["fate"], &found["finding"]["severity"]),
+        (&json!("kept"), &json!("warning"))
+    );
+    assert!(
+        found["reason"].as_str().unwrap().contains("lowered from critical"),
+        "{found:#}"
+    );
+    // The judge takes it for a danger to production, and that is said of the code as it stands now.
+    assert_eq!(found["production_risk"], true);
+    assert_eq!(review["verdict"], "significant_concerns");
+    let notes = pipeline.notes().concat();
+    assert!(
+        notes.contains("was lowered from critical to a warning"),
+        "the review says so: {notes}"
+    );
+
+    // The repository does not want it.
+    repository.git(&["checkout", "--quiet", "main"]);
+    repository.write(".conclave.toml", "[review]\nmemory = false\n");
+    repository.commit("No memory");
+    pipeline
+        .gitlab
+        .push(pipeline.merge_request.project, repository.path(), "main");
+    repository.git(&["checkout", "--quiet", "feature"]);
+    repository.git(&["rebase", "--quiet", "main"]);
+    repository.write(
+        "src/users.py",
+        &format!(
+            "{}\n",
+            std::fs::read_to_string(repository.path().join("src/users.py")).unwrap()
+        ),
+    );
+    repository.commit("Another line");
+    pipeline
+        .gitlab
+        .push(pipeline.merge_request.project, repository.path(), "feature");
+    let without = job(&["--dry-run"]).run().await.expect_code(0);
+    assert!(!without.record("shared-mr-context.txt").contains("hot_spots"));
+    assert_eq!(sql(&without.review())["finding"]["severity"], "critical");
 }

@@ -45,6 +45,16 @@ fn job(repository: &Repository, workers: &Workers) -> Conclave {
     Conclave::new(repository.path(), &["local", "main..feature"])
         .env("CONCLAVE_CONFIG_URL", &workers.config_url)
         .env("CONCLAVE_CONFIG_TOKEN", Workers::READER_TOKEN)
+        .env("CONCLAVE_TRACKER_URL", &workers.tracker_url)
+        .env("CONCLAVE_TRACKER_TOKEN", Workers::INGEST_TOKEN)
+}
+
+/// The bodies of the events of a kind that the tracker has.
+async fn told(workers: &mut Workers, kind: &str) -> Vec<Value> {
+    let query = format!("SELECT body FROM events WHERE kind = '{kind}' ORDER BY id");
+    let rows = workers.rows(&query, |rows| !rows.is_empty()).await;
+    let body = |row: &Value| serde_json::from_str(row["body"].as_str().unwrap()).unwrap();
+    rows.iter().map(body).collect()
 }
 
 /// A provider whose answers take this long, so that something can happen between two of a session.
@@ -123,6 +133,18 @@ async fn a_model_that_is_down_is_asked_a_few_times_by_all_seven_together() {
         assert!(outcome.stderr.contains(part), "{part}:\n{}", outcome.stderr);
     }
     assert!(outcome.stdout.contains("is left alone for 120 s"), "{}", outcome.stdout);
+    let circuits = told(&mut workers, "circuit_changed").await;
+    assert_eq!(
+        circuits[0],
+        json!({"type": "circuit_changed", "model": format!("anthropic/{PRIMARY}"), "state": "open"})
+    );
+    let failbacks = told(&mut workers, "failback").await;
+    for failback in &failbacks {
+        assert_eq!(failback["from"], format!("anthropic/{PRIMARY}"));
+        assert_eq!(failback["to"], format!("anthropic/{STAND_IN}"));
+    }
+    let reasons: Vec<&str> = failbacks.iter().filter_map(|event| event["reason"].as_str()).collect();
+    assert!(reasons.contains(&"circuit_open"), "{reasons:?}");
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ mod usage;
 mod workers;
 mod wrapper;
 
-pub(crate) use pipeline::Pipeline;
+pub(crate) use pipeline::{PROJECT, Pipeline};
 pub(crate) use program::{Conclave, Outcome, PROVIDER_KEY, nothing_left_running, opencode, provider, repository_root};
 pub(crate) use repository::Repository;
 pub(crate) use terminal::Terminal;

@@ -96,7 +96,16 @@ export async function startCloudflare() {
     ['PATCH', /^\/workers\/scripts\/([^/]+)\/script-settings$/, ([name]) => (worker(name) ? { logpush: false, tags: [] } : missing())],
     ['GET', /^\/workers\/workers\/([^/]+)$/, ([name]) => (worker(name) ? { id: name, name, subdomain: { enabled: true, previews_enabled: false } } : missing())],
     ['PATCH', /^\/workers\/workers\/([^/]+)$/, ([name]) => (worker(name) ? { id: name, name, subdomain: { enabled: true, previews_enabled: false } } : missing())],
-    ['GET', /^\/workers\/scripts\/([^/]+)\/schedules$/, () => ({ schedules: [] })],
+    ['GET', /^\/workers\/scripts\/([^/]+)\/schedules$/, ([name]) => (worker(name) ? { schedules: worker(name).schedules ?? [] } : missing())],
+    [
+      'PUT',
+      /^\/workers\/scripts\/([^/]+)\/schedules$/,
+      ([name], body) => {
+        if (!worker(name)) return missing();
+        worker(name).schedules = JSON.parse(body);
+        return { schedules: worker(name).schedules };
+      },
+    ],
     ['GET', /^\/workers\/scripts\/([^/]+)\/deployments$/, () => ({ deployments: [] })],
   ];
 

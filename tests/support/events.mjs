@@ -83,9 +83,44 @@ export const failback = (more = {}) => ({
   ...more,
 });
 
+export const outcome = (more = {}) => ({
+  type: 'finding_outcome',
+  reviewer: 'security',
+  severity: 'warning',
+  category: 'sql-injection',
+  path: 'src/store.py',
+  fingerprint: '0123456789abcdef',
+  outcome: 'fixed',
+  merge_request: 7,
+  ...more,
+});
+
+export const verdict = (more = {}) => ({
+  type: 'verdict_applied',
+  merge_request: 7,
+  wanted: 'approved',
+  shown: 'approved',
+  mismatch: false,
+  ...more,
+});
+
+export const breakGlass = (more = {}) => ({
+  type: 'break_glass',
+  merge_request: 7,
+  user: '00112233445566778899aabbccddeeff',
+  note: 3,
+  head_sha: '0123456789012345678901234567890123456789',
+  ...more,
+});
+
+export const metrics = (samples = { stage_diff_ms: 12.5 }) => ({
+  type: 'metrics',
+  samples: Object.entries(samples).map(([name, value]) => ({ name, value })),
+});
+
 export const dropped = (events) => ({ type: 'telemetry_dropped', events });
 
-/** Posts events, in batches that the tracker takes. */
+/** Posts events, in batches that the tracker takes, and waits until they are counted. */
 export async function send(url, token, events) {
   for (let from = 0; from < events.length; from += 200) {
     const response = await fetch(`${url}/v1/events`, {
@@ -96,6 +131,31 @@ export async function send(url, token, events) {
     if (response.status !== 202) {
       throw new Error(`the tracker answered ${response.status}: ${await response.text()}`);
     }
+  }
+  await settled(url);
+}
+
+/** What the tracker's outbox says of itself. */
+export async function outbox(url, token = 'operator') {
+  const response = await fetch(`${url}/v1/outbox`, { headers: { authorization: `Bearer ${token}` } });
+  if (response.status !== 200) {
+    throw new Error(`the outbox answered ${response.status}: ${await response.text()}`);
+  }
+  return response.json();
+}
+
+/** Waits until the outbox is as wanted: without a condition, until nothing waits in it. */
+export async function settled(url, { until = ({ batches }) => batches === 0, token, within = 30_000 } = {}) {
+  const deadline = Date.now() + within;
+  for (;;) {
+    const status = await outbox(url, token);
+    if (until(status)) {
+      return status;
+    }
+    if (Date.now() > deadline) {
+      throw new Error(`the outbox did not settle: ${JSON.stringify(status)}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
 
@@ -163,6 +223,9 @@ export function month({ count = 300, days = 30, now = Date.now(), seed = 7 } = {
   return events;
 }
 
+/** In a run, `verdict` is what it ended with. */
+const applied = verdict;
+
 /** Fewer reviews at night and at weekends. */
 function momentOfWork(now, days, next) {
   for (;;) {
@@ -215,7 +278,10 @@ function oneRun({ begin, open, next, pick, spread }) {
     }
     const usage = [{ model, tokens: used, cost_usd: cost * (coordinator ? 0.4 : 0.6 / panel.length), calls: 4 + Math.floor(next() * 20) }];
     if (failed) {
-      usage.push({ model: 'openai/gpt-5.3-codex', tokens: tokens(4000, 9000), cost_usd: 0, calls: 3 });
+      const to = next() < 0.5 ? 'openai/gpt-5.3-codex' : 'anthropic/claude-sonnet-4-6';
+      usage.push({ model: to, tokens: tokens(4000, 9000), cost_usd: cost * 0.02, calls: 3 });
+      events.push(make(circuit({ model }), from + 0.1));
+      events.push(make(failback({ reviewer, from: model, to, reason: to.startsWith('openai') ? 'reprompted' : 'circuit_open' }), from + 0.11));
     }
     events.push(
       make(
@@ -224,6 +290,7 @@ function oneRun({ begin, open, next, pick, spread }) {
           outcome: failed && next() < 0.5 ? 'timed_out' : 'ok',
           duration_ms: Math.round(duration * (to - from)),
           attempts: failed ? 2 : 1,
+          models_tried: failed ? [model, usage[1].model] : [model],
           usage,
         }),
         to,
@@ -242,8 +309,22 @@ function oneRun({ begin, open, next, pick, spread }) {
         ? 'critical'
         : pick([['warning', verdict === 'approved_with_comments' ? 3 : 7], ['suggestion', 7]]);
     counts[severity] += 1;
-    events.push(make(finding({ reviewer, category, path, severity }), 0.97));
+    events.push(make(finding({ reviewer, category, path, severity, placement: pick([['line', 8], ['file', 1], ['summary', 1]]) }), 0.97));
   }
+  if (mergeRequest && next() < 0.3) {
+    const [reviewer, category, path] = kinds[Math.floor(next() * kinds.length)];
+    const settled = pick([['fixed', 7], ['resolved', 2], ['rejected', 1]]);
+    events.push(make(outcome({ reviewer, category, path, outcome: settled, merge_request: mergeRequest }), 0.97));
+  }
+  if (mergeRequest) {
+    const wanted = verdict.startsWith('approved') ? 'approved' : 'none';
+    const mismatch = wanted === 'approved' && next() < 0.02;
+    events.push(make(applied({ merge_request: mergeRequest, wanted, shown: mismatch ? 'none' : wanted, mismatch }), 0.99));
+    if (next() < 0.01) {
+      events.push(make(breakGlass({ merge_request: mergeRequest }), 1));
+    }
+  }
+  events.push(make(metrics({ stage_diff_ms: Math.round(spread(40, 0.5)), gateway_first_byte_ms: Math.round(spread(900, 0.5)) }), 0.99));
   for (const [fate, reason] of [['dropped', 'not_in_diff'], ['merged', 'same_problem']]) {
     if (next() < 0.4) {
       const [reviewer, category, path] = kinds[Math.floor(next() * kinds.length)];

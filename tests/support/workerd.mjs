@@ -15,6 +15,9 @@ export const root = resolve(import.meta.dirname, '../..');
 /** The names of the Workers, which are also their environments in wrangler.toml. */
 export const workers = ['reviewer-config', 'review-tracker'];
 
+/** What the tracker has in tests unless they say otherwise: an operator to ask, and no waiting for other events. */
+const TRACKER_VARS = { OPERATOR_TOKENS: 'operator', OUTBOX_FLUSH_MS: '5', RETENTION_DAYS: '90' };
+
 process.env.WRANGLER_SEND_METRICS = 'false';
 
 /**
@@ -27,12 +30,12 @@ process.env.WRANGLER_SEND_METRICS = 'false';
  * @param {string[]} [options.without] Kinds of bindings that are left out, as if their service were down.
  * @param {string[]} [options.reachable] Origins that the Worker may ask; it may ask nobody else.
  * @param {boolean} [options.migrate] `false` leaves the database as it is.
+ * @param {string} [options.build] Where another build of it is.
  * @param {string} [options.host]
  * @param {number} [options.port] 0 takes a free one.
  * @returns {Promise<{url: string, mf: Miniflare, dispose: () => Promise<void>}>}
  */
-export async function start(name, { vars = {}, persist, without = [], reachable = [], migrate = true, host = '127.0.0.1', port = 0 } = {}) {
-  const build = buildOf(name);
+export async function start(name, { vars = {}, persist, without = [], reachable = [], migrate = true, build = buildOf(name), host = '127.0.0.1', port = 0 } = {}) {
   const { workerOptions } = unstable_getMiniflareWorkerOptions(join(root, 'wrangler.toml'), name);
   delete workerOptions.modulesRules;
   for (const kind of without) delete workerOptions[kind];
@@ -43,7 +46,7 @@ export async function start(name, { vars = {}, persist, without = [], reachable 
       { type: 'ESModule', path: 'index.js', contents: readFileSync(join(build, 'index.js'), 'utf8') },
       { type: 'CompiledWasm', path: 'index_bg.wasm', contents: readFileSync(join(build, 'index_bg.wasm')) },
     ],
-    bindings: vars,
+    bindings: name === 'review-tracker' ? { ...TRACKER_VARS, ...vars } : vars,
     outboundService: (request) =>
       reachable.includes(new URL(request.url).origin)
         ? fetch(request, { redirect: 'manual' })

@@ -2,11 +2,11 @@
 // Runs both Workers for tests that are not written in JavaScript.
 //
 //   node tests/support/workers-server.mjs [--persist DIR] [--reader-tokens T] [--ingest-tokens T] [--metrics-tokens T]
-//        [--admin-tokens T] [--dashboard-tokens T] [--config-port N] [--tracker-port N] [--kv KEY=VALUE]...
+//        [--admin-tokens T] [--dashboard-tokens T] [--operator-tokens T] [--config-port N] [--tracker-port N] [--kv KEY=VALUE]...
 //        [--job-projects PATTERNS]
 //
-// Tokens may also come from READER_TOKENS, ADMIN_TOKENS, INGEST_TOKENS, METRICS_TOKENS and DASHBOARD_TOKENS, the directory from
-// PERSIST_TO. Without a directory the storage ends with the process. Each list is comma-separated.
+// Tokens may also come from READER_TOKENS, ADMIN_TOKENS, INGEST_TOKENS, METRICS_TOKENS, DASHBOARD_TOKENS and OPERATOR_TOKENS,
+// the directory from PERSIST_TO. Without a directory the storage ends with the process. Each list is comma-separated.
 //
 // Standard output is one JSON object a line. The first is {"config_url","tracker_url"}. Afterwards each line of standard
 // input is a command that is answered by one line, {"ok":true,…} or {"ok":false,"error":…}:
@@ -14,7 +14,7 @@
 //   kv put KEY VALUE      (VALUE is the rest of the line)
 //   kv get KEY            → {"ok":true,"value":…}
 //   kv delete KEY
-//   sql STATEMENT         → {"ok":true,"rows":[…]}
+//   sql STATEMENT         → {"ok":true,"rows":[…]}, when every accepted event is in the database
 //   job-token PROJECT     → {"ok":true,"token":…}: what GitLab gives to a job, with --job-projects
 //
 // It ends on end of input, SIGTERM or SIGINT, and takes workerd with it, even when it is killed.
@@ -22,6 +22,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
+import { settled } from './events.mjs';
 import { startIssuer } from './oidc-issuer.mjs';
 import { start, workerdPids } from './workerd.mjs';
 
@@ -32,6 +33,7 @@ const { values: options } = parseArgs({
     'ingest-tokens': { type: 'string', default: process.env.INGEST_TOKENS },
     'metrics-tokens': { type: 'string', default: process.env.METRICS_TOKENS },
     'dashboard-tokens': { type: 'string', default: process.env.DASHBOARD_TOKENS },
+    'operator-tokens': { type: 'string', default: process.env.OPERATOR_TOKENS },
     'admin-tokens': { type: 'string', default: process.env.ADMIN_TOKENS },
     'job-projects': { type: 'string' },
     'config-port': { type: 'string', default: '0' },
@@ -49,6 +51,9 @@ function secrets(...names) {
   );
 }
 
+/** For this program itself: `sql` sees what was accepted before. */
+const operator = 'operator';
+
 const issuer = options['job-projects'] === undefined ? undefined : await startIssuer();
 const jobs = issuer && {
   OIDC_ISSUER: issuer.url,
@@ -62,7 +67,10 @@ const config = await start('reviewer-config', {
   port: Number(options['config-port']),
 });
 const tracker = await start('review-tracker', {
-  vars: secrets('INGEST_TOKENS', 'METRICS_TOKENS', 'DASHBOARD_TOKENS'),
+  vars: {
+    ...secrets('INGEST_TOKENS', 'METRICS_TOKENS', 'DASHBOARD_TOKENS'),
+    OPERATOR_TOKENS: [options['operator-tokens'], operator].filter(Boolean).join(','),
+  },
   persist: options.persist,
   port: Number(options['tracker-port']),
 });
@@ -87,6 +95,7 @@ for (const pair of options.kv) {
 async function run(line) {
   const [, verb, rest] = /^(\S+)\s*(.*)$/s.exec(line.trim()) ?? [];
   if (verb === 'sql') {
+    await settled(tracker.url, { token: operator });
     return { rows: (await database.prepare(rest).all()).results };
   }
   if (verb === 'job-token' && issuer) {

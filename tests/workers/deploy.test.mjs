@@ -76,8 +76,12 @@ describe('scripts/deploy', { timeout: 600_000 }, () => {
     const tracker = account.workers.get('review-tracker');
     assert.equal(tracker.metadata.bindings.find(({ name }) => name === 'DB').id, [...account.databases.keys()][0]);
 
+    assert.equal(tracker.metadata.bindings.find(({ name }) => name === 'OUTBOX').class_name, 'Outbox');
+    assert.equal(tracker.tag, 'v1', 'the migration of the Durable Object');
+    assert.deepEqual(tracker.schedules.map(({ cron }) => cron), ['*/5 * * * *'], 'what deletes old rows');
+
     const made = secrets();
-    assert.deepEqual(Object.keys(made).toSorted(), ['ADMIN_TOKENS', 'DASHBOARD_TOKENS', 'INGEST_TOKENS', 'METRICS_TOKENS', 'READER_TOKENS']);
+    assert.deepEqual(Object.keys(made).toSorted(), ['ADMIN_TOKENS', 'DASHBOARD_TOKENS', 'INGEST_TOKENS', 'METRICS_TOKENS', 'OPERATOR_TOKENS', 'READER_TOKENS']);
     assert.equal(statSync(join(directory, 'secrets.env')).mode & 0o777, 0o600);
     assert.match(made.ADMIN_TOKENS, /^operator:[0-9a-f]{64}$/);
     assert.match(made.READER_TOKENS, /^[0-9a-f]{64}$/);

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { event, finding } from '../support/events.mjs';
+import { completed, event, finding, settled } from '../support/events.mjs';
 import { start, workerdPids } from '../support/workerd.mjs';
 
-const KILLS = 4;
+const KILLS = 5;
 const BATCH = 20;
 const BATCHES_BETWEEN_KILLS = 30;
 const ANSWER_MS = 3000;
@@ -45,7 +45,7 @@ test('nothing that was accepted is lost, and nothing counts twice', async () => 
   let load = true;
   const client = async () => {
     while (load) {
-      const batch = Array.from({ length: BATCH }, () => event(finding(), { project: 'kill/load' }));
+      const batch = Array.from({ length: BATCH }, (_, index) => event(index % 2 ? finding() : completed(), { project: 'kill/load' }));
       await deliver(worker.url, batch, deadline);
       delivered += batch.length;
     }
@@ -74,16 +74,52 @@ test('nothing that was accepted is lost, and nothing counts twice', async () => 
 
   const again = await start('review-tracker', { vars: { INGEST_TOKENS: 't' }, persist });
   try {
+    // Without any request to the objects but this one, which only asks.
+    await settled(again.url, { within: GIVE_UP_MS });
     const database = await again.mf.getD1Database('DB');
     const { results } = await database
       .prepare(
-        `SELECT (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM findings) AS findings,
-         (SELECT sum(findings) FROM daily_findings WHERE project = 'kill/load') AS counted,
-         (SELECT sum(findings) FROM daily_findings WHERE project = '*' AND day = 0) AS all_time`,
+        `SELECT (SELECT count(*) FROM events) AS events,
+         (SELECT count(*) FROM findings) + (SELECT count(*) FROM runs WHERE verdict IS NOT NULL) AS rows,
+         (SELECT sum(findings) FROM daily_findings WHERE project = 'kill/load')
+           + (SELECT sum(runs) FROM daily_runs WHERE project = 'kill/load') AS counted,
+         (SELECT sum(n) FROM daily_counts WHERE project = '*' AND kind = 'event' AND day = 0) AS all_time,
+         (SELECT sum(n) FROM bins WHERE project = 'kill/load' AND metric = 'cost_usd' AND span = 7) AS weeks,
+         (SELECT sum(n) FROM bins WHERE project = '*' AND metric = 'duration_ms' AND span = 0) AS bins`,
       )
       .all();
-    assert.deepEqual(results, [{ events: delivered, findings: delivered, counted: delivered, all_time: delivered }]);
+    assert.deepEqual(results, [
+      { events: delivered, rows: delivered, counted: delivered, all_time: delivered, weeks: delivered / 2, bins: delivered / 2 },
+    ]);
   } finally {
     await again.dispose();
+  }
+});
+
+/** How many events the database has. Asks the database only; fails while workerd is not there. */
+const eventsOf = async (worker) => (await worker.mf.getD1Database('DB')).prepare('SELECT count(*) AS n FROM events').first('n');
+
+test('what was accepted right before a kill is counted after it, without a request', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'conclave-tracker-'));
+  // So late that the kill comes first.
+  const vars = { INGEST_TOKENS: 't', OUTBOX_FLUSH_MS: '700' };
+  try {
+    const worker = await start('review-tracker', { vars, persist: directory });
+    try {
+      await deliver(worker.url, [event(finding()), event(completed())], Date.now() + GIVE_UP_MS);
+      const database = await worker.mf.getD1Database('DB');
+      assert.equal((await database.prepare('SELECT count(*) AS n FROM events').first()).n, 0, 'it is only in the outbox');
+      workerdPids().forEach((pid) => process.kill(pid, 'SIGKILL'));
+      const deadline = Date.now() + GIVE_UP_MS;
+      let counted = 0;
+      while (counted < 2) {
+        assert.ok(Date.now() < deadline, 'the alarm was not heard of again');
+        counted = await eventsOf(worker).catch(() => sleep(20, 0));
+      }
+    } finally {
+      await worker.dispose();
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
   }
 });

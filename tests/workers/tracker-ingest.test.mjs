@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
-import { completed, dropped, event, finding, session, started, uuid7 } from '../support/events.mjs';
+import { completed, dropped, event, finding, session, settled, started, uuid7 } from '../support/events.mjs';
 import { assertProblem } from '../support/problem.mjs';
 import { start } from '../support/workerd.mjs';
 
@@ -28,6 +28,7 @@ const post = (body, { token = 'new-token', headers = {}, url = worker.url } = {}
 const send = async (events, status) => {
   const response = await post({ events });
   assert.equal(response.status, status, await response.clone().text());
+  await settled(worker.url);
   return response.json();
 };
 /** Sends spaces until there is an answer. `fetch` would go on sending after it. */
@@ -230,7 +231,7 @@ describe('each event counts once', () => {
   const sums = () =>
     rows(
       `SELECT (SELECT sum(runs) FROM daily_runs WHERE project = ?1) AS runs,
-       (SELECT sum(runs) FROM daily_bins WHERE project = ?1) AS bins,
+       (SELECT sum(n) FROM bins WHERE project = ?1 AND span = 1) AS bins,
        (SELECT sum(findings) FROM daily_findings WHERE project = ?1) AS findings,
        (SELECT sum(cache_read) FROM daily_usage WHERE project = ?1) AS cached,
        (SELECT sum(events) FROM daily_dropped WHERE project = ?1) AS dropped`,

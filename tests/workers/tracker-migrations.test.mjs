@@ -7,7 +7,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
-import { completed, event, finding, send } from '../support/events.mjs';
+import {
+  breakGlass,
+  circuit,
+  completed,
+  dropped,
+  event,
+  failback,
+  finding,
+  send,
+  session,
+  settled,
+  started,
+  tokens,
+  uuid7,
+  verdict,
+} from '../support/events.mjs';
 import { assertProblem } from '../support/problem.mjs';
 import { applyMigrations, migrations, root, start } from '../support/workerd.mjs';
 
@@ -21,16 +36,15 @@ const wrangler = (...words) =>
     env: { ...process.env, WRANGLER_SEND_METRICS: 'false', CI: '1' },
   });
 
-test('without tables every answer says what to run', async () => {
-  const worker = await start('review-tracker', { vars, migrate: false });
+test('without tables every page says what to run, and events wait until there are some', async () => {
+  const worker = await start('review-tracker', { vars: { ...vars, OUTBOX_RETRY_MS: '20' }, migrate: false });
   try {
     const post = await fetch(`${worker.url}/v1/events`, {
       method: 'POST',
       headers: { authorization: 'Bearer i', 'content-type': 'application/json' },
       body: JSON.stringify({ events: [event(finding())] }),
     });
-    const problem = await assertProblem(post, 503, 'not-configured');
-    assert.match(problem.detail, /wrangler d1 migrations apply/);
+    assert.equal(post.status, 202);
     const metrics = await fetch(`${worker.url}/metrics`, { headers: { authorization: 'Bearer m' } });
     await assertProblem(metrics, 503, 'not-configured');
     const login = await fetch(`${worker.url}/login`, { method: 'POST', body: new URLSearchParams({ token: 'd' }), redirect: 'manual' });
@@ -39,6 +53,14 @@ test('without tables every answer says what to run', async () => {
     assert.equal(page.status, 503);
     assert.match(page.headers.get('content-type'), /^text\/html/);
     assert.match(await page.text(), /wrangler d1 migrations apply/);
+
+    const waiting = await settled(worker.url, { until: ({ fault }) => fault !== null });
+    assert.match(waiting.fault, /no such table/);
+    assert.equal(waiting.dead, 0, 'it is not the fault of the batch');
+    const database = await worker.mf.getD1Database('DB');
+    await applyMigrations(database, migrations('review-tracker'));
+    assert.equal((await settled(worker.url)).fault, null);
+    assert.equal((await database.prepare('SELECT count(*) AS n FROM findings').first()).n, 1);
   } finally {
     await worker.dispose();
   }
@@ -80,3 +102,139 @@ test('a later migration that fails leaves nothing behind', async () => {
     await worker.dispose();
   }
 });
+
+test('a database that the first version filled keeps everything, and its rollups are what they would be today', async () => {
+  const [first, ...later] = migrations('review-tracker');
+  const events = filledByTheFirstVersion();
+  const upgraded = await start('review-tracker', { vars, migrate: false });
+  const fresh = await start('review-tracker', { vars });
+  try {
+    const database = await upgraded.mf.getD1Database('DB');
+    await applyMigrations(database, [first]);
+    await fill(database, events);
+    await applyMigrations(database, [first, ...later]);
+    await send(fresh.url, 'i', events);
+    const today = await fresh.mf.getD1Database('DB');
+    for (const [what, sql] of Object.entries(COMPARED)) {
+      const [old, expected] = await Promise.all([database, today].map(async (one) => (await one.prepare(sql).all()).results));
+      assert.ok(expected.length > 0, what);
+      assert.deepEqual(old, expected, what);
+    }
+    const kept = await database.prepare(`SELECT count(*) AS n FROM events WHERE body LIKE '%alice%'`).first();
+    assert.equal(kept.n, 0, 'names of people are gone');
+    // What is sent again is still known.
+    await send(upgraded.url, 'i', events);
+    assert.deepEqual((await database.prepare(COMPARED.daily_counts).all()).results, (await today.prepare(COMPARED.daily_counts).all()).results);
+  } finally {
+    await upgraded.dispose();
+    await fresh.dispose();
+  }
+});
+
+const COMPARED = {
+  daily_runs: 'SELECT * FROM daily_runs ORDER BY project, day, tier, verdict',
+  daily_usage: 'SELECT * FROM daily_usage ORDER BY project, day, model, reviewer',
+  // The first version did not keep why and where; how long events waited is not known.
+  daily_counts: `SELECT * FROM daily_counts WHERE kind NOT IN ('reason', 'placement') ORDER BY project, kind, day, a, b, c`,
+  bins: `SELECT * FROM bins WHERE metric <> 'lag_ms' ORDER BY project, metric, span, start, tier, bin`,
+  hot_files: 'SELECT * FROM hot_files ORDER BY grain, week, project, path',
+  merge_requests: 'SELECT * FROM merge_requests ORDER BY project, merge_request',
+  runs: 'SELECT * FROM runs ORDER BY run_id',
+  sessions: 'SELECT event_id, run_id, started_ms, at_ms, duration_ms FROM sessions ORDER BY event_id',
+  circuits: 'SELECT * FROM circuits ORDER BY event_id',
+  failbacks: 'SELECT * FROM failbacks ORDER BY event_id',
+  glasses: 'SELECT * FROM glasses ORDER BY event_id',
+};
+
+/** Events that the first version took, over two weeks and two projects. */
+function filledByTheFirstVersion() {
+  const now = Math.floor(Date.now() / 86_400_000) * 86_400_000;
+  return ['old/one', 'old/two'].flatMap((project, place) =>
+    [1, 2, 9].flatMap((days) => {
+      const run = uuid7();
+      const at = now - days * 86_400_000;
+      const make = (body, more = 0) => event(body, { run, project, at: at + more });
+      return [
+        make(started({ merge_request: days })),
+        make(completed({ merge_request: days, duration_ms: 60_000 * days, cost_usd: 0.25 * (place + 1) }), 60_000 * days),
+        make(session({ usage: [{ model: 'anthropic/claude-sonnet-5', tokens: tokens(), cost_usd: 0.5, calls: 3 }] }), 50_000),
+        make(finding({ path: `src/${days}.py` })),
+        make(finding({ fate: 'dropped' })),
+        make(circuit()),
+        make(failback()),
+        make(verdict({ merge_request: days })),
+        make(dropped(days)),
+        event(breakGlass({ user: 'alice', merge_request: 100 + days }), { project, at }),
+      ];
+    }),
+  );
+}
+
+/** Writes events as the first version did: rows of its tables, and the sums of the rollups that it had. */
+async function fill(database, events) {
+  const statements = [];
+  const add = (sql, ...values) => statements.push(database.prepare(sql).bind(...values));
+  const bin = (value) => Math.ceil(Math.log(value) / Math.log(1.01 / 0.99));
+  for (const { id, run_id, project, at_ms, event: body } of events) {
+    add('INSERT INTO events VALUES (?, ?, ?, ?, 1, ?, ?, ?)', id, run_id, project, body.type, at_ms, at_ms, JSON.stringify(body));
+    add('INSERT OR IGNORE INTO runs (run_id, project, at_ms) VALUES (?, ?, ?)', run_id, project, at_ms);
+    add(`INSERT OR IGNORE INTO names (kind, name) VALUES ('project', ?)`, project);
+    const grains = [[project, Math.floor(at_ms / 86_400_000)], ['*', Math.floor(at_ms / 86_400_000)], ['*', 0]];
+    if (body.type === 'run_started') {
+      add(
+        'UPDATE runs SET tier = ?, forge = ?, merge_request = ?, client_version = ?, panel = ? WHERE run_id = ?',
+        body.tier, body.forge, body.merge_request, body.client_version, JSON.stringify(body.reviewers), run_id,
+      );
+    } else if (body.type === 'run_completed') {
+      const { tokens: used } = body;
+      add(
+        `UPDATE runs SET verdict = ?, completed_ms = ?, duration_ms = ?, cost_usd = ?, input = ?, output = ?, reasoning = ?,
+         cache_read = ?, cache_write = ?, files = ?, lines = ?, filtered_files = ?, critical = ?, warning = ?, suggestion = ?,
+         degraded = 0 WHERE run_id = ?`,
+        body.verdict, at_ms, body.duration_ms, body.cost_usd, used.input, used.output, used.reasoning, used.cache_read,
+        used.cache_write, body.files, body.lines, body.filtered_files, body.critical, body.warning, body.suggestion, run_id,
+      );
+      for (const [grain, day] of grains) {
+        add(
+          `INSERT INTO daily_runs VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT DO UPDATE SET runs = runs + 1,
+           duration_ms = duration_ms + excluded.duration_ms, cost_usd = cost_usd + excluded.cost_usd, input = input + excluded.input,
+           cache_read = cache_read + excluded.cache_read, critical = critical + excluded.critical,
+           warning = warning + excluded.warning, suggestion = suggestion + excluded.suggestion`,
+          grain, day, body.tier, body.verdict, body.duration_ms, body.cost_usd, used.input, used.cache_read, body.critical,
+          body.warning, body.suggestion,
+        );
+        for (const [metric, value] of [['duration_ms', body.duration_ms], ['cost_usd', body.cost_usd]]) {
+          add('INSERT INTO daily_bins VALUES (?, ?, ?, ?, ?, 1) ON CONFLICT DO UPDATE SET runs = runs + 1', grain, metric, day, body.tier, bin(value));
+        }
+      }
+    } else if (body.type === 'reviewer_completed') {
+      add('INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?)', id, run_id, at_ms, body.reviewer, body.outcome, body.duration_ms, body.attempts, body.findings);
+      for (const [position, { model, tokens: used, cost_usd: cost, calls }] of body.usage.entries()) {
+        const figures = [calls, used.input, used.output, used.reasoning, used.cache_read, used.cache_write, cost];
+        add('INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)', id, position, run_id, body.reviewer, model, ...figures);
+        for (const [grain, day] of grains) {
+          add(
+            `INSERT INTO daily_usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = calls + excluded.calls,
+             input = input + excluded.input, output = output + excluded.output, reasoning = reasoning + excluded.reasoning,
+             cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write,
+             cost_usd = cost_usd + excluded.cost_usd`,
+            grain, day, model, body.reviewer, ...figures,
+          );
+        }
+      }
+    } else if (body.type === 'finding') {
+      add(
+        'INSERT INTO findings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+        id, run_id, at_ms, body.reviewer, body.severity, body.category, body.path, body.fingerprint, body.fate, null,
+      );
+      for (const [grain, day] of grains) {
+        add('INSERT INTO daily_findings VALUES (?, ?, ?, ?, ?, 1) ON CONFLICT DO UPDATE SET findings = findings + 1', grain, day, body.reviewer, body.severity, body.fate);
+      }
+    } else if (body.type === 'telemetry_dropped') {
+      for (const [grain, day] of grains) {
+        add('INSERT INTO daily_dropped VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET events = events + excluded.events', grain, day, body.events);
+      }
+    }
+  }
+  await database.batch(statements);
+}

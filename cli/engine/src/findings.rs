@@ -11,5 +11,5 @@ mod tags;
 pub use conclave_shared::finding::Doubt;
 pub use doubts::doubts_of_text;
 pub use evidence::{Checked, Hallucinated, SourceReader, check};
-pub use matching::{Claims, Likeness, background_table, record_agreement, same_claims};
+pub use matching::{Claims, Likeness, background_table, claim_words, record_agreement, same_claims};
 pub use scan::{RawFinding, ScanOutcome, scan};

@@ -6,6 +6,7 @@ pub mod diff;
 pub mod findings;
 pub mod judge;
 pub mod lock_files;
+pub mod memory;
 pub mod pipeline;
 pub mod plugin;
 pub mod ports;

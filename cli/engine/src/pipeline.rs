@@ -6,6 +6,7 @@ mod focus;
 mod partial;
 mod plan;
 mod prior;
+mod recall;
 mod run;
 mod seats;
 

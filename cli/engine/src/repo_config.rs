@@ -109,6 +109,9 @@ pub struct ReviewSettings {
     /// system that Conclave is measured against ran; an argument or a variable of the job counts more.
     #[schemars(schema_with = "schema::preset")]
     pub preset: Option<Preset>,
+    /// Whether the tracker's memory of earlier merge requests is used, which it is by default: what people turned down twice
+    /// is not reported again, and files with many fixes are pointed out.
+    pub memory: Option<bool>,
 }
 
 /// How much is worth a comment.

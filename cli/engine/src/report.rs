@@ -10,6 +10,7 @@ mod markdown;
 mod neutral;
 mod review;
 mod sarif;
+mod settled;
 mod suggestion;
 #[cfg(test)]
 pub(crate) mod test_support;
@@ -24,5 +25,6 @@ pub use markdown::{duration, headline, render_markdown};
 pub use neutral::neutral;
 pub use review::{Coverage, CutFile, Review, SCHEMA_VERSION, StageTime, review_schema};
 pub use sarif::render_sarif;
+pub use settled::SettledFinding;
 pub use suggestion::{Suggestion, committable};
 pub use thread::{ThreadAction, ThreadChange};

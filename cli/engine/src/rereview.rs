@@ -25,6 +25,7 @@ mod words;
 
 pub use anchor::{Anchor, AnchorPlace, AnchorState, Lines};
 pub use assess::{Texts, assess, needs_judge, wanted};
+pub(crate) use ledger::LONGEST_CLAIM;
 pub use ledger::{Done, Ledger, MOST_LEDGER_BYTES, Remembered, ReviewedFiles, remember};
 pub use patch_id::PatchId;
 pub use reply::{Stance, stance};

@@ -11,7 +11,7 @@ use crate::{
     exit::{Exit, Failure},
     rundir::Scratch,
     settings::Environment,
-    wiring::{self, Assignment, Checkout, Origin, PlanRequest, Posting},
+    wiring::{self, Assignment, Checkout, Origin, PlanRequest, Posting, Skipped},
 };
 
 pub(crate) async fn run(
@@ -37,9 +37,15 @@ pub(crate) async fn run(
         && let Some(glass) = gitlab.break_glass(arguments.break_glass.into()).await?
     {
         // Before anything else, which may be what is broken.
-        let (mode, post) = (posting.mode.unwrap_or_default(), !arguments.dry_run);
-        let project = &pipeline.project_path;
-        return wiring::break_glass(&gitlab, &glass, mode, post, project, environment, redactor).await;
+        let skipped = Skipped {
+            gitlab: &gitlab,
+            glass: &glass,
+            mode: posting.mode.unwrap_or_default(),
+            post: !arguments.dry_run,
+            project: &pipeline.project_path,
+            secret: &secret,
+        };
+        return wiring::break_glass(skipped, environment, redactor).await;
     }
     let scratch = Scratch::create()?;
     let checkout = Checkout::open(&pipeline, environment, scratch.path()).await?;

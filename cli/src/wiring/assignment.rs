@@ -83,6 +83,11 @@ pub(super) enum Arrival {
 }
 
 impl Origin {
+    /// Whether it is a merge request.
+    pub(super) const fn is_merge_request(&self) -> bool {
+        matches!(self, Self::GitLab { .. })
+    }
+
     /// The two plugins that bring something to review, one of them at work, and where that arrives.
     pub(super) fn plugins(self) -> (GitLabPlugin, LocalPlugin, Arrival) {
         match self {
@@ -131,6 +136,7 @@ impl Arrival {
                     secret,
                     spent_before_usd: info.spent_before_usd,
                     ledger: info.ledger,
+                    author: info.author,
                     aside_open: info.aside_open,
                     notes,
                 })
@@ -145,6 +151,7 @@ impl Arrival {
                     secret,
                     spent_before_usd: 0.0,
                     ledger: Ledger::default(),
+                    author: None,
                     aside_open: false,
                     notes: review.notes,
                 })

@@ -5,7 +5,7 @@ use std::time::Duration;
 use camino::Utf8Path;
 use conclave_engine::{
     diff::FileDiff,
-    ports::{ForgeError, Publication, PublishSettings, TelemetrySink},
+    ports::{ForgeError, Publication, PublishOutcome, PublishSettings, TelemetrySink},
     report::Review,
 };
 use conclave_shared::{redact::Redactor, verdict::Verdict};
@@ -34,14 +34,14 @@ pub(super) struct Ending<'a> {
 }
 
 impl Ending<'_> {
-    /// Stops the runtime, writes the records, prints, posts.
+    /// Stops the runtime, writes the records, prints, posts. Returns what became of what was posted, if anything was.
     pub(super) async fn conclude(
         &self,
         review: &mut Review,
         runtime: Runtime,
         early: bool,
         watch: &mut Stopwatch,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<PublishOutcome>, Failure> {
         if early {
             // Whoever stops a job kills it soon after: what is known goes out while everything is being stopped.
             review.seconds = watch.total();
@@ -55,7 +55,7 @@ impl Ending<'_> {
         self.publish(review, false).await
     }
 
-    async fn publish(&self, review: &mut Review, hurried: bool) -> Result<(), Failure> {
+    async fn publish(&self, review: &mut Review, hurried: bool) -> Result<Option<PublishOutcome>, Failure> {
         let excerpts = source::excerpts(&self.job.repository, review).await;
         if let Err(failure) = self.record(review, &excerpts) {
             output::note(&format!("Warning: {failure}"), self.redactor);
@@ -83,8 +83,8 @@ impl Ending<'_> {
         Ok(())
     }
 
-    async fn post(&self, review: &Review, hurried: bool) -> Result<(), Failure> {
-        let Some(forge) = &self.job.forge else { return Ok(()) };
+    async fn post(&self, review: &Review, hurried: bool) -> Result<Option<PublishOutcome>, Failure> {
+        let Some(forge) = &self.job.forge else { return Ok(None) };
         // Secrets go before anything is made of the texts: afterwards they could be encoded, or cut in two.
         let review = output::without_secrets(review, self.redactor)
             .map_err(|error| ForgeError(format!("the review could not be cleaned of secrets: {error}")))?;
@@ -99,7 +99,7 @@ impl Ending<'_> {
             .await?;
         record_stance(self.sink, review.merge_request, &outcome);
         output::posted(&outcome, self.redactor);
-        Ok(())
+        Ok(Some(outcome))
     }
 }
 

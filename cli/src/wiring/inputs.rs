@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use camino::Utf8Path;
 use conclave_engine::{
     diff::{FileDiff, FilteredDiff},
+    memory::hot_spots,
     pipeline::Plan,
     plugin::RuntimeConfig,
     prompt::{
@@ -15,7 +16,9 @@ use conclave_engine::{
     repo_config::RepoConfig,
     report::CutFile,
 };
-use conclave_shared::{config::ModelRoute, path_globs::PathGlobs, pricing, reviewer::ReviewerName};
+use conclave_shared::{
+    config::ModelRoute, memory::RepositoryMemory, path_globs::PathGlobs, pricing, reviewer::ReviewerName,
+};
 use secrecy::ExposeSecret;
 
 use super::{Job, changes::Spool, own_reviewers, patches};
@@ -37,6 +40,8 @@ pub(super) struct Sources<'a> {
     pub(super) library: &'a PromptLibrary,
     /// The boundary of a recorded run, which this one repeats.
     pub(super) boundary: Option<Nonce>,
+    /// What the project remembers.
+    pub(super) memory: &'a RepositoryMemory,
 }
 
 /// The texts, and where each file's patch is.
@@ -93,6 +98,7 @@ pub(super) async fn render(
         .map(|file| (file.path.clone(), file.reason.describe()))
         .collect();
     let panel = plan.reviewers();
+    let hot_spots = hot_spots(sources.memory, diff.files.iter().map(|file| file.path.as_str()));
     let uncut: Vec<PatchEntry> = diff
         .files
         .iter()
@@ -107,6 +113,7 @@ pub(super) async fn render(
         agents_md: agents_md.as_ref(),
         repo_config: sources.repo_config,
         contributed: sources.contributed,
+        hot_spots: hot_spots.as_deref(),
     };
 
     let message = render_context(&file(&uncut), &nonce).text.len() + library.shared()?.len();

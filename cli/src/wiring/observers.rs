@@ -72,9 +72,12 @@ impl Observers {
             }
         );
         if events > 0 {
-            progress.report(ProgressEvent::Warning(&format!(
-                "{events} telemetry events did not reach the tracker"
-            )));
+            let events = if events == 1 {
+                "1 telemetry event".to_owned()
+            } else {
+                format!("{events} telemetry events")
+            };
+            progress.report(ProgressEvent::Warning(&format!("{events} did not reach the tracker")));
         }
         if spans > 0 {
             progress.report(ProgressEvent::Warning(&format!(

@@ -8,6 +8,7 @@ use conclave_engine::{
 use conclave_opencode::{ConfigFile, Endpoints};
 use conclave_shared::{
     config::{ModelReason, ModelSource, PriceList, RouteExplanation},
+    memory::RepositoryMemory,
     model::ModelId,
     pricing::TokenUsage,
     redact::Redactor,
@@ -206,6 +207,7 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
         contributed: &prepared.runtime,
         library: &prepared.library,
         boundary: None,
+        memory: &RepositoryMemory::default(),
     };
     let inputs = inputs::render(sources, &mut prepared.plan, |files, _| Ok(vec![0; files.len()])).await?;
     let Prepared { job, diff, plan, .. } = &prepared;

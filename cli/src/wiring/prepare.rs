@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use camino::Utf8Path;
 use conclave_engine::{
     diff::{Diff, FilterRules, FilteredDiff},
+    memory::Recall,
     pipeline::{Focus, Plan, PlanInput, explain_models, plan},
     plugin::{self, RuntimeConfig},
     ports::{Progress, ProgressEvent},
@@ -27,6 +28,7 @@ use super::{
     Job,
     changes::{self, Spool},
     lock_files,
+    memory::MemorySource,
     organisation::{self, Change, Organisation},
     own_reviewers::OwnReviewers,
     plugins,
@@ -61,6 +63,8 @@ pub(super) struct Prepared {
     pub(super) warnings: Vec<String>,
     /// Follows the configuration while the run goes on.
     pub(super) follower: Follower,
+    /// What the project remembers, which may still be on its way.
+    pub(super) memory: Recall,
 }
 
 /// Who chose a setting.
@@ -96,6 +100,7 @@ pub(super) async fn prepare(
         notes,
         organisation,
         follower,
+        memory,
         ..
     } = house;
     let change = async {
@@ -104,6 +109,10 @@ pub(super) async fn prepare(
         let diff = changes::read(&job.repository, base, head, scratch);
         let repo = async { Ok(repo_config::load(&job.repository, &job.subject).await?) };
         let ((diff, spool), repo): (_, LoadedRepoConfig) = tokio::try_join!(diff, repo)?;
+        let is_wanted = repo.in_force.config.review.memory.unwrap_or(true);
+        let memory = memory
+            .filter(|_| is_wanted)
+            .map_or_else(Recall::nothing, MemorySource::ask);
         // Before the noise is taken out: lock files are a part of it.
         let locks = lock_files::check(&job.repository, &diff).await?;
         let change = Change {
@@ -116,10 +125,10 @@ pub(super) async fn prepare(
         let rules = repo.in_force.config.codex.rules.as_deref();
         let mut organisation = Organisation::new(organisation, arguments.codex_rules.as_deref(), rules, change)?;
         let failures = organisation.bootstrap().await;
-        Ok::<_, Failure>((job, (diff, spool), locks, repo, own, organisation, failures))
+        Ok::<_, Failure>((job, (diff, spool), locks, repo, own, organisation, failures, memory))
     };
     // Without a change there is nothing to wait for: its failure ends the phase for all.
-    let (mut warnings, (job, (diff, spool), locks, repo, own, organisation, failures)) =
+    let (mut warnings, (job, (diff, spool), locks, repo, own, organisation, failures, memory)) =
         tokio::try_join!(async { Ok(plugin::bootstrap(&mut plugins).await) }, change)?;
     warnings.extend(locks.faults);
     warnings.extend(failures);
@@ -194,6 +203,7 @@ pub(super) async fn prepare(
         models_of_job: !arguments.models.is_empty(),
         warnings,
         follower,
+        memory,
     })
 }
 

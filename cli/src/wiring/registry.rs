@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::{
     assignment::{Arrival, Assignment},
+    memory::MemorySource,
     observers::Observers,
     organisation::OrganisationSettings,
     plugin_settings,
@@ -30,6 +31,9 @@ pub(super) struct House {
     pub(super) follower: Follower,
     /// Who listens to the run.
     pub(super) observers: Observers,
+    /// What the project remembers, if it is asked for: of merge requests only, because nothing else is remembered, and not
+    /// where a run has to say what another one said.
+    pub(super) memory: Option<MemorySource>,
     /// What the person should know of the settings.
     pub(super) notes: Vec<String>,
 }
@@ -58,6 +62,7 @@ pub(super) fn build(
     let secret = environment.get(env_vars::SECRET).map(SecretString::from).or(secret);
     let mut notes = Vec::new();
 
+    let remembers = origin.is_merge_request() && matches!(purpose, Purpose::Review(Tape::Off));
     let (gitlab, local, arrival) = origin.plugins();
     let recorded = match purpose {
         Purpose::Review(tape) => tape.providers()?,
@@ -82,7 +87,9 @@ pub(super) fn build(
         DirectProviders::off()
     };
     let told = matches!(purpose, Purpose::Review(_));
-    let telemetry = TelemetryPlugin::start(plugin_settings::telemetry(environment, run_id, &project)?.filter(|_| told));
+    let tracker = plugin_settings::telemetry(environment, run_id, &project)?.filter(|_| told);
+    let memory = tracker.clone().filter(|_| remembers).map(MemorySource::new);
+    let telemetry = TelemetryPlugin::start(tracker);
     let reviewer_config = ReviewerConfigPlugin::new(
         plugin_settings::config_source(environment, &project)?,
         rundir::cache_directory(environment)
@@ -130,6 +137,7 @@ pub(super) fn build(
         secret,
         follower,
         observers,
+        memory,
         notes,
     })
 }

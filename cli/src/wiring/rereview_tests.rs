@@ -212,6 +212,7 @@ impl Scene {
             secret: None,
             spent_before_usd: 0.0,
             ledger: info.ledger,
+            author: info.author,
             aside_open: info.aside_open,
             notes: Vec::new(),
         };
@@ -429,6 +430,7 @@ fn review(base: &str, head: &str, findings: Vec<JudgedFinding>, coverage: Covera
         warnings: Vec::new(),
         stages: Vec::new(),
         threads: Vec::new(),
+        settled: Vec::new(),
         aside: None,
         ledger: Ledger::default(),
         seconds: 1.0,

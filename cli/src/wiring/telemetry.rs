@@ -1,14 +1,30 @@
 //! What the tracker is told of a run.
 
 use conclave_engine::{
+    memory::SUPPRESSED,
     ports::{PublishOutcome, Stance, TelemetrySink},
-    report::Review,
+    report::{Review, StageTime},
     scheduler::milliseconds,
 };
+use conclave_gateway::GatewayEvent;
+use conclave_plugin_telemetry::anonymous_person;
 use conclave_shared::{
     severity::Severity,
-    telemetry::{EventBody, FindingEvent, RunCompleted, VerdictApplied},
+    telemetry::{
+        EventBody, FindingEvent, FindingOutcome, FindingPlacement, MAX_METRIC_NAME, MetricSample, Metrics,
+        RunCompleted, RunCoverage, VerdictApplied,
+    },
 };
+use secrecy::ExposeSecret;
+
+use super::Job;
+
+/// What stands for the person who opened the merge request. Without an installation's secret nothing could stand for
+/// them that is not also their name.
+pub(super) fn author(job: &Job) -> Option<String> {
+    let secret = job.secret.as_ref()?.expose_secret().as_bytes();
+    anonymous_person(secret, job.subject.forge, job.author?)
+}
 
 /// Reports what the verdict asked of the forge, and what that shows.
 pub(super) fn record_stance(sink: &dyn TelemetrySink, merge_request: Option<u64>, outcome: &PublishOutcome) {
@@ -22,10 +38,15 @@ pub(super) fn record_stance(sink: &dyn TelemetrySink, merge_request: Option<u64>
     }
 }
 
-/// Reports a finished review: each finding, and the run. The sessions have told their ends themselves.
-pub(super) fn record_review(sink: &dyn TelemetrySink, review: &Review) {
+/// Reports a finished review: each finding, what has become of earlier ones, and the run. The sessions have told their
+/// ends themselves.
+///
+/// `posted` is what became of the review on the forge. Without it nothing was changed there, so the next review will notice
+/// again what was settled, and tell it.
+pub(super) fn record_review(sink: &dyn TelemetrySink, review: &Review, posted: Option<&PublishOutcome>) {
     // What stands from an earlier review was counted there.
     for entry in review.findings.iter().filter(|entry| entry.since.is_none()) {
+        let note = posted.map(|posted| posted.placements.get(&entry.finding.fingerprint).copied());
         sink.record(EventBody::Finding(FindingEvent {
             reviewer: entry.finding.reviewer.to_string(),
             severity: entry.finding.severity,
@@ -34,9 +55,23 @@ pub(super) fn record_review(sink: &dyn TelemetrySink, review: &Review) {
             fingerprint: entry.finding.fingerprint.to_string(),
             fate: entry.fate,
             reason_code: entry.reason_code.clone(),
+            placement: note
+                .filter(|_| entry.stands())
+                .map(|note| note.unwrap_or(FindingPlacement::Summary)),
         }));
     }
-    let size = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    for settled in review.settled.iter().filter(|_| posted.is_some()) {
+        sink.record(EventBody::FindingOutcome(FindingOutcome {
+            reviewer: settled.section.to_string(),
+            severity: settled.severity,
+            category: settled.category.clone(),
+            path: settled.file.clone(),
+            fingerprint: settled.fingerprint.to_string(),
+            claim: Some(settled.claim.clone()),
+            outcome: settled.outcome,
+            merge_request: review.merge_request,
+        }));
+    }
     sink.record(EventBody::RunCompleted(RunCompleted {
         tier: review.tier,
         verdict: review.verdict,
@@ -51,5 +86,105 @@ pub(super) fn record_review(sink: &dyn TelemetrySink, review: &Review) {
         suggestion: review.count(Severity::Suggestion),
         degraded: review.degraded.is_some(),
         merge_request: review.merge_request,
+        coverage: Some(RunCoverage {
+            not_read: size(review.coverage.not_read.len()),
+            cut: size(review.coverage.cut.len()),
+            gaps: size(review.coverage.gaps.len()),
+        }),
     }));
+}
+
+/// What the gateway did on its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Figures {
+    retries: usize,
+    cut_streams: usize,
+    rejected_calls: usize,
+}
+
+impl Figures {
+    /// Counts the gateway's events.
+    pub(super) fn of(events: &[GatewayEvent]) -> Self {
+        let count = |is: fn(&GatewayEvent) -> bool| events.iter().filter(|event| is(event)).count();
+        Self {
+            retries: count(|event| matches!(event, GatewayEvent::Retried { .. })),
+            cut_streams: count(|event| matches!(event, GatewayEvent::StreamCut { .. })),
+            rejected_calls: count(|event| matches!(event, GatewayEvent::Rejected { .. })),
+        }
+    }
+}
+
+/// Reports figures of the run that have no event of their own: where the time went, and what the gateway had to do.
+pub(super) fn record_figures(sink: &dyn TelemetrySink, review: &Review, gateway: Figures, stages: &[StageTime]) {
+    let mut samples: Vec<MetricSample> = Vec::new();
+    let mut add = |name: String, value: f64| match samples.iter_mut().find(|sample| sample.name == name) {
+        // A stage that ran twice.
+        Some(sample) => sample.value += value,
+        None => samples.push(MetricSample { name, value }),
+    };
+    for stage in stages {
+        add(stage_name(&stage.stage), (stage.seconds * 1000.0).max(0.0));
+    }
+    let suppressed = review
+        .findings
+        .iter()
+        .filter(|entry| entry.reason_code.as_deref() == Some(SUPPRESSED));
+    let calls: u64 = review.usage().iter().map(|usage| usage.calls).sum();
+    for (name, count) in [
+        ("model_calls_count", calls),
+        ("gateway_retries_count", size(gateway.retries)),
+        ("gateway_cut_streams_count", size(gateway.cut_streams)),
+        ("gateway_rejected_calls_count", size(gateway.rejected_calls)),
+        ("findings_without_evidence_count", size(review.coverage.hallucinated)),
+        ("findings_suppressed_count", size(suppressed.count())),
+        ("files_of_earlier_reviews_count", earlier_files(review)),
+    ] {
+        add(name.to_owned(), precise(count));
+    }
+    if let Some(rate) = review.cache_hit_rate {
+        add("prompt_cache_hit_percent".to_owned(), (rate * 100.0).clamp(0.0, 100.0));
+    }
+    sink.record(EventBody::Metrics(Metrics { samples }));
+}
+
+fn earlier_files(review: &Review) -> u64 {
+    size(review.coverage.earlier.iter().map(|earlier| earlier.files.len()).sum())
+}
+
+/// A stage's name as that of a figure: `stage_opencode_start_ms`. All stages are named in this program.
+fn stage_name(stage: &str) -> String {
+    let words = stage
+        .split(|character: char| !character.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
+    let name = words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("_");
+    let longest = MAX_METRIC_NAME - "stage__ms".len();
+    format!("stage_{}_ms", &name[..name.len().min(longest)])
+}
+
+fn size(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+fn precise(count: u64) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use conclave_shared::telemetry::is_metric_name;
+
+    use super::*;
+
+    #[test]
+    fn stages_are_figures_by_their_names() {
+        for (stage, name) in [
+            ("diff, configuration, plan", "stage_diff_configuration_plan_ms"),
+            ("OpenCode start", "stage_opencode_start_ms"),
+            ("printing and posting", "stage_printing_and_posting_ms"),
+        ] {
+            assert_eq!(stage_name(stage), name);
+            assert!(is_metric_name(name));
+        }
+        assert!(is_metric_name(&stage_name(&"long ".repeat(50))));
+    }
 }

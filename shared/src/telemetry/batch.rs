@@ -54,6 +54,7 @@ mod tests {
                 merge_request: Some(7),
                 client_version: "0.1.0".into(),
                 reviewers: vec!["security".into()],
+                author: None,
             }),
         };
         let mut json = serde_json::to_value(&event).expect("serialises");

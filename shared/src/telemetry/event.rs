@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{model::ModelId, pricing::TokenUsage, risk::RiskTier, severity::Severity, verdict::Verdict};
+use super::{FindingEvent, FindingOutcome, Metrics};
+use crate::{model::ModelId, pricing::TokenUsage, risk::RiskTier, verdict::Verdict};
 
 /// The version of the events' shape. A tracker takes events of its own and of older versions, and of newer ones what
 /// it can read: unknown fields are ignored, an unknown kind is named in the answer.
@@ -38,6 +39,8 @@ pub enum EventBody {
     ReviewerCompleted(ReviewerCompleted),
     /// A finding was judged.
     Finding(FindingEvent),
+    /// A later review, or a person, settled what an earlier review found.
+    FindingOutcome(FindingOutcome),
     /// A model was left alone after failures, was tried again, or is in use again.
     CircuitChanged(CircuitChanged),
     /// Another model took over.
@@ -48,6 +51,8 @@ pub enum EventBody {
     BreakGlass(BreakGlass),
     /// Events were dropped before they could be sent.
     TelemetryDropped(TelemetryDropped),
+    /// Figures of the run itself.
+    Metrics(Metrics),
 }
 
 impl EventBody {
@@ -58,11 +63,13 @@ impl EventBody {
             Self::RunCompleted(_) => "run_completed",
             Self::ReviewerCompleted(_) => "reviewer_completed",
             Self::Finding(_) => "finding",
+            Self::FindingOutcome(_) => "finding_outcome",
             Self::CircuitChanged(_) => "circuit_changed",
             Self::Failback(_) => "failback",
             Self::VerdictApplied(_) => "verdict_applied",
             Self::BreakGlass(_) => "break_glass",
             Self::TelemetryDropped(_) => "telemetry_dropped",
+            Self::Metrics(_) => "metrics",
         }
     }
 }
@@ -81,6 +88,9 @@ pub struct RunStarted {
     pub client_version: String,
     /// The panel, without the coordinator.
     pub reviewers: Vec<String>,
+    /// Whose change it is, as a keyed hash of 16 to 64 hexadecimal digits: never a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
 }
 
 /// A review ended.
@@ -113,6 +123,20 @@ pub struct RunCompleted {
     /// The merge request's number, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge_request: Option<u64>,
+    /// How much of what had to be reviewed was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<RunCoverage>,
+}
+
+/// How much of what had to be reviewed was. A review that has no gap and no unread file is whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunCoverage {
+    /// Files that were given to the panel and that nobody opened.
+    pub not_read: u64,
+    /// Files of which reviewers got a part only.
+    pub cut: u64,
+    /// What else had to be reviewed and was not.
+    pub gaps: u64,
 }
 
 /// How a session ended.
@@ -178,50 +202,9 @@ pub struct ReviewerCompleted {
     pub findings: u64,
     /// What it used, by model.
     pub usage: Vec<TokensByModel>,
-}
-
-/// What the judge did with a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[derive(schemars::JsonSchema)]
-pub enum FindingFate {
-    /// It stands in the review.
-    Kept,
-    /// It was another report of a finding that stands.
-    Merged,
-    /// It was taken out, with a reason code.
-    Dropped,
-}
-
-impl FindingFate {
-    /// The name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Kept => "kept",
-            Self::Merged => "merged",
-            Self::Dropped => "dropped",
-        }
-    }
-}
-
-/// A finding was judged. Its text never leaves the run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FindingEvent {
-    /// Who reported it first.
-    pub reviewer: String,
-    /// The severity that it was given in the end.
-    pub severity: Severity,
-    /// Its category.
-    pub category: String,
-    /// The file.
-    pub path: String,
-    /// Its stable identity.
-    pub fingerprint: String,
-    /// What became of it.
-    pub fate: FindingFate,
-    /// Why it was merged or dropped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason_code: Option<String>,
+    /// The models that it was started with, in that order; the same one twice if it was started twice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models_tried: Vec<ModelId>,
 }
 
 /// What a verdict asked of the forge, and what that shows, read back.
@@ -244,7 +227,8 @@ pub struct VerdictApplied {
 pub struct BreakGlass {
     /// The merge request's number.
     pub merge_request: u64,
-    /// Who.
+    /// Who, as a keyed hash of 16 to 64 hexadecimal digits. The tracker keeps nothing else: what is no such hash, which
+    /// is what clients sent before there was one, is replaced by `unknown` before it is stored.
     pub user: String,
     /// The note that says so.
     pub note: u64,
@@ -303,4 +287,22 @@ pub struct Failback {
     pub to: ModelId,
     /// How that came.
     pub reason: FailbackReason,
+}
+
+/// Whether a text is what stands for a person: a keyed hash, in 16 to 64 lower-case hexadecimal digits.
+pub fn is_keyed_hash(text: &str) -> bool {
+    (16..=64).contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_keyed_hash;
+
+    #[test]
+    fn a_name_is_no_keyed_hash() {
+        assert!(is_keyed_hash("0123456789abcdef"));
+        for name in ["alice", "", "0123456789ABCDEF", "0123456789abcde", &"a".repeat(65)] {
+            assert!(!is_keyed_hash(name), "{name}");
+        }
+    }
 }

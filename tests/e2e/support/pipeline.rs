@@ -5,7 +5,7 @@ use conclave_fake_gitlab::{AccessLevel, Builder, FakeGitlab, MergeRequestRef, Ne
 use super::{Conclave, Repository};
 
 /// The project's path.
-const PROJECT: &str = "group/service";
+pub(crate) const PROJECT: &str = "group/service";
 /// The account that reviews.
 const BOT: &str = "conclave-bot";
 
@@ -44,19 +44,39 @@ impl Pipeline {
 
     /// `conclave review` with the variables of the merge request's pipeline.
     pub(crate) fn job(&self, repository: &Repository, arguments: &[&str]) -> Conclave {
-        self.command("review", repository, arguments)
+        self.command_of("review", self.merge_request, repository, arguments)
+    }
+
+    /// The same for another merge request of the project.
+    pub(crate) fn job_of(
+        &self,
+        merge_request: MergeRequestRef,
+        repository: &Repository,
+        arguments: &[&str],
+    ) -> Conclave {
+        self.command_of("review", merge_request, repository, arguments)
     }
 
     /// Another command with the same variables.
     pub(crate) fn command(&self, command: &str, repository: &Repository, arguments: &[&str]) -> Conclave {
+        self.command_of(command, self.merge_request, repository, arguments)
+    }
+
+    fn command_of(
+        &self,
+        command: &str,
+        merge_request: MergeRequestRef,
+        repository: &Repository,
+        arguments: &[&str],
+    ) -> Conclave {
         let mut all = vec![command];
         all.extend(arguments);
         Conclave::new(repository.path(), &all)
             .env("CI_API_V4_URL", self.gitlab.api_url())
             .env("CI_PROJECT_DIR", repository.path())
-            .env("CI_MERGE_REQUEST_PROJECT_ID", self.merge_request.project.0.to_string())
+            .env("CI_MERGE_REQUEST_PROJECT_ID", merge_request.project.0.to_string())
             .env("CI_MERGE_REQUEST_PROJECT_PATH", PROJECT)
-            .env("CI_MERGE_REQUEST_IID", self.merge_request.iid.to_string())
+            .env("CI_MERGE_REQUEST_IID", merge_request.iid.to_string())
             .env("GITLAB_TOKEN", &self.token)
     }
 

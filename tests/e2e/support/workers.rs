@@ -26,6 +26,7 @@ impl Workers {
     pub(crate) const ADMIN_TOKEN: &str = "admin-token-of-the-test";
     pub(crate) const INGEST_TOKEN: &str = "ingest-token-of-the-test";
     pub(crate) const METRICS_TOKEN: &str = "metrics-token-of-the-test";
+    pub(crate) const OPERATOR_TOKEN: &str = "operator-token-of-the-test";
 
     /// Starts both, with empty storage.
     pub(crate) async fn start() -> Self {
@@ -39,6 +40,7 @@ impl Workers {
             .args(["--job-projects", "**"])
             .args(["--ingest-tokens", Self::INGEST_TOKEN])
             .args(["--metrics-tokens", Self::METRICS_TOKEN])
+            .args(["--operator-tokens", &format!("ada:{}", Self::OPERATOR_TOKEN)])
             .current_dir(root)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -59,6 +61,23 @@ impl Workers {
             input,
             output,
             _child: child,
+        }
+    }
+
+    /// The rows of a query, as soon as they are enough: what was accepted is in the database a moment later.
+    pub(crate) async fn rows(&mut self, query: &str, enough: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+        let command = format!("sql {query}");
+        let start = tokio::time::Instant::now();
+        loop {
+            let rows = self.command(&command).await["rows"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
+            if enough(&rows) {
+                return rows;
+            }
+            assert!(start.elapsed() < STARTUP, "{query} never had enough rows: {rows:#?}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 

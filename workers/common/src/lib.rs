@@ -1,23 +1,31 @@
 //! What both Workers do the same way: problem documents as answers, bearer tokens, bodies with a limit, allowed
-//! methods, pages and log-in sessions, and the outermost catch that turns an unexpected error into a plain 500.
+//! methods, pages with their frame, log-in and sessions, tokens of other services, and the outermost catch that turns an
+//! unexpected error into a plain 500.
 //!
 //! Handlers return [`Outcome`]: an answer that ends the request early (a refusal) is an `Err`, so that `?` reads as
 //! "or else answer that".
 
+mod asset;
 mod auth;
 mod body;
 mod clock;
 pub mod entity_tag;
+pub mod frame;
 pub mod html;
+pub mod jwt;
+mod login;
 mod method;
 mod page;
 mod reply;
 mod session;
 mod texts;
 
+pub use asset::{Asset, BASE_STYLE, ICON, asset};
 pub use auth::{Access, authorize, configured, denied, holder, judge, presented};
 pub use body::read_capped;
 pub use clock::now_ms;
+pub use frame::Frame;
+pub use login::{Login, LoginAttempt, LoginWords};
 pub use method::allow;
 pub use page::{page, same_origin, see_other};
 pub use reply::{Outcome, Refusal, finish, harden, json, problem};

@@ -1,4 +1,4 @@
-//! What callers of either Worker read when a request is refused.
+//! What callers of either Worker read when a request is refused, and the words of every page's frame.
 
 use conclave_shared::problem::Problem;
 
@@ -58,6 +58,16 @@ pub(crate) fn too_large(limit: usize) -> Problem {
     )
 }
 
+/// An issuer's keys cannot be had.
+pub(crate) fn no_keys() -> Problem {
+    Problem::new(
+        503,
+        "no-keys",
+        "No keys",
+        "The keys of the tokens' issuer cannot be read, so the token cannot be checked. The Worker's log has the reason.",
+    )
+}
+
 pub(crate) fn internal() -> Problem {
     Problem::new(
         500,
@@ -66,3 +76,7 @@ pub(crate) fn internal() -> Problem {
         "The request could not be answered. The reason is in the Worker's log.",
     )
 }
+
+pub(crate) const SKIP: &str = "Skip to the content";
+pub(crate) const LOG_IN: &str = "Log in";
+pub(crate) const LOG_OUT: &str = "Log out";

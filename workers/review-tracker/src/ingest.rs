@@ -1,6 +1,6 @@
 //! `POST /v1/events`: from a request's bytes to durable rows.
 //!
-//! An event that is answered as accepted is in D1: the answer is written after the transaction. Events that cannot be
+//! An event that is answered as accepted is durable: the answer is written when it is in the outbox. Events that cannot be
 //! taken are named one by one, and never take their neighbours with them.
 
 mod check;
@@ -8,12 +8,18 @@ mod decode;
 
 use conclave_shared::telemetry::{BatchAnswer, MAX_BATCH_BYTES};
 use conclave_worker_common::{Outcome, Refusal, allow, authorize, json, problem, read_capped};
-use worker::{Env, Request, Response};
+use worker::{Env, Request, Response, console_error};
 
-use crate::{clock, store, texts};
+use crate::{
+    clock, outbox,
+    store::{self, Batch},
+    texts,
+};
 
 /// The secret that lists the tokens of reviews.
 const INGEST_TOKENS: &str = "INGEST_TOKENS";
+/// When a client whose batch could not be taken may come again.
+const RETRY_AFTER_SECONDS: &str = "5";
 
 /// Takes a batch.
 pub(crate) async fn handle(mut request: Request, env: &Env) -> Outcome<Response> {
@@ -22,19 +28,46 @@ pub(crate) async fn handle(mut request: Request, env: &Env) -> Outcome<Response>
     require_json(&request)?;
     let body = read_capped(&mut request, MAX_BATCH_BYTES).await?;
     let now_ms = clock::now_ms();
-    let decoded = match decode::batch(&body, now_ms) {
+    let oldest_ms = store::oldest_accepted_ms(env, now_ms);
+    let decoded = match decode::batch(&body, now_ms, oldest_ms) {
         Ok(decoded) => decoded,
         Err(refused) => return Err(Refusal::Answer(problem(&refused)?)),
     };
-    // A batch of nothing asks whether events could be stored: `conclave doctor` sends one.
-    if !decoded.events.is_empty() || decoded.rejected.is_empty() {
-        store::write(env, &decoded.events, now_ms).await?;
+    let accepted = decoded.events.len() as u64;
+    if accepted > 0 {
+        let batch = Batch {
+            received_ms: now_ms,
+            events: decoded.events,
+            skewed: decoded.skewed,
+        };
+        if let Err(error) = keep(env, batch).await {
+            console_error!("a batch could not be accepted: {error}");
+            return Err(Refusal::Answer(not_accepted()?));
+        }
+    } else if decoded.rejected.is_empty() {
+        // A batch of nothing asks whether events could be stored: `conclave doctor` sends one.
+        store::ready(env).await?;
     }
     let answer = BatchAnswer {
-        accepted: decoded.events.len() as u64,
+        accepted,
         rejected: decoded.rejected,
     };
     Ok(json(status(&answer), &answer)?)
+}
+
+/// Makes a batch durable: in the outbox. The reference of the benchmark writes it to the database instead.
+async fn keep(env: &Env, batch: Batch) -> worker::Result<()> {
+    if cfg!(feature = "bench-direct") {
+        store::write(env, &[batch]).await
+    } else {
+        outbox::put(env, batch).await
+    }
+}
+
+fn not_accepted() -> worker::Result<Response> {
+    let answer = problem(&texts::not_accepted())?;
+    answer.headers().set("retry-after", RETRY_AFTER_SECONDS)?;
+    Ok(answer)
 }
 
 fn require_json(request: &Request) -> Outcome<()> {

@@ -1,18 +1,38 @@
-//! D1: the only module that knows SQL.
+//! D1: the only module that knows its SQL.
 
-mod metrics;
-mod overview;
+mod all_time;
+mod batch;
+mod counts;
+mod findings_page;
+mod health_page;
+mod memory;
+mod models_page;
+mod overview_page;
+mod projects;
 mod query;
+mod retention;
+mod rollups;
 mod rows;
 mod run;
 mod runs;
+mod spans;
 mod statements;
+mod sums;
+mod window;
 mod write;
 
-pub(crate) use metrics::{AllTime, DurationOrCost, RunCount, all_time};
+pub(crate) use all_time::{AllTime, RunCount, all_time};
 #[cfg(test)]
-pub(crate) use metrics::{FindingCount, ModelUse, TierBin};
-pub(crate) use overview::{DaySum, Overview, OverviewQuery, VerdictCount, overview};
-pub(crate) use run::{FindingRow, RunDetail, SessionRow, UsageRow, run};
-pub(crate) use runs::{Cursor, RunPage, RunRow, runs};
-pub(crate) use write::write;
+pub(crate) use all_time::{Count, ModelUse};
+pub(crate) use batch::Batch;
+pub(crate) use findings_page::{FindingsPage, HotFile, findings_page};
+pub(crate) use health_page::{DayCount, HealthPage, health_page};
+pub(crate) use memory::{forget, memory};
+pub(crate) use models_page::{ModelsPage, UsageSum, models_page, usage_by_agent};
+pub(crate) use overview_page::{OverviewPage, TierSum, overview_page};
+pub(crate) use projects::projects;
+pub(crate) use retention::{clean_up, oldest_accepted_ms};
+pub(crate) use run::{CircuitChange, FailbackRow, RunDetail, SessionRow, UsageRow, run};
+pub(crate) use runs::{Cursor, Ended, RunRow, RunSearch, runs};
+pub(crate) use window::{Bins, Window, merged};
+pub(crate) use write::{probe, ready, write};

@@ -2,6 +2,8 @@
 
 use conclave_shared::problem::Problem;
 
+use crate::outbox::LetterId;
+
 /// The body's media type is not JSON.
 pub(crate) fn not_json() -> Problem {
     Problem::new(
@@ -32,6 +34,26 @@ pub(crate) fn too_many_events(count: usize, limit: usize) -> Problem {
     )
 }
 
+/// Nobody says whose memory.
+pub(crate) fn no_project() -> Problem {
+    Problem::new(
+        400,
+        "bad-request",
+        "Bad request",
+        "Say whose memory: `?project=` and the project's path.",
+    )
+}
+
+/// A parameter of the query is empty, too long, or not one line.
+pub(crate) fn bad_parameter(name: &str, longest: usize) -> Problem {
+    Problem::new(
+        400,
+        "bad-request",
+        "Bad request",
+        format!("`{name}` has to have 1 to {longest} bytes without control characters."),
+    )
+}
+
 /// The database has no tables.
 pub(crate) fn no_tables() -> Problem {
     Problem::new(503, "not-configured", "Not configured", NO_TABLES)
@@ -40,3 +62,23 @@ pub(crate) fn no_tables() -> Problem {
 /// What to do about a database without tables.
 pub(crate) const NO_TABLES: &str = "The database has no tables yet, or old ones. Run \
     `wrangler d1 migrations apply review-tracker -e review-tracker` with `--local` or `--remote`.";
+
+/// There is no such dead letter.
+pub(crate) fn no_letter(id: LetterId) -> Problem {
+    Problem::new(
+        404,
+        "not-found",
+        "Not found",
+        format!("There is no dead letter {id}; it may have been replayed or discarded. GET /v1/outbox lists all."),
+    )
+}
+
+/// The outbox takes nothing now.
+pub(crate) fn not_accepted() -> Problem {
+    Problem::new(
+        503,
+        "not-accepted",
+        "Not accepted",
+        "The events could not be made durable. Send the same batch again: each event counts once.",
+    )
+}

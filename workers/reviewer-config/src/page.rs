@@ -4,27 +4,36 @@
 //! same code as the API, the history and the limits included.
 
 mod format;
-mod layout;
-mod login;
 mod overview;
 mod sections;
 mod texts;
 
 use conclave_shared::config::ProviderSwitch;
 use conclave_worker_common::{
-    Outcome, Refusal, Sessions, allow, configured, entity_tag, finish, not_found, now_ms, page, problem, read_capped,
-    same_origin, see_other,
+    Asset, BASE_STYLE, Frame, ICON, Login, LoginAttempt, LoginWords, Outcome, Refusal, Sessions, allow, asset,
+    configured, finish, frame,
+    html::{Html, html},
+    now_ms, page, problem, read_capped, same_origin, see_other, unauthorized,
 };
 use url::form_urlencoded;
-use worker::{Env, Request, Response, ResponseBuilder, Router};
+use worker::{Env, Request, Response, Router};
 
 use crate::{
     admin::{self, ADMIN_TOKENS},
     current, limit,
 };
 
-const STYLE: &str = include_str!("../assets/admin.css");
-const ICON: &str = include_str!("../assets/icon.svg");
+/// What pages are made with.
+const ASSETS: [Asset; 2] = [
+    Asset::style("admin.css", &[BASE_STYLE, include_str!("../assets/admin.css")]),
+    ICON,
+];
+
+/// The frame around every page.
+const FRAME: Frame = Frame {
+    style: "admin.css",
+    back: texts::BACK,
+};
 
 /// The largest form.
 const MAX_FORM: usize = 8 * 1024;
@@ -36,6 +45,22 @@ const SESSIONS: Sessions = Sessions {
     lifetime_seconds: 12 * 3_600,
 };
 
+/// How administrators log in.
+const LOGIN: Login = Login {
+    sessions: SESSIONS,
+    tokens: ADMIN_TOKENS,
+    frame: FRAME,
+    scripts: &[],
+    words: LoginWords {
+        title: texts::LOG_IN_TITLE,
+        user: "reviewer-config",
+        token: texts::TOKEN,
+        hint: texts::LOG_IN_HINT,
+        wrong: texts::WRONG_TOKEN,
+        unconfigured: (texts::NOT_CONFIGURED, texts::NOT_CONFIGURED_DETAIL),
+    },
+};
+
 /// Adds the page's routes.
 pub(crate) fn routes(router: Router<'static, ()>) -> Router<'static, ()> {
     router
@@ -43,16 +68,16 @@ pub(crate) fn routes(router: Router<'static, ()>) -> Router<'static, ()> {
             finish(shown(overview::page(&request, &context.env).await))
         })
         .on_async("/login", |request, context| async move {
-            finish(shown(login::login(request, &context.env).await))
+            finish(shown(login(request, &context.env).await))
         })
-        .on("/logout", |request, _| finish(login::logout(&request)))
+        .on("/logout", |request, _| finish(LOGIN.logout(&request)))
         .on_async("/providers/:id", |request, context| async move {
             let id = context.param("id").cloned().unwrap_or_default();
             finish(shown(flip(request, &context.env, id).await))
         })
         .on("/assets/:name", |request, context| {
             let name = context.param("name").map_or("", String::as_str);
-            finish(asset(&request, name))
+            finish(asset(&request, &ASSETS, name))
         })
 }
 
@@ -84,8 +109,8 @@ async fn flip(mut request: Request, env: &Env, provider: String) -> Outcome<Resp
         "true" => true,
         "false" if !reason.is_empty() => false,
         _ => {
-            let html = layout::notice(texts::NOTHING_CHANGED, texts::REASON_NEEDED);
-            return Ok(page(422, &layout::signed_out(texts::NOTHING_CHANGED, &html))?);
+            let html = FRAME.notice_page(texts::NOTHING_CHANGED, texts::REASON_NEEDED);
+            return Ok(page(422, &html)?);
         }
     };
     let switch = ProviderSwitch {
@@ -97,24 +122,25 @@ async fn flip(mut request: Request, env: &Env, provider: String) -> Outcome<Resp
     Ok(see_other("/")?)
 }
 
-fn asset(request: &Request, name: &str) -> Outcome<Response> {
-    let (content_type, text) = match name {
-        "admin.css" => ("text/css; charset=utf-8", STYLE),
-        "icon.svg" => ("image/svg+xml", ICON),
-        _ => return Err(Refusal::Answer(problem(&not_found(&request.path()))?)),
-    };
-    allow(request, &["GET", "HEAD"])?;
-    let tag = entity_tag::of(text.as_bytes());
-    let known = request.headers().get("if-none-match")?;
-    let response = ResponseBuilder::new()
-        .with_header("etag", &tag)?
-        .with_header("cache-control", "no-cache")?;
-    if known.is_some_and(|known| entity_tag::matches(&known, &tag)) {
-        return Ok(response.with_status(304).empty());
+/// A page for somebody who is logged in.
+fn signed_in(who: &str, body: &Html) -> Html {
+    let header = frame::header(&html!(""), &texts::logged_in_as(who));
+    FRAME.document(texts::TITLE, &[], &header, body)
+}
+
+/// `GET /login` and `POST /login`. A wrong token is counted like a guess at the API.
+async fn login(mut request: Request, env: &Env) -> Outcome<Response> {
+    match LOGIN.attempt(&mut request, env).await? {
+        LoginAttempt::Answer(response) => Ok(response),
+        LoginAttempt::Wrong(response) => {
+            let guess: Outcome<()> = Err(Refusal::Answer(problem(&unauthorized(true))?));
+            match limit::refused(&request, env, guess).await {
+                Err(Refusal::Answer(refusal)) if refusal.status_code() == 429 => Err(Refusal::Answer(refusal)),
+                Err(Refusal::Fault(fault)) => Err(Refusal::Fault(fault)),
+                _ => Ok(response),
+            }
+        }
     }
-    Ok(response
-        .with_header("content-type", content_type)?
-        .fixed(text.as_bytes().to_vec()))
 }
 
 /// Faults as people read them. What is refused keeps its problem document: browsers show its text.
@@ -122,8 +148,7 @@ fn shown(outcome: Outcome<Response>) -> Outcome<Response> {
     match outcome {
         Err(Refusal::Fault(error)) => {
             worker::console_error!("page failed: {error}");
-            let html = layout::notice(texts::FAILED, texts::FAILED_DETAIL);
-            Ok(page(500, &layout::signed_out(texts::FAILED, &html))?)
+            Ok(page(500, &FRAME.notice_page(texts::FAILED, texts::FAILED_DETAIL))?)
         }
         other => other,
     }

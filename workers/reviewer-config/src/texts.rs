@@ -61,7 +61,16 @@ pub(crate) fn bad_job_token(error: &OidcError) -> Problem {
             format!("The job's token {error}. The variable `OIDC_PROJECTS` of the Worker has the list."),
         );
     }
-    Problem::new(401, "unauthorized", "Unauthorized", format!("The job's token {error}."))
+    let remedy = match error {
+        OidcError::Audience(_) => "; set `aud` of the job's `id_tokens` to it",
+        _ => "",
+    };
+    Problem::new(
+        401,
+        "unauthorized",
+        "Unauthorized",
+        format!("The job's token {error}{remedy}."),
+    )
 }
 
 /// A job asks for another project than its own.
@@ -71,16 +80,6 @@ pub(crate) fn other_project(own: &str) -> Problem {
         "other-project",
         "Another project",
         format!("The job's token is of the project {own}, which may read its own configuration only."),
-    )
-}
-
-/// The issuer's keys cannot be had.
-pub(crate) fn no_keys() -> Problem {
-    Problem::new(
-        503,
-        "no-keys",
-        "No keys",
-        "The keys of the tokens' issuer cannot be read, so the job's token cannot be checked. The Worker's log has the reason.",
     )
 }
 

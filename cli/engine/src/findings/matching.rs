@@ -17,3 +17,8 @@ mod words;
 pub use agreement::{record_agreement, same_claims};
 pub use background::table as background_table;
 pub use similarity::{Claims, Likeness};
+
+/// The words of a claim, in order and each once: stems, with words of one meaning made one.
+pub fn claim_words(claim: &str) -> std::collections::BTreeSet<String> {
+    words::Claim::new(claim).words
+}

@@ -12,12 +12,14 @@ use super::{
     coverage::Reading,
     partial::partial,
     prior::{name_earlier, remember_anchors},
+    recall::{Known, Remembered},
 };
 use crate::{
     diff::{FileDiff, FilteredFile},
     findings::record_agreement,
     judge::{JudgedFinding, RubricInput, RubricSettings, VerdictReason, apply, judge_without_model, verdict},
     lock_files::LOCK_FILES,
+    memory::Recall,
     ports::{AgentRuntime, ModelLedger, Progress, ProgressEvent, ReviewSubject, StopCause, StopSignal, TelemetrySink},
     report::{Coverage, CutFile, Review, StageTime},
     rereview::{Done, EarlierFiles, Ledger, SettleInput, Words, needs_judge, remember, settle},
@@ -50,6 +52,8 @@ pub struct ReviewJob {
     pub by_rules: Option<Vec<Finding>>,
     /// What is known of earlier reviews.
     pub prior: Prior,
+    /// What the repository remembers.
+    pub memory: Recall,
     /// Tier, panel and models.
     pub plan: Plan,
     /// The coordinator's message.
@@ -100,13 +104,15 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     };
     let earlier = job.subject.existing_findings;
     let idle = job.files.is_empty();
-    let (panel, (coordinator, judged_by)) = if idle && !needs_judge(&earlier) {
-        (with_rules(PanelResult::default(), job.by_rules), nobody_asked())
+    let known = Known::new(&earlier, &job.memory);
+    let ((panel, mut memory), (coordinator, judged_by)) = if idle && !needs_judge(&earlier) {
+        let panel = with_rules(PanelResult::default(), job.by_rules);
+        (known.recall(panel), nobody_asked())
     } else {
         // Without a file there is nothing for reviewers to read; the coordinator still has earlier findings to judge.
         let members = if idle { Vec::new() } else { job.plan.members };
         tokio::join!(
-            panel(&context, members, &input, job.by_rules, &ports.desk),
+            panel(&context, members, &input, job.by_rules, known, &ports.desk),
             coordinate(&context, job.plan.coordinator, job.coordinator_message, &ports.desk),
         )
     };
@@ -115,6 +121,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     // What was submitted before the stop is a whole review.
     let stopped = ports.stop.cause().filter(|_| judged_by != JudgedBy::Coordinator);
     let mut judgement = judge(panel.findings.clone(), &ports.desk, judged_by, &job.prior.earlier);
+    memory.join(&mut judgement.findings);
 
     let (not_read, partly_read) = Reading::new(&panel.reads).gaps(&job.files, &input.patches);
     let mut coverage = Coverage {
@@ -143,10 +150,12 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         head_sha: &job.subject.head_sha,
     });
     judgement.findings = settled.findings;
-    coverage.notes.extend(settled.notes);
+    coverage
+        .notes
+        .extend(settled.notes.into_iter().chain(memory.notes(&judgement.findings)));
     let rules = &job.plan.rules.manual_reviews;
     let result = conclude(&judgement.findings, &coverage.gaps, rules, job.rubric, stopped);
-    let mut review = Review {
+    let review = Review {
         schema_version: crate::report::SCHEMA_VERSION,
         run_id: job.run_id,
         forge: job.subject.forge.to_owned(),
@@ -171,18 +180,22 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         warnings: job.warnings,
         stages,
         threads: settled.threads,
+        settled: settled.settled,
         aside: judgement.words.aside.filter(|_| job.prior.aside_open),
         ledger: Ledger::default(),
         seconds: 0.0,
         cost_usd: 0.0,
         cache_hit_rate: None,
     };
+    let done = Done::new(settled.remembered, job.prior.patches, job.prior.reviewed);
+    finish(review, started, done)
+}
+
+/// What can be said only of the whole review.
+fn finish(mut review: Review, started: Instant, done: Done) -> Review {
     add_up(&mut review);
     review.seconds = started.elapsed().as_secs_f64();
-    review.ledger = remember(
-        &review,
-        Done::new(settled.remembered, job.prior.patches, job.prior.reviewed),
-    );
+    review.ledger = remember(&review, done);
     review
 }
 
@@ -192,12 +205,14 @@ async fn panel(
     members: Vec<PanelMember>,
     input: &PanelInput,
     by_rules: Option<Vec<Finding>>,
+    known: Known<'_>,
     desk: &Desk,
-) -> PanelResult {
+) -> (PanelResult, Remembered) {
     let sessions = usize::try_from(context.limits.sessions).unwrap_or(usize::MAX);
     let panel = with_rules(run_panel(context, members, input, sessions).await, by_rules);
+    let (panel, memory) = known.recall(panel);
     desk.hand_over(&panel.reports, panel.findings.clone());
-    panel
+    (panel, memory)
 }
 
 /// How long the panel took, and what came after it.

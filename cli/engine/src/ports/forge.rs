@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use conclave_shared::verdict::Verdict;
+use conclave_shared::{finding::Fingerprint, telemetry::FindingPlacement, verdict::Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -90,6 +90,8 @@ pub struct ExistingFinding {
     pub code: String,
     /// What the last review made of it.
     pub before: Before,
+    /// Whether it stood in the last review, as far as our summary remembers: what has become of it since is news.
+    pub stood: bool,
 }
 
 /// What the last review remembered of an earlier finding.
@@ -278,6 +280,8 @@ pub struct PublishOutcome {
     pub stance: Option<AppliedStance>,
     /// Findings that now stand beside their lines and did not before.
     pub posted_inline: usize,
+    /// Where each finding is shown that has a note of its own; the others that stand are in the summary.
+    pub placements: HashMap<Fingerprint, FindingPlacement>,
     /// What did not work as asked, in words.
     pub warnings: Vec<String>,
 }

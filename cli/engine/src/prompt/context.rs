@@ -40,6 +40,8 @@ pub struct ContextFile<'a> {
     pub repo_config: &'a RepoConfig,
     /// What plugins have added.
     pub contributed: &'a RuntimeConfig,
+    /// Changed files in which findings of earlier merge requests were fixed, already sealed; nothing if there is none.
+    pub hot_spots: Option<&'a str>,
 }
 
 /// A text for a model, and what did not fit into it, in words.
@@ -76,6 +78,8 @@ pub fn render_context(file: &ContextFile<'_>, nonce: &Nonce) -> Rendered {
             sections.push(nonce.section(section.name, &content));
         }
     }
+    // At the end: it changes whenever a finding is fixed somewhere, and what comes before it stays in the caches.
+    sections.extend(file.hot_spots.map(|text| nonce.section("hot_spots", text)));
     Rendered {
         text: sections.join("\n\n") + "\n",
         left_out: cuts.0,

@@ -93,6 +93,7 @@ impl Parts {
             agents_md: self.agents_md.as_ref(),
             repo_config: &self.config,
             contributed: &self.contributed,
+            hot_spots: None,
         }
     }
 
@@ -286,6 +287,21 @@ fn nothing_that_people_write_closes_a_section() {
             "{index}"
         );
     }
+}
+
+#[test]
+fn hot_spots_come_last_for_reviewers_and_not_at_all_without_any() {
+    let parts = Parts::new(full_subject());
+    let file = ContextFile {
+        hot_spots: Some("- src/a.py: 3 fixed"),
+        ..parts.file(&[])
+    };
+    let (with, without) = (render_context(&file, &nonce()).text, parts.context().text);
+    assert_eq!(section(&with, "hot_spots").as_deref(), Some("- src/a.py: 3 fixed"));
+    let rest = with.split(&nonce().section("hot_spots", "- src/a.py: 3 fixed")).last();
+    assert_eq!(rest, Some("\n"), "nothing comes after it: {with}");
+    assert!(!without.contains("hot_spots"), "{without}");
+    assert!(!render_coordinator(&file, &nonce()).text.contains("hot_spots"));
 }
 
 #[test]

@@ -221,7 +221,7 @@ fn the_coordinator_knows_its_sections_tools_and_codes() {
     let text = prompt(ReviewerName::COORDINATOR);
     let input = part(&text, "## Your input");
     // The rest is for reviewers only.
-    let reviewers = ["review_panel", "materiality_hints", "established_facts"];
+    let reviewers = ["review_panel", "materiality_hints", "established_facts", "hot_spots"];
     for section in SECTIONS.iter().filter(|section| !reviewers.contains(section)) {
         assert!(input.contains(&format!("| `{section}` |")), "{section} is missing");
     }

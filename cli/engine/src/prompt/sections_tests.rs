@@ -52,6 +52,7 @@ fn each_section_reaches_its_readers_and_nobody_else() {
         agents_md: None,
         repo_config: &crate::repo_config::RepoConfig::default(),
         contributed: &contributed,
+        hot_spots: None,
     };
     let (context, coordinator) = (
         render_context(&file, &nonce).text,

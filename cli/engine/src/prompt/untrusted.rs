@@ -30,6 +30,7 @@ pub const SECTIONS: &[&str] = &[
     "materiality_hints",
     "review_panel",
     "established_facts",
+    "hot_spots",
 ];
 
 /// Text from outside. Only [`Untrusted::sealed`] takes it out.

@@ -54,6 +54,7 @@ const KEYS: [(&str, &[&str]); 7] = [
             "mode",
             "max_inline",
             "preset",
+            "memory",
         ],
     ),
     ("paths", &["ignore"]),
@@ -140,6 +141,7 @@ impl Reader<'_> {
             mode: self.choice(table, "mode", &modes),
             max_inline: self.number(table, "review", "max_inline", 0..=MOST_INLINE),
             preset: self.choice(table, "preset", &presets),
+            memory: self.switch(table, "review", "memory"),
         }
     }
 
@@ -217,6 +219,20 @@ impl Reader<'_> {
                 .number(table, "verdict", "warnings_alike", 1..=MOST_WARNINGS)
                 .unwrap_or(default.warnings_alike),
         }
+    }
+
+    fn switch(&mut self, table: &DeTable<'_>, name: &str, key: &str) -> Option<bool> {
+        let value = table.get(key)?;
+        let switch = value.get_ref().as_bool();
+        if switch.is_none() {
+            let message = format!(
+                "`{}` must be true or false; it is {}",
+                full(name, key),
+                kind(value.get_ref())
+            );
+            self.problems.error(&value.span(), message);
+        }
+        switch
     }
 
     /// The tables of a list, each with its place and a word about every key that it should not have or lacks.

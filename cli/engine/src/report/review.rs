@@ -6,7 +6,7 @@ use conclave_shared::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ThreadAction;
+use super::{SettledFinding, ThreadAction};
 use crate::{
     diff::FilteredFile,
     judge::JudgedFinding,
@@ -71,6 +71,9 @@ pub struct Review {
     /// What becomes of the threads that earlier reviews have opened.
     #[serde(default)]
     pub threads: Vec<ThreadAction>,
+    /// Findings of earlier reviews that were settled since the last one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settled: Vec<SettledFinding>,
     /// The answer to a light-hearted question of a person, at most once in a merge request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aside: Option<String>,

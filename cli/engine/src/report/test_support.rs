@@ -41,6 +41,7 @@ pub(crate) fn review() -> Review {
         warnings: Vec::new(),
         stages: Vec::new(),
         threads: Vec::new(),
+        settled: Vec::new(),
         aside: None,
         ledger: Ledger::default(),
         seconds: 65.0,

@@ -74,6 +74,7 @@ pub fn assess(
         if let Some(entry) = ledger.find(&finding.record.fingerprint) {
             finding.record.severity = finding.record.severity.max(entry.severity);
             finding.record.production_risk |= entry.production_risk;
+            finding.stood = matches!(entry.before, Before::Stood | Before::Posted | Before::Reopened);
             finding.before = match (entry.before, finding.state) {
                 // Whoever opened it again did not do so by an answer, or we would see it.
                 (Before::Resolved | Before::Reopened, ThreadState::Open) if finding.thread.is_some() => {
@@ -98,6 +99,7 @@ fn of_ledger(record: FindingRecord, before: Before) -> ExistingFinding {
         anchor: AnchorState::Unknown,
         code: String::new(),
         before,
+        stood: false,
     }
 }
 

@@ -18,7 +18,7 @@ const SCHEMA: u32 = 1;
 pub const MOST_LEDGER_BYTES: usize = 45_000;
 
 /// The most characters of a claim that it keeps.
-const LONGEST_CLAIM: usize = 200;
+pub(crate) const LONGEST_CLAIM: usize = 200;
 
 /// What our last summary remembers. New fields are optional with a default: summaries of older versions stay readable.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

@@ -39,6 +39,7 @@ fn review(findings: Vec<JudgedFinding>) -> Review {
         warnings: Vec::new(),
         stages: Vec::new(),
         threads: Vec::new(),
+        settled: Vec::new(),
         aside: None,
         ledger: Ledger::default(),
         seconds: 1.0,

@@ -3,17 +3,17 @@
 mod decide;
 mod standing;
 
-use conclave_shared::telemetry::FindingFate;
+use conclave_shared::telemetry::{FindingFate, Settlement};
 
 use self::{
     decide::{Outcome, Seen, change, decide},
     standing::{drop_as, is_deleted, repeats, stand},
 };
-use super::{Remembered, Words, texts};
+use super::{Remembered, Stance, Words, assess::last_word, texts};
 use crate::{
     judge::JudgedFinding,
     ports::{Before, ExistingFinding, ThreadState},
-    report::ThreadAction,
+    report::{SettledFinding, ThreadAction},
 };
 
 /// What is known when the judge is done.
@@ -40,6 +40,8 @@ pub struct Settled {
     pub threads: Vec<ThreadAction>,
     /// What the ledger has to keep of findings that do not stand, or that a person has taken over.
     pub remembered: Vec<Remembered>,
+    /// What was settled since the last review.
+    pub settled: Vec<SettledFinding>,
     /// What the review says of it.
     pub notes: Vec<String>,
 }
@@ -67,6 +69,9 @@ pub fn settle(input: SettleInput<'_>) -> Settled {
         let change = change(finding, outcome, words, seen, head_sha);
         count.add(outcome);
         remember(&mut settled, finding, outcome);
+        if let Some(how) = settlement(finding, outcome) {
+            settled.settled.push(SettledFinding::new(&finding.record, how));
+        }
         if let Some(thread) = &finding.thread {
             settled.threads.push(ThreadAction {
                 thread: thread.clone(),
@@ -130,6 +135,23 @@ fn remember(settled: &mut Settled, finding: &ExistingFinding, outcome: Outcome) 
         before,
         record: None,
     });
+}
+
+/// How the finding was settled, if it is this review that notices it.
+fn settlement(finding: &ExistingFinding, outcome: Outcome) -> Option<Settlement> {
+    let word = last_word(finding);
+    match outcome {
+        Outcome::Fixed => Some(Settlement::Fixed),
+        Outcome::FixedInTalk if finding.before != Before::Fixed => Some(Settlement::Fixed),
+        // Whoever takes a risk does not say that there is none.
+        Outcome::Declined(_) if word == Some(Stance::Acknowledges) => Some(Settlement::Resolved),
+        Outcome::Declined(_) | Outcome::Withdrawn => Some(Settlement::Rejected),
+        Outcome::Settled if finding.state == ThreadState::ResolvedByPerson && finding.stood => match word {
+            Some(Stance::Declines | Stance::Disagrees) => Some(Settlement::Rejected),
+            _ => Some(Settlement::Resolved),
+        },
+        _ => None,
+    }
 }
 
 /// How many went which way.

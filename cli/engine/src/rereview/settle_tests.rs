@@ -1,4 +1,4 @@
-use conclave_shared::severity::Severity;
+use conclave_shared::{severity::Severity, telemetry::Settlement};
 
 use super::*;
 use crate::{
@@ -459,4 +459,64 @@ fn the_review_says_how_many_went_which_way() {
             "1 earlier finding was settled by a member's answer"
         ]
     );
+}
+
+/// How the one earlier finding was settled, if this review is the one that notices it.
+fn told(scene: &Scene) -> Option<Settlement> {
+    let settled = scene.settle().settled;
+    assert!(settled.len() <= 1, "{settled:?}");
+    settled.first().map(|entry| {
+        assert_eq!(
+            (entry.category.as_str(), entry.file.as_str()),
+            ("sql-injection", "src/a.py")
+        );
+        entry.outcome
+    })
+}
+
+#[test]
+fn what_was_settled_is_told_by_the_review_that_notices_it_and_by_no_other() {
+    use Settlement::{Fixed, Rejected, Resolved};
+    let again = |mut scene: Scene| {
+        scene.earlier[0].stood = false;
+        scene
+    };
+    let person = || scene().state(ThreadState::ResolvedByPerson);
+    for (scene, expected) in [
+        (scene(), None),
+        (scene().word(Status::Fixed), Some(Fixed)),
+        (scene().word(Status::NotFixed), None),
+        // Fixed, and people talk about it: told once.
+        (
+            scene().word(Status::Fixed).replied(Voice::Member, "Thanks!"),
+            Some(Fixed),
+        ),
+        (scene().replied(Voice::Member, "won't fix"), Some(Rejected)),
+        (scene().replied(Voice::Outsider, "won't fix"), None),
+        // Whoever takes a risk does not say that there is none.
+        (scene().replied(Voice::Member, "acknowledged"), Some(Resolved)),
+        (
+            scene()
+                .replied(Voice::Member, "I disagree: it is a constant")
+                .word(Status::Withdrawn),
+            Some(Rejected),
+        ),
+        (scene().replied(Voice::Member, "I disagree: it is a constant"), None),
+        (person(), Some(Resolved)),
+        (person().replied(Voice::Member, "won't fix"), Some(Rejected)),
+        (again(person()), None),
+        (again(person().replied(Voice::Member, "won't fix")), None),
+        (scene().state(ThreadState::ResolvedByUs), None),
+        (
+            scene()
+                .state(ThreadState::ResolvedByUs)
+                .replied(Voice::Member, "won't fix"),
+            None,
+        ),
+    ] {
+        assert_eq!(told(&scene), expected, "{:?}", scene.earlier[0]);
+    }
+    let mut in_talk = scene().word(Status::Fixed).replied(Voice::Member, "Thanks!");
+    in_talk.earlier[0].before = Before::Fixed;
+    assert_eq!(told(&in_talk), None, "the last review has told it");
 }

@@ -39,6 +39,7 @@ pub(crate) fn existing(id: &str, letter: &str) -> ExistingFinding {
         anchor: AnchorState::Changed,
         code: String::new(),
         before: Before::Posted,
+        stood: true,
     }
 }
 

@@ -88,6 +88,7 @@ impl ReviewerReport {
             attempts: u32::try_from(self.models.len()).unwrap_or(u32::MAX),
             findings: u64::try_from(self.findings).unwrap_or(u64::MAX),
             usage: self.usage.clone(),
+            models_tried: self.models.clone(),
         })
     }
 }

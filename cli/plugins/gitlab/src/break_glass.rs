@@ -40,6 +40,8 @@ pub enum BreakGlassPolicy {
 pub struct BreakGlass {
     /// The account's name.
     pub user: String,
+    /// Its number.
+    pub user_id: u64,
     /// The note.
     pub note: u64,
     /// The newest commit when it was acted on.
@@ -164,6 +166,7 @@ impl GitLab {
             if counts {
                 return Ok((word == Word::On).then(|| BreakGlass {
                     user: user.username.clone().unwrap_or_default(),
+                    user_id: user.id,
                     note: note.id,
                     head_sha: info.subject.head_sha.clone(),
                     merge_request: self.client.settings().iid,

@@ -1,6 +1,7 @@
 //! What is written on the merge request: discussions with their notes, as GitLab tells them.
 
 use conclave_engine::report::FindingRecord;
+use conclave_shared::telemetry::FindingPlacement;
 use serde::Deserialize;
 
 use crate::{GitLabError, break_glass::is_token_account, client::Client, merge_request::Ourselves};
@@ -42,13 +43,22 @@ pub(crate) struct Note {
     #[serde(default)]
     pub(crate) resolved_by: Option<User>,
     #[serde(default)]
-    #[expect(dead_code, reason = "what reads threads for the next review begins with it")]
     pub(crate) position: Option<NotePosition>,
 }
 
 impl Note {
     pub(crate) fn text(&self) -> &str {
         self.body.as_deref().unwrap_or_default()
+    }
+
+    /// Whether it stands beside lines, or beside a file as a whole.
+    pub(crate) fn placement(&self) -> FindingPlacement {
+        let lines = |position: &NotePosition| position.old_line.is_some() || position.new_line.is_some();
+        if self.position.as_ref().is_none_or(lines) {
+            FindingPlacement::Line
+        } else {
+            FindingPlacement::File
+        }
     }
 
     /// Whether everybody who sees the merge request can read it, and a person or bot wrote it.
@@ -59,14 +69,7 @@ impl Note {
 
 /// Where a note stands on the diff. GitLab moves it along with its line as long as that is there.
 #[derive(Debug, Clone, Deserialize)]
-#[expect(dead_code, reason = "what reads threads for the next review begins with it")]
 pub(crate) struct NotePosition {
-    #[serde(default)]
-    pub(crate) head_sha: Option<String>,
-    #[serde(default)]
-    pub(crate) old_path: Option<String>,
-    #[serde(default)]
-    pub(crate) new_path: Option<String>,
     #[serde(default)]
     pub(crate) old_line: Option<u64>,
     #[serde(default)]

@@ -8,7 +8,7 @@ use conclave_engine::{
     ports::Publication,
     report::{FindingRecord, InlinePlace, Review, committable, render_inline},
 };
-use conclave_shared::{finding::Fingerprint, severity::Severity};
+use conclave_shared::{finding::Fingerprint, severity::Severity, telemetry::FindingPlacement};
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 
@@ -34,6 +34,8 @@ pub(crate) struct Inline {
     pub(crate) notes: HashMap<Fingerprint, u64>,
     /// Those of them that this run has posted.
     pub(crate) created: HashMap<Fingerprint, u64>,
+    /// What they stand beside.
+    pub(crate) placements: HashMap<Fingerprint, FindingPlacement>,
     /// What did not work, in words.
     pub(crate) warnings: Vec<String>,
 }
@@ -60,7 +62,7 @@ struct Candidate {
 
 /// How posting one finding ended.
 enum Posted {
-    Note(u64),
+    Note(u64, FindingPlacement),
     /// GitLab takes it nowhere.
     Refused(GitLabError),
     /// It may have been stored, or not.
@@ -91,6 +93,7 @@ pub(crate) async fn post(
             if let Some(at) = wanted.iter().position(|candidate| candidate.fingerprint == *print) {
                 wanted.remove(at);
                 inline.notes.insert(print.clone(), thread.note.id);
+                inline.placements.insert(print.clone(), thread.note.placement());
                 inline.created.insert(print.clone(), thread.note.id);
             }
         }
@@ -157,6 +160,7 @@ fn choose(
         let print = &entry.finding.fingerprint;
         if let Some(thread) = threads.iter().rev().find(|thread| shows(thread, entry, ourselves)) {
             inline.notes.insert(print.clone(), thread.note.id);
+            inline.placements.insert(print.clone(), thread.note.placement());
         } else if entry.thread.is_none() && entry.finding.severity > Severity::Suggestion && chosen.insert(print) {
             new.push(entry);
         }
@@ -241,8 +245,9 @@ async fn post_all(
     let (mut unknown, mut refused, mut broken) = (None, Vec::new(), None);
     while let Some((candidate, posted)) = posting.next().await {
         match posted {
-            Ok(Posted::Note(note)) => {
+            Ok(Posted::Note(note, placement)) => {
                 inline.notes.insert(candidate.fingerprint.clone(), note);
+                inline.placements.insert(candidate.fingerprint.clone(), placement);
                 inline.created.insert(candidate.fingerprint, note);
             }
             Ok(Posted::Refused(error)) => refused.push(error),
@@ -273,7 +278,13 @@ async fn post_one(client: &Client, attempts: &[Value]) -> Result<Posted, GitLabE
         match client.post_once("post a finding", &path, attempt).await {
             Ok(discussion) => {
                 let note = discussion.pointer("/notes/0/id").and_then(Value::as_u64);
-                return Ok(Posted::Note(note.unwrap_or_default()));
+                let on_file = attempt.pointer("/position/position_type").and_then(Value::as_str) == Some("file");
+                let placement = if on_file {
+                    FindingPlacement::File
+                } else {
+                    FindingPlacement::Line
+                };
+                return Ok(Posted::Note(note.unwrap_or_default(), placement));
             }
             Err(error) if error.is_full() => return Ok(Posted::Refused(error)),
             Err(error) if error.is_refused_note() => {

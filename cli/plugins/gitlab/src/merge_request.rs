@@ -221,8 +221,8 @@ pub struct MergeRequestInfo {
     pub(crate) ourselves: Ourselves,
     /// The version that is reviewed.
     pub(crate) version: Version,
-    /// Who opened it.
-    pub(crate) author: Option<u64>,
+    /// The number of the account that opened it.
+    pub author: Option<u64>,
     pub(crate) conversation: Conversation,
 }
 

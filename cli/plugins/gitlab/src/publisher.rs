@@ -134,6 +134,7 @@ impl GitLab {
             approved,
             stance: Some(stance),
             posted_inline: inline.created.len(),
+            placements: inline.placements,
             warnings,
         })
     }

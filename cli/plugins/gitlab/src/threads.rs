@@ -93,6 +93,7 @@ pub(crate) async fn read(client: &Client, ourselves: &Ourselves, conversation: &
             anchor: AnchorState::Unknown,
             code: String::new(),
             before: Before::Posted,
+            stood: false,
         });
     }
     existing

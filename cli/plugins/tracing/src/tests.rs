@@ -62,6 +62,7 @@ fn ended(reviewer: &str, outcome: ReviewerOutcome) -> EventBody {
         }],
         duration_ms: 5,
         findings: 1,
+        models_tried: Vec::new(),
     })
 }
 
@@ -72,6 +73,7 @@ fn started() -> EventBody {
         merge_request: Some(7),
         client_version: "1.2.3".to_owned(),
         reviewers: vec!["security".to_owned()],
+        author: None,
     })
 }
 
@@ -90,6 +92,7 @@ fn completed() -> EventBody {
         suggestion: 0,
         degraded: false,
         merge_request: Some(7),
+        coverage: None,
     })
 }
 

@@ -1,9 +1,6 @@
 //! The commands that change something: each says what it will do, and asks where it hurts.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    io::IsTerminal,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use conclave_plugin_reviewer_config::{StoredDocument, empty_document, without_revision};
 use conclave_shared::{
@@ -14,7 +11,7 @@ use conclave_shared::{
 };
 use serde_json::{Value, json};
 
-use super::Session;
+use super::{super::confirm::confirm, Session};
 use crate::{
     args::{ApplyArguments, ChangeArguments, FailbackArguments, ProviderArguments, ProviderState, RollbackArguments},
     exit::{Exit, Failure},
@@ -149,19 +146,7 @@ impl Session<'_> {
 
     /// Asks the person. Where nobody can be asked, `--yes` has to be there.
     fn confirm(&self, question: &str, change: &ChangeArguments) -> Result<(), Failure> {
-        if change.yes {
-            return Ok(());
-        }
-        if !std::io::stdin().is_terminal() {
-            return Err(Failure::Settings(format!(
-                "{question} Nobody can be asked here: nothing was changed; add --yes to go on"
-            )));
-        }
-        if output::confirmed(question, self.redactor) {
-            Ok(())
-        } else {
-            Err(Failure::Settings("nothing was changed".to_owned()))
-        }
+        confirm(question, change.yes, self.redactor)
     }
 
     fn nothing_to_change(&self, change: &ChangeArguments) -> Exit {

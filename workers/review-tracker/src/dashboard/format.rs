@@ -1,11 +1,11 @@
 //! Numbers, money, times as people read them.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 
 /// What stands where there is nothing to show.
 pub(crate) const NOTHING: &str = "–";
 
-/// A whole number with thin groups: `12 345`. The space does not break.
+/// A whole number in groups: `12,345`.
 pub(crate) fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
@@ -69,6 +69,15 @@ pub(crate) fn estimated_duration(milliseconds: f64) -> String {
     duration(milliseconds.round() as i64)
 }
 
+/// A number without a unit of its own.
+pub(crate) fn plain(value: f64) -> String {
+    if value >= 100.0 {
+        format!("{value:.0}")
+    } else {
+        format!("{value:.2}")
+    }
+}
+
 /// A share as a percentage.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
@@ -103,6 +112,18 @@ pub(crate) fn rfc3339(at_ms: i64) -> String {
 /// A day: `20 Nov`.
 pub(crate) fn day(day: i64) -> String {
     utc(day * crate::clock::DAY_MS).format("%-d %b").to_string()
+}
+
+/// A day for machines, and for forms: `2026-11-20`.
+pub(crate) fn iso_day(day: i64) -> String {
+    utc(day * crate::clock::DAY_MS).format("%Y-%m-%d").to_string()
+}
+
+/// A day as [`iso_day`] writes it, counted from 1970.
+pub(crate) fn read_day(text: &str) -> Option<i64> {
+    let date = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?;
+    let days = date.signed_duration_since(NaiveDate::default()).num_days();
+    (0..1_000_000).contains(&days).then_some(days)
 }
 
 fn utc(at_ms: i64) -> DateTime<Utc> {
@@ -160,5 +181,9 @@ mod tests {
         assert_eq!(moment(1_700_000_000_000, now), "14 Nov 2023, 22:13");
         assert_eq!(rfc3339(0), "1970-01-01T00:00:00Z");
         assert_eq!(day(20_000), "4 Oct");
+        assert_eq!(read_day(&iso_day(20_000)), Some(20_000));
+        for nonsense in ["", "2024-13-01", "1969-12-31", "4 Oct", "99999-01-01"] {
+            assert_eq!(read_day(nonsense), None, "{nonsense}");
+        }
     }
 }

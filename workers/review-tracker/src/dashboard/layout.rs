@@ -1,79 +1,125 @@
-//! The frame around every page.
+//! The frame around the pages of somebody who is logged in: the pages' names, and the filters, which go along from page to
+//! page.
 
-use conclave_worker_common::html::{Html, html};
+use conclave_worker_common::{
+    frame,
+    html::{Html, breakable, html},
+};
 
-use super::texts;
+use super::{
+    FRAME,
+    filter::{Filter, Period, TIERS, WINDOWS},
+    findings, format, health, models,
+    page::{Asked, Content},
+    runs, texts,
+};
+
+/// The pages in order.
+const PAGES: [(&str, &str); 5] = [
+    ("/", texts::OVERVIEW),
+    (findings::PATH, texts::FINDINGS),
+    (models::PATH, texts::MODELS),
+    (runs::PATH, texts::RUNS),
+    (health::PATH, texts::HEALTH),
+];
 
 /// A page for somebody who is logged in.
-pub(crate) fn signed_in(title: &str, body: &Html) -> Html {
-    let header = html!(
-        r#"<header class="top"><a class="brand" href="/">{}<span>Conclave</span></a>
-<form method="post" action="/logout"><button class="quiet" type="submit">{}</button></form></header>"#,
-        logo(),
-        texts::LOG_OUT,
+pub(crate) fn signed_in(asked: &Asked, title: &str, path: &str, body: &Html, charts: bool) -> Html {
+    let pages = PAGES.map(|(target, name)| {
+        let href = asked.filter.href(target, &[]);
+        if target == path {
+            html!(r#"<a href="{}" aria-current="page">{}</a>"#, href, name)
+        } else {
+            html!(r#"<a href="{}">{}</a>"#, href, name)
+        }
+    });
+    let navigation = html!(
+        r#"<nav class="nav" aria-label="{}">{}</nav>"#,
+        texts::PAGES,
+        Html::join(pages)
     );
-    let script = Html::default();
-    document(title, &header, body, &script)
+    let scripts: &[&str] = if charts { &["charts.js"] } else { &[] };
+    FRAME.document(title, scripts, &frame::header(&navigation, &asked.who), body)
 }
 
-/// A page for everybody.
-pub(crate) fn signed_out(title: &str, body: &Html) -> Html {
-    document(title, &Html::default(), body, &Html::default())
-}
-
-/// The log-in page, the only one with a script.
-pub(crate) fn with_login_script(title: &str, body: &Html) -> Html {
-    let script = html!(r#"<script src="/assets/login.js" defer></script>"#);
-    document(title, &Html::default(), body, &script)
-}
-
-/// A page with nothing but a few words.
-pub(crate) fn notice(title: &str, detail: &str) -> Html {
+/// The heading with the filters.
+pub(crate) fn heading(asked: &Asked, content: &Content, projects: &[String]) -> Html {
+    let filter = &asked.filter;
+    let own: Vec<(&str, &str)> = content
+        .own
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    let windows = WINDOWS.map(|days| {
+        let target = filter.with_days(days).href(content.path, &own);
+        let name = texts::window(days);
+        if filter.period == Period::Last(days) {
+            html!(r#"<a href="{}" aria-current="true">{}</a>"#, target, name)
+        } else {
+            html!(r#"<a href="{}">{}</a>"#, target, name)
+        }
+    });
+    let project = filter
+        .project
+        .as_deref()
+        .map(|project| html!(r#"<p class="of">{}</p>"#, breakable(project)));
     html!(
-        r#"<section class="card notice">{}<h1>{}</h1><p>{}</p><p><a href="/">{}</a></p></section>"#,
-        logo(),
-        title,
-        detail,
-        texts::BACK,
+        r#"<div class="heading"><div><h1>{}</h1>{}</div><nav class="choices" aria-label="{}">{}</nav></div>
+<form class="filters" method="get" action="{}" aria-label="{}">{}{}{}<button class="quiet" type="submit">{}</button>{}</form>"#,
+        content.title,
+        project,
+        texts::WINDOW,
+        Html::join(windows),
+        content.path,
+        texts::FILTERS,
+        content.fields,
+        fields(filter, content, projects),
+        dates(asked),
+        texts::SHOW,
+        reset(filter, content),
     )
 }
 
-/// The sign of the product: voices around a table, one of them raised.
-pub(crate) fn logo() -> Html {
+fn fields(filter: &Filter, content: &Content, projects: &[String]) -> Html {
+    let options = projects.iter().map(|project| html!(r#"<option value="{}">"#, project));
+    let tiers = TIERS.map(|tier| option(tier, &format::words(tier), filter.tier == Some(tier)));
+    let note = (!content.by_tier && filter.tier.is_some())
+        .then(|| html!(r#"<span class="note" id="no-tier">{}</span>"#, texts::NOT_BY_TIER));
     html!(
-        r#"<svg class="logo" viewBox="0 0 24 24" width="24" height="24" aria-hidden="true" focusable="false">
-<circle cx="12" cy="12" r="3.2"/><circle cx="12" cy="3.6" r="2.1"/><circle cx="19.3" cy="7.8" r="2.1"/>
-<circle cx="19.3" cy="16.2" r="2.1"/><circle cx="12" cy="20.4" r="2.1"/><circle cx="4.7" cy="16.2" r="2.1"/>
-<circle cx="4.7" cy="7.8" r="2.1"/></svg>"#
+        r#"<label class="wide">{}<input name="project" list="projects" value="{}" placeholder="{}" maxlength="256" autocomplete="off" spellcheck="false"></label>
+<datalist id="projects">{}</datalist><label>{}<select name="tier">{}{}</select>{}</label>"#,
+        texts::PROJECT,
+        filter.project,
+        texts::ALL_PROJECTS,
+        Html::join(options),
+        texts::TIER,
+        option("", texts::ALL_TIERS, filter.tier.is_none()),
+        Html::join(tiers),
+        note,
     )
 }
 
-fn document(title: &str, header: &Html, body: &Html, script: &Html) -> Html {
+/// An option of a list.
+pub(crate) fn option(value: &str, name: &str, chosen: bool) -> Html {
+    if chosen {
+        html!(r#"<option value="{}" selected>{}</option>"#, value, name)
+    } else {
+        html!(r#"<option value="{}">{}</option>"#, value, name)
+    }
+}
+
+fn dates(asked: &Asked) -> Html {
+    let query = asked.filter.query(asked.now_ms);
     html!(
-        r##"<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{} · Conclave</title>
-<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/assets/dashboard.css">
-{}
-</head>
-<body>
-<a class="skip" href="#main">{}</a>
-{}
-<main id="main" tabindex="-1">
-{}
-</main>
-</body>
-</html>
-"##,
-        title,
-        script,
-        texts::SKIP,
-        header,
-        body,
+        r#"<label>{}<input type="date" name="from" value="{}"></label><label>{}<input type="date" name="to" value="{}"></label>"#,
+        texts::FROM,
+        format::iso_day(query.first_day),
+        texts::TO,
+        format::iso_day(query.last_day),
     )
+}
+
+fn reset(filter: &Filter, content: &Content) -> Option<Html> {
+    let any = filter.project.is_some() || filter.tier.is_some() || !content.own.is_empty();
+    any.then(|| html!(r#"<a href="{}">{}</a>"#, content.path, texts::RESET))
 }

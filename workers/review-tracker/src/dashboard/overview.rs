@@ -1,156 +1,263 @@
-//! `GET /`: how reviews are doing, and the latest of them.
+//! `GET /`: how reviews are doing.
+
+use std::collections::HashMap;
 
 use conclave_worker_common::{
     Outcome,
-    html::{Html, breakable, html},
+    html::{Html, html},
 };
 use worker::{Env, Request, Response};
 
 use super::{
-    chart,
-    filter::{Filter, TIERS, WINDOWS},
-    format, page as finished, require_login, runs_table, summary, texts,
+    cells::{VERDICTS, count_or_nothing, named, runs_table, share},
+    chart::{Chart, Kind, Unit},
+    filter::TIERS,
+    format, layout,
+    page::{Asked, Content, finished},
+    periods::Periods,
+    runs, summary,
+    table::{Cell, Column, Row, Table},
+    texts,
 };
 use crate::{
-    clock,
-    store::{self, Overview, RunPage},
+    sketch,
+    store::{self, Bins, OverviewPage, RunSearch, TierSum},
 };
+
+/// Runs on the overview. The others are on their own page.
+const LATEST: u32 = 10;
 
 /// Answers with the overview.
 pub(crate) async fn page(request: &Request, env: &Env) -> Outcome<Response> {
-    require_login(request, env)?;
-    let filter = Filter::of(&request.url()?);
-    let now_ms = clock::now_ms();
-    let query = filter.query(now_ms);
-    let overview = store::overview(env, &query).await?;
-    let runs = store::runs(env, &query, filter.after).await?;
-    let body = if overview.projects.is_empty() {
-        empty()
-    } else {
-        html!(
-            r#"{}<section aria-label="{}"><dl class="figures">{}</dl></section>{}{}"#,
-            heading(&filter, &overview),
-            texts::FIGURES,
-            summary::figures(&overview, filter.days),
-            charts(&filter, &overview, now_ms),
-            table(&filter, &runs, now_ms),
-        )
+    let asked = Asked::of(request, env).await?;
+    let query = asked.filter.query(asked.now_ms);
+    let page = store::overview_page(env, &query).await?;
+    if page.tiers.is_empty() && page.counts.started == 0 && store::projects(env).await?.is_empty() {
+        let html = layout::signed_in(&asked, texts::OVERVIEW, "/", &empty(), false);
+        return Ok(conclave_worker_common::page(200, &html)?);
+    }
+    let latest = store::runs(env, &query, &RunSearch::default(), None, LATEST).await?;
+    let periods = Periods::of(&query);
+    let mut latest_table = runs_table(&latest.runs, asked.now_ms);
+    latest_table.title = texts::LATEST;
+    latest_table.after = html!(
+        r#"<nav class="pages" aria-label="{}"><a href="{}" rel="next">{}</a></nav>"#,
+        texts::RUNS,
+        asked.filter.href(runs::PATH, &[]),
+        texts::ALL_RUNS,
+    );
+    let content = Content {
+        title: texts::OVERVIEW,
+        path: "/",
+        lead: summary::overview(&page, periods),
+        tables: vec![
+            reviews(&page, periods),
+            quantiles(&page),
+            verdicts(&page),
+            tiers(&page, query.tier.is_none()),
+            latest_table,
+        ],
+        tail: Html::default(),
+        fields: Html::default(),
+        own: Vec::new(),
+        by_tier: true,
     };
-    finished(texts::OVERVIEW, &body)
+    finished(&asked, env, content).await
 }
 
-fn charts(filter: &Filter, overview: &Overview, now_ms: i64) -> Html {
-    if overview.days.is_empty() {
-        return Html::default();
+fn reviews(page: &OverviewPage, periods: Periods) -> Table {
+    let mut sums: HashMap<(i64, &str), u64> = HashMap::new();
+    let mut costs: HashMap<i64, f64> = HashMap::new();
+    for day in &page.days {
+        let start = periods.start_of(day.day);
+        *sums.entry((start, day.verdict.as_str())).or_default() += day.runs;
+        *costs.entry(start).or_default() += day.cost_usd;
     }
-    let days = (filter.days > 1).then(|| {
-        html!(
-            r#"<section class="card wide"><h2>{}</h2>{}</section>"#,
-            texts::REVIEWS_A_DAY,
-            chart::days(&filter.query(now_ms), &overview.days),
-        )
+    let rows = periods.starts().rev().map(|start| {
+        let count = |verdict| sums.get(&(start, verdict)).copied().unwrap_or_default();
+        let all = VERDICTS.iter().map(|verdict| count(verdict)).sum();
+        let cells = [Cell::Day(start), Cell::Count(all)]
+            .into_iter()
+            .chain(VERDICTS.iter().map(|verdict| Cell::Count(count(verdict))))
+            .chain([Cell::Money(costs.get(&start).copied().unwrap_or_default())]);
+        Row::from(cells.collect::<Vec<_>>())
     });
-    html!(
-        r#"<div class="panels">{}<section class="card"><h2>{}</h2>{}</section></div>"#,
-        days,
-        texts::VERDICTS,
-        chart::verdicts(&overview.verdicts),
+    let columns = [
+        Column::words(texts::DAY, "day"),
+        Column::number(texts::REVIEWS, "reviews"),
+    ]
+    .into_iter()
+    .chain(
+        VERDICTS
+            .iter()
+            .map(|verdict| Column::number(&format::words(verdict), verdict)),
     )
-}
-
-fn table(filter: &Filter, page: &RunPage, now_ms: i64) -> Html {
-    if page.runs.is_empty() {
-        return html!(
-            r#"<section class="card nothing"><h2>{}</h2><p>{} <a href="/">{}</a></p></section>"#,
-            texts::NOTHING_HERE_TITLE,
-            texts::NOTHING_HERE_DETAIL,
-            texts::RESET,
-        );
-    }
-    let newest = filter.after.map(|_| {
-        html!(
-            r#"<a href="{}" rel="prev">{}</a>"#,
-            filter.first_page().href(),
-            texts::NEWEST
-        )
-    });
-    let older = page.next.map(|next| {
-        let next = Filter {
-            after: Some(next),
-            ..filter.clone()
-        };
-        html!(r#"<a href="{}" rel="next">{}</a>"#, next.href(), texts::OLDER)
-    });
-    html!(
-        r#"<section class="card" aria-labelledby="runs"><div class="title"><h2 id="runs">{}</h2><span>{}</span></div>{}
-<nav class="pages" aria-label="{}">{}{}</nav></section>"#,
-        texts::RUNS,
-        texts::TIMES_ARE_UTC,
-        runs_table::table(&page.runs, now_ms),
-        texts::RUNS,
-        newest,
-        older,
-    )
-}
-
-fn heading(filter: &Filter, overview: &Overview) -> Html {
-    let windows = WINDOWS.map(|days| {
-        let target = Filter {
-            days,
-            ..filter.first_page()
-        };
-        choice(&target, &texts::window(days), filter.days == days)
-    });
-    let tiers = [None].into_iter().chain(TIERS.map(Some)).map(|tier| {
-        let target = Filter {
-            tier,
-            ..filter.first_page()
-        };
-        let name = tier.map_or_else(|| texts::ALL_TIERS.to_owned(), format::words);
-        choice(&target, &name, filter.tier == tier)
-    });
-    html!(
-        r#"<div class="heading"><h1>{}</h1><div class="filters">{}
-<nav class="choices" aria-label="{}">{}</nav><nav class="choices" aria-label="{}">{}</nav></div></div>"#,
-        breakable(filter.project.as_deref().unwrap_or(texts::OVERVIEW)),
-        projects(filter, overview),
-        texts::TIER,
-        Html::join(tiers),
-        texts::WINDOW,
-        Html::join(windows),
-    )
-}
-
-fn choice(target: &Filter, name: &str, current: bool) -> Html {
-    if current {
-        html!(r#"<a href="{}" aria-current="true">{}</a>"#, target.href(), name)
-    } else {
-        html!(r#"<a href="{}">{}</a>"#, target.href(), name)
-    }
-}
-
-fn projects(filter: &Filter, overview: &Overview) -> Html {
-    let options = overview.projects.iter().map(|project| {
-        if filter.project.as_ref() == Some(project) {
-            html!(r#"<option value="{}" selected>{}</option>"#, project, project)
+    .chain([Column::number(texts::COST, "cost_usd")]);
+    let series = VERDICTS
+        .iter()
+        .enumerate()
+        .map(|(index, verdict)| (index + 2, (*verdict).to_owned()));
+    Table {
+        id: "reviews",
+        title: texts::REVIEWS_BY_DAY,
+        columns: columns.collect(),
+        rows: if page.days.is_empty() {
+            Vec::new()
         } else {
-            html!(r#"<option value="{}">{}</option>"#, project, project)
-        }
+            rows.collect()
+        },
+        chart: periods.several().then(|| Chart {
+            kind: Kind::Stacked,
+            unit: Unit::Count,
+            series: series.collect(),
+        }),
+        nothing: texts::NOTHING_HERE_DETAIL,
+        ..Table::default()
+    }
+}
+
+fn verdicts(page: &OverviewPage) -> Table {
+    let all: u64 = page.days.iter().map(|day| day.runs).sum();
+    let rows = VERDICTS.map(|verdict| {
+        let of = page.days.iter().filter(|day| day.verdict == verdict);
+        let runs = of.map(|day| day.runs).sum();
+        let mark = html!(
+            r#"<span class="verdict v-{}">{}</span>"#,
+            verdict,
+            format::words(verdict)
+        );
+        Row::from(vec![
+            Cell::Markup(mark, verdict.to_owned()),
+            Cell::Count(runs),
+            share(runs, all),
+        ])
     });
-    let tier = filter
-        .tier
-        .map(|tier| html!(r#"<input type="hidden" name="tier" value="{}">"#, tier));
-    html!(
-        r#"<form class="project" method="get" action="/"><label class="hidden" for="project">{}</label>
-<select id="project" name="project"><option value="">{}</option>{}</select>{}
-<input type="hidden" name="days" value="{}"><button class="quiet" type="submit">{}</button></form>"#,
-        texts::PROJECT,
-        texts::ALL_PROJECTS,
-        Html::join(options),
-        tier,
-        u32::from(filter.days),
-        texts::SHOW,
-    )
+    Table {
+        id: "verdicts",
+        title: texts::VERDICTS,
+        columns: vec![
+            Column::words(texts::VERDICT, "verdict"),
+            Column::number(texts::REVIEWS, "reviews"),
+            Column::number(texts::SHARE, "share"),
+        ],
+        rows: if all == 0 { Vec::new() } else { rows.to_vec() },
+        nothing: texts::NOTHING_HERE_DETAIL,
+        half: true,
+        ..Table::default()
+    }
+}
+
+/// The quantiles of the yardstick. Averages are exact, quantiles to within 1 %.
+fn quantiles(page: &OverviewPage) -> Table {
+    let all = summary::sums(&page.tiers);
+    let row = |metric: &str, name: Cell, cell: fn(f64) -> Cell, average: Option<f64>| {
+        let bins = summary::distribution(page, metric);
+        let quantile = |share| Cell::or_nothing(sketch::quantile(&bins, share), cell);
+        Row::from(vec![
+            name,
+            quantile(0.5),
+            quantile(0.9),
+            quantile(0.95),
+            quantile(0.99),
+            Cell::or_nothing(average, cell),
+        ])
+    };
+    let cost = (all.runs > 0).then(|| all.cost_usd / super::cells::as_f64(all.runs));
+    let rows = vec![
+        row(
+            "cost_usd",
+            Cell::Named(texts::COST.to_owned(), "cost_usd".to_owned()),
+            Cell::Money,
+            cost,
+        ),
+        row(
+            "duration_ms",
+            Cell::Named(texts::DURATION.to_owned(), "duration_seconds".to_owned()),
+            Cell::Duration,
+            page.mean_duration_ms(),
+        ),
+    ];
+    Table {
+        id: "quantiles",
+        title: texts::QUANTILES,
+        note: texts::QUANTILES_NOTE,
+        columns: vec![
+            Column::words(texts::OF_A_REVIEW, "of"),
+            Column::number(texts::MEDIAN, "median"),
+            Column::number("P90", "p90"),
+            Column::number("P95", "p95"),
+            Column::number("P99", "p99"),
+            Column::number(texts::AVERAGE, "average"),
+        ],
+        rows: if all.runs == 0 { Vec::new() } else { rows },
+        nothing: texts::NOTHING_HERE_DETAIL,
+        half: true,
+        ..Table::default()
+    }
+}
+
+fn tiers(page: &OverviewPage, all_tiers: bool) -> Table {
+    let none = Bins::new();
+    let names = TIERS.into_iter();
+    let mut rows: Vec<Row> = names
+        .filter_map(|name| page.tiers.iter().find(|tier| tier.tier == name))
+        .map(|tier| tier_row(tier, page, &none))
+        .collect();
+    let sums = summary::sums(&page.tiers);
+    // Of runs that never ended the tier is not counted, so they show only where all tiers do.
+    let unended = page.counts.started.saturating_sub(sums.runs);
+    if all_tiers && unended > 0 {
+        let nothing = std::iter::repeat_n(Cell::Nothing, 8);
+        rows.push(Row::from(
+            [
+                Cell::Named(texts::UNCLASSIFIED.to_owned(), "unclassified".to_owned()),
+                Cell::Count(unended),
+            ]
+            .into_iter()
+            .chain(nothing)
+            .collect::<Vec<_>>(),
+        ));
+    }
+    Table {
+        id: "tiers",
+        title: texts::TIERS,
+        note: texts::TIERS_NOTE,
+        columns: vec![
+            Column::words(texts::TIER, "tier"),
+            Column::number(texts::REVIEWS, "reviews"),
+            Column::number(texts::AVERAGE_COST, "cost_usd_average"),
+            Column::number(texts::MEDIAN_COST, "cost_usd_median"),
+            Column::number(texts::P95_COST, "cost_usd_p95"),
+            Column::number(texts::P99_COST, "cost_usd_p99"),
+            Column::number(texts::MEDIAN_DURATION, "duration_seconds_median"),
+            Column::number(texts::FINDINGS, "findings"),
+            Column::number(texts::WITHOUT_COORDINATOR, "without_coordinator"),
+            Column::number(texts::WITH_GAPS, "with_gaps"),
+        ],
+        rows,
+        nothing: texts::NOTHING_HERE_DETAIL,
+        ..Table::default()
+    }
+}
+
+fn tier_row(tier: &TierSum, page: &OverviewPage, none: &Bins) -> Row {
+    let bins = |metric: &str| {
+        let key = (metric.to_owned(), tier.tier.clone());
+        page.distributions.get(&key).unwrap_or(none)
+    };
+    let cost = |share| Cell::or_nothing(sketch::quantile(bins("cost_usd"), share), Cell::Money);
+    Row::from(vec![
+        named(&tier.tier),
+        Cell::Count(tier.runs),
+        Cell::Money(tier.cost_usd / super::cells::as_f64(tier.runs.max(1))),
+        cost(0.5),
+        cost(0.95),
+        cost(0.99),
+        Cell::or_nothing(sketch::quantile(bins("duration_ms"), 0.5), Cell::Duration),
+        Cell::Count(tier.findings()),
+        count_or_nothing(tier.degraded),
+        count_or_nothing(tier.partial),
+    ])
 }
 
 fn empty() -> Html {
@@ -160,7 +267,7 @@ fn empty() -> Html {
     });
     html!(
         r#"<section class="card empty">{}<h1>{}</h1><p class="lead">{}</p><ol>{}</ol></section>"#,
-        super::layout::logo(),
+        conclave_worker_common::frame::logo(),
         texts::EMPTY_TITLE,
         texts::EMPTY_LEAD,
         Html::join(steps),

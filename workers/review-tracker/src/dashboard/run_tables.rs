@@ -1,24 +1,18 @@
-//! The tables of a review's page: its sessions over time, and its findings.
+//! The tables of a review's page: its sessions over time, its findings, and who stood in for whom.
 
-use conclave_shared::{pricing::TokenUsage, reviewer::ReviewerName};
+use conclave_shared::pricing::TokenUsage;
 use conclave_worker_common::html::{Html, breakable, html};
 
 use super::{
+    cells::{agent, duration, named, severity},
     chart, format,
-    runs_table::{header, or_nothing},
+    table::{Cell, Column, Row, Table},
     texts,
 };
-use crate::store::{FindingRow, RunDetail, SessionRow, UsageRow};
+use crate::store::{CircuitChange, FailbackRow, RunDetail, SessionRow, UsageRow};
 
-/// Sessions with their models, tokens and cost.
-pub(crate) fn sessions(run: &RunDetail) -> Html {
-    if run.sessions.is_empty() {
-        return section(
-            texts::SESSIONS,
-            "",
-            &html!(r#"<p class="none">{}</p>"#, texts::NO_SESSIONS),
-        );
-    }
+/// Sessions as bars over the time of the review, with their models, tokens and cost.
+pub(crate) fn sessions(run: &RunDetail) -> Table {
     let window = Window::of(run);
     let rows = run.sessions.iter().map(|session| {
         let usage: Vec<&UsageRow> = run
@@ -28,147 +22,224 @@ pub(crate) fn sessions(run: &RunDetail) -> Html {
             .collect();
         session_row(session, &usage, &window)
     });
-    let headers = [
-        (texts::REVIEWER, false),
-        (texts::OUTCOME, false),
-        (texts::TIMELINE, false),
-        (texts::DURATION, true),
-        (texts::MODELS, false),
-        (texts::TOKENS_IN, true),
-        (texts::TOKENS_OUT, true),
-        (texts::COST, true),
-    ]
-    .map(|(name, number)| header(name, number));
     let all: Vec<&UsageRow> = run.usage.iter().collect();
-    let table = html!(
-        r#"<div class="scroll" tabindex="0" role="region" aria-label="{}"><table class="sessions" role="table"><thead role="rowgroup"><tr role="row">{}</tr></thead><tbody role="rowgroup">{}</tbody>
-<tfoot role="rowgroup"><tr role="row"><th role="rowheader" scope="row" colspan="5">{}</th>{}</tr></tfoot></table></div>"#,
-        texts::SESSIONS,
-        Html::join(headers),
-        Html::join(rows),
-        texts::SUM,
-        amounts(&all),
-    );
-    section(texts::SESSIONS, texts::SESSIONS_NOTE, &table)
+    let mut sum = vec![Cell::Named(texts::SUM.to_owned(), String::new())];
+    sum.extend(std::iter::repeat_n(Cell::Markup(Html::default(), String::new()), 4));
+    sum.extend(amounts(&all));
+    Table {
+        id: "sessions",
+        title: texts::SESSIONS,
+        note: texts::SESSIONS_NOTE,
+        columns: vec![
+            Column::words(texts::REVIEWER, "reviewer"),
+            Column::words(texts::OUTCOME, "outcome"),
+            Column::words(texts::TIMELINE, "starts_after_seconds"),
+            Column::number(texts::DURATION, "duration_seconds"),
+            Column::words(texts::MODELS, "models"),
+            Column::number(texts::TOKENS_IN, "tokens_in"),
+            Column::number(texts::TOKENS_OUT, "tokens_out"),
+            Column::number(texts::COST, "cost_usd"),
+            Column::only_csv("attempts"),
+            Column::only_csv("reported"),
+            Column::only_csv("cache_read_tokens"),
+        ],
+        rows: rows.collect(),
+        sum: (!run.sessions.is_empty()).then_some(sum),
+        nothing: texts::NO_SESSIONS,
+        ..Table::default()
+    }
 }
 
-fn session_row(session: &SessionRow, usage: &[&UsageRow], window: &Window) -> Html {
-    let start_ms = session.at_ms - session.duration_ms;
-    let label = texts::span_label(
-        &format::duration((start_ms - window.start_ms).max(0)),
-        &format::duration(session.duration_ms),
+fn session_row(session: &SessionRow, usage: &[&UsageRow], window: &Window) -> Row {
+    let start_ms = session.start_ms();
+    let after_ms = (start_ms - window.start_ms).max(0);
+    let label = texts::span_label(&format::duration(after_ms), &format::duration(session.duration_ms));
+    let bar = chart::span(
+        &session.outcome,
+        window.share(start_ms),
+        window.share(session.at_ms),
+        &label,
     );
     let attempts =
         (session.attempts > 1).then(|| html!(r#"<span class="note">{}</span>"#, texts::attempts(session.attempts)));
-    html!(
-        r#"<tr role="row"><th role="rowheader" scope="row">{}</th><td role="cell" class="ended"><span class="outcome o-{}">{}</span>{}</td>
-<td role="cell" class="timeline">{}</td><td role="cell" class="number time">{}</td><td role="cell" class="models">{}</td>{}</tr>"#,
-        display_name(&session.reviewer),
+    let outcome = html!(
+        r#"<span class="outcome o-{}">{}</span>{}"#,
         session.outcome,
         texts::outcome(&session.outcome),
-        attempts,
-        chart::span(
-            &session.outcome,
-            window.share(start_ms),
-            window.share(session.at_ms),
-            &label
-        ),
-        format::duration(session.duration_ms),
-        models(usage),
-        amounts(usage),
-    )
+        attempts
+    );
+    let cached: u64 = usage.iter().map(|usage| usage.cache_read).sum();
+    let mut cells = vec![
+        agent(&session.reviewer),
+        Cell::Markup(outcome, session.outcome.clone()),
+        Cell::Markup(bar, seconds(after_ms)),
+        duration(session.duration_ms),
+        models(session, usage),
+    ];
+    cells.extend(amounts(usage));
+    cells.extend([
+        Cell::Count(session.attempts.into()),
+        Cell::Count(session.findings),
+        Cell::Tokens(cached),
+    ]);
+    Row::from(cells)
 }
 
-fn models(usage: &[&UsageRow]) -> Html {
-    if usage.is_empty() {
-        return html!("{}", format::NOTHING);
-    }
-    let items = usage.iter().map(|usage| {
+/// The models that answered, and before them those that were tried and did not.
+fn models(session: &SessionRow, usage: &[&UsageRow]) -> Cell {
+    let mut silent = session.tried();
+    silent.dedup();
+    silent.retain(|model| usage.iter().all(|usage| usage.model != *model));
+    let tried = silent.iter().map(|model| {
+        html!(
+            r#"<li class="silent">{} <span class="note">{}</span></li>"#,
+            breakable(model),
+            texts::NO_ANSWER
+        )
+    });
+    let used = usage.iter().map(|usage| {
         html!(
             r#"<li>{} <span class="note">{}</span></li>"#,
             breakable(&usage.model),
-            texts::calls(usage.calls),
+            texts::counted(usage.calls, "call")
         )
     });
-    html!("<ul>{}</ul>", Html::join(items))
+    let items: Vec<Html> = tried.chain(used).collect();
+    if items.is_empty() {
+        return Cell::Nothing;
+    }
+    let names: Vec<&str> = usage.iter().map(|usage| usage.model.as_str()).collect();
+    Cell::Markup(html!("<ul>{}</ul>", Html::join(items)), names.join(" "))
 }
 
 /// Tokens read with the share that was cached, tokens written, cost.
-fn amounts(usage: &[&UsageRow]) -> Html {
+fn amounts(usage: &[&UsageRow]) -> [Cell; 3] {
     let mut tokens = TokenUsage::default();
     let mut cost = 0.0;
     for usage in usage {
         tokens += usage.tokens();
         cost += usage.cost_usd;
     }
+    let read = tokens.input + tokens.cache_read + tokens.cache_write;
     let cached = tokens
         .cache_hit_rate()
         .map(|rate| html!(r#"<span class="note">{}</span>"#, texts::cached(&format::percent(rate))));
-    html!(
-        r#"<td role="cell" class="number" data-name="{}">{}{}</td><td role="cell" class="number" data-name="{}">{}</td><td role="cell" class="number" data-name="{}">{}</td>"#,
-        texts::TOKENS_IN,
-        format::short(tokens.input + tokens.cache_read + tokens.cache_write),
-        cached,
-        texts::TOKENS_OUT,
-        format::short(tokens.output + tokens.reasoning),
-        texts::COST,
-        format::money(cost),
-    )
+    let read_cell = html!("{}{}", format::short(read), cached);
+    [
+        Cell::Markup(read_cell, read.to_string()),
+        Cell::Tokens(tokens.output + tokens.reasoning),
+        Cell::Money(cost),
+    ]
 }
 
 /// Findings with what the judge did.
-pub(crate) fn findings(run: &RunDetail) -> Html {
-    if run.findings.is_empty() {
-        return section(
-            texts::FINDINGS,
-            "",
-            &html!(r#"<p class="none">{}</p>"#, texts::NO_FINDINGS),
-        );
+pub(crate) fn findings(run: &RunDetail) -> Table {
+    let rows = run.findings.iter().map(|finding| {
+        let class = match finding.fate.as_str() {
+            "kept" => "f-kept",
+            "merged" => "f-merged",
+            _ => "f-dropped",
+        };
+        Row {
+            cells: vec![
+                Cell::Text(finding.category.clone()),
+                severity(&finding.severity),
+                file(&finding.path),
+                agent(&finding.reviewer),
+                named(&finding.fate),
+                Cell::or_nothing(finding.reason_code.as_deref(), named),
+                Cell::or_nothing(finding.placement.as_deref(), |placement| {
+                    Cell::Named(texts::placement(placement), placement.to_owned())
+                }),
+            ],
+            href: None,
+            class,
+        }
+    });
+    Table {
+        id: "findings",
+        title: texts::FINDINGS,
+        columns: vec![
+            Column::words(texts::CATEGORY, "category"),
+            Column::words(texts::SEVERITY, "severity"),
+            Column::words(texts::FILE, "path"),
+            Column::words(texts::REVIEWER, "reviewer"),
+            Column::words(texts::FATE, "fate"),
+            Column::words(texts::REASON, "reason"),
+            Column::words(texts::PLACE, "placement"),
+        ],
+        rows: rows.collect(),
+        nothing: texts::NO_FINDINGS,
+        ..Table::default()
     }
-    let headers = [
-        texts::SEVERITY,
-        texts::CATEGORY,
-        texts::FILE,
-        texts::REVIEWER,
-        texts::FATE,
-        texts::REASON,
-    ]
-    .map(|name| header(name, false));
-    let table = html!(
-        r#"<div class="scroll" tabindex="0" role="region" aria-label="{}"><table class="findings" role="table"><thead role="rowgroup"><tr role="row">{}</tr></thead><tbody role="rowgroup">{}</tbody></table></div>"#,
-        texts::FINDINGS,
-        Html::join(headers),
-        Html::join(run.findings.iter().map(finding_row)),
-    );
-    section(texts::FINDINGS, "", &table)
 }
 
-fn finding_row(finding: &FindingRow) -> Html {
-    html!(
-        r#"<tr role="row" class="f-{}"><td role="cell" class="how-bad"><span class="severity s-{}"><span class="mark" aria-hidden="true"></span>{}</span></td>
-<th role="rowheader" scope="row">{}</th><td role="cell" class="file">{}</td><td role="cell" class="who">{}</td><td role="cell" class="fate">{}</td><td role="cell" class="why">{}</td></tr>"#,
-        finding.fate,
-        finding.severity,
-        format::words(&finding.severity),
-        finding.category,
-        breakable(&finding.path),
-        display_name(&finding.reviewer),
-        format::words(&finding.fate),
-        or_nothing(finding.reason_code.as_deref().map(format::words)),
+fn file(path: &str) -> Cell {
+    Cell::Markup(
+        html!(r#"<span class="file">{}</span>"#, breakable(path)),
+        path.to_owned(),
     )
 }
 
-fn display_name(reviewer: &str) -> String {
-    ReviewerName::new(reviewer).map_or_else(|_| reviewer.to_owned(), |name| format::words(&name.display_name()))
+/// What went otherwise than planned: stand-ins and circuits, in the order in which it happened.
+pub(crate) fn incidents(run: &RunDetail) -> Table {
+    let start_ms = Window::of(run).start_ms;
+    let stand_in = |row: &FailbackRow| (row.at_ms, agent(&row.reviewer), texts::stand_in(row));
+    let circuit = |row: &CircuitChange| (row.at_ms, Cell::Nothing, texts::circuit_changed(&row.model, &row.state));
+    let mut all: Vec<(i64, Cell, String)> = run
+        .failbacks
+        .iter()
+        .map(stand_in)
+        .chain(run.circuits.iter().map(circuit))
+        .collect();
+    all.sort_by_key(|(at_ms, ..)| *at_ms);
+    let rows = all
+        .into_iter()
+        .map(|(at_ms, who, what)| Row::from(vec![duration((at_ms - start_ms).max(0)), who, Cell::Text(what)]));
+    Table {
+        id: "incidents",
+        title: texts::INCIDENTS,
+        columns: vec![
+            Column::words(texts::AFTER, "after_seconds"),
+            Column::words(texts::AGENT, "agent"),
+            Column::words(texts::WHAT, "what"),
+        ],
+        rows: rows.collect(),
+        nothing: "",
+        ..Table::default()
+    }
 }
 
-fn section(title: &str, note: &str, body: &Html) -> Html {
-    html!(
-        r#"<section class="card"><div class="title"><h2>{}</h2><span>{}</span></div>{}</section>"#,
-        title,
-        note,
-        body,
-    )
+/// Findings of earlier reviews that this one found settled.
+pub(crate) fn settled(run: &RunDetail) -> Table {
+    let rows = run.outcomes.iter().map(|row| {
+        Row::from(vec![
+            Cell::Text(row.category.clone()),
+            severity(&row.severity),
+            file(&row.path),
+            agent(&row.reviewer),
+            Cell::Named(texts::settled(&row.outcome), row.outcome.clone()),
+        ])
+    });
+    Table {
+        id: "settled",
+        title: texts::SETTLED,
+        columns: vec![
+            Column::words(texts::CATEGORY, "category"),
+            Column::words(texts::SEVERITY, "severity"),
+            Column::words(texts::FILE, "path"),
+            Column::words(texts::REVIEWER, "reviewer"),
+            Column::words(texts::OUTCOME, "outcome"),
+        ],
+        rows: rows.collect(),
+        nothing: "",
+        ..Table::default()
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "durations stay far below 2^53")]
+fn seconds(milliseconds: i64) -> String {
+    format!("{:.3}", milliseconds as f64 / 1000.0)
 }
 
 /// The time that the timeline covers: the whole run, and sessions that a client's clock put outside of it.
@@ -179,7 +250,7 @@ struct Window {
 
 impl Window {
     fn of(run: &RunDetail) -> Self {
-        let starts = run.sessions.iter().map(|session| session.at_ms - session.duration_ms);
+        let starts = run.sessions.iter().map(SessionRow::start_ms);
         let ends = run.sessions.iter().map(|session| session.at_ms);
         let end_ms = run.row.at_ms + run.row.duration_ms.unwrap_or_default();
         Self {

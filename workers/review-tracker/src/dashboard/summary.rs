@@ -1,56 +1,20 @@
-//! The figures at the head of the overview, from sums and distributions.
+//! The figures at the head of a page.
 
-use conclave_shared::pricing::TokenUsage;
 use conclave_worker_common::html::{Html, html};
 
-use super::{format, texts};
-use crate::{sketch, store::Overview};
+use super::{
+    cells::{as_f64, ratio},
+    format,
+    periods::Periods,
+    texts,
+};
+use crate::{
+    sketch,
+    store::{Bins, OverviewPage, TierSum, merged},
+};
 
-/// The figures of a window.
-pub(crate) fn figures(overview: &Overview, days: u16) -> Html {
-    let runs: u64 = overview.days.iter().map(|day| day.runs).sum();
-    let cost: f64 = overview.days.iter().map(|day| day.cost_usd).sum();
-    let findings: u64 = overview.days.iter().map(|day| day.findings).sum();
-    let tokens = TokenUsage {
-        input: overview.days.iter().map(|day| day.input).sum(),
-        cache_read: overview.days.iter().map(|day| day.cache_read).sum(),
-        ..TokenUsage::default()
-    };
-    let duration = |share| sketch::quantile(&overview.durations, share).map(format::estimated_duration);
-    let median_cost = sketch::quantile(&overview.costs, 0.5).map(format::money);
-    Html::join([
-        figure(
-            texts::REVIEWS,
-            &format::count(runs),
-            &texts::reviews_a_day(&per(runs, days)),
-        ),
-        figure(
-            texts::COST,
-            &format::money(cost),
-            &texts::cost_each(
-                &or_nothing(mean(cost, runs).map(format::money)),
-                &or_nothing(median_cost),
-            ),
-        ),
-        figure(
-            texts::MEDIAN_DURATION,
-            &or_nothing(duration(0.5)),
-            &texts::ninety_percent(&or_nothing(duration(0.9))),
-        ),
-        figure(
-            texts::CACHE_HIT_RATE,
-            &or_nothing(tokens.cache_hit_rate().map(format::percent)),
-            texts::CACHE_HIT_RATE_DETAIL,
-        ),
-        figure(
-            texts::FINDINGS_A_REVIEW,
-            &or_nothing(mean(as_f64(findings), runs).map(|mean| format!("{mean:.1}"))),
-            &texts::findings_in_all(&format::count(findings)),
-        ),
-    ])
-}
-
-fn figure(name: &str, value: &str, detail: &str) -> Html {
+/// One figure: what it is, its value, and a word about it.
+pub(crate) fn figure(name: &str, value: &str, detail: &str) -> Html {
     html!(
         r#"<div class="figure"><dt>{}</dt><dd><strong>{}</strong><span>{}</span></dd></div>"#,
         name,
@@ -59,16 +23,116 @@ fn figure(name: &str, value: &str, detail: &str) -> Html {
     )
 }
 
+/// Figures side by side.
+pub(crate) fn figures(class: &str, figures: impl IntoIterator<Item = Html>) -> Html {
+    html!(
+        r#"<section aria-label="{}"><dl class="figures {}">{}</dl></section>"#,
+        texts::FIGURES,
+        class,
+        Html::join(figures),
+    )
+}
+
+/// The sums of all tiers.
+pub(crate) fn sums(tiers: &[TierSum]) -> TierSum {
+    tiers.iter().fold(TierSum::default(), |mut all, tier| {
+        all.runs += tier.runs;
+        all.cost_usd += tier.cost_usd;
+        all.input += tier.input;
+        all.output += tier.output;
+        all.cache_read += tier.cache_read;
+        all.cache_write += tier.cache_write;
+        all.critical += tier.critical;
+        all.warning += tier.warning;
+        all.suggestion += tier.suggestion;
+        all.degraded += tier.degraded;
+        all.partial += tier.partial;
+        all
+    })
+}
+
+/// The distribution of a metric over all tiers that were read.
+pub(crate) fn distribution(page: &OverviewPage, metric: &str) -> Bins {
+    merged(
+        page.distributions
+            .iter()
+            .filter(|((name, _), _)| name == metric)
+            .map(|(_, bins)| bins),
+    )
+}
+
+/// The figures of the overview.
+pub(crate) fn overview(page: &OverviewPage, periods: Periods) -> Html {
+    let all = sums(&page.tiers);
+    let durations = distribution(page, "duration_ms");
+    let costs = distribution(page, "cost_usd");
+    let duration = |share| or_nothing(sketch::quantile(&durations, share).map(format::estimated_duration));
+    let inconclusive = page
+        .days
+        .iter()
+        .filter(|day| day.verdict == "inconclusive")
+        .map(|day| day.runs)
+        .sum();
+    let merge_requests = page.counts.merge_requests;
+    let mean = |count: u64| (count > 0).then(|| all.cost_usd / as_f64(count));
+    figures(
+        "eight",
+        [
+            figure(
+                texts::REVIEWS,
+                &format::count(all.runs),
+                &texts::reviews_of(&per_day(all.runs, periods.days()), &format::count(merge_requests)),
+            ),
+            figure(
+                texts::COST,
+                &format::money(all.cost_usd),
+                &texts::cost_each(
+                    &or_nothing(mean(all.runs).map(format::money)),
+                    &or_nothing(sketch::quantile(&costs, 0.5).map(format::money)),
+                ),
+            ),
+            figure(
+                texts::MEDIAN_DURATION,
+                &duration(0.5),
+                &texts::ninety_percent(&duration(0.9)),
+            ),
+            figure(
+                texts::CACHE_HIT_RATE,
+                &or_nothing(ratio(all.cache_read, all.cache_read + all.input).map(format::percent)),
+                &texts::of_tokens(&format::short(
+                    all.input + all.output + all.cache_read + all.cache_write,
+                )),
+            ),
+            figure(
+                texts::FINDINGS_A_REVIEW,
+                &or_nothing(ratio(all.findings(), all.runs).map(|mean| format!("{mean:.1}"))),
+                &texts::findings_in_all(&format::count(all.findings())),
+            ),
+            figure(
+                texts::COST_A_FINDING,
+                &or_nothing(mean(all.findings()).map(format::money)),
+                texts::COST_A_FINDING_DETAIL,
+            ),
+            figure(
+                texts::INCONCLUSIVE,
+                &or_nothing(ratio(inconclusive, all.runs).map(format::percent)),
+                &texts::counted(inconclusive, "review"),
+            ),
+            figure(
+                texts::BREAK_GLASS,
+                &or_nothing(ratio(page.counts.break_glass, merge_requests).map(format::percent)),
+                &texts::break_glass_detail(page.counts.break_glass),
+            ),
+        ],
+    )
+}
+
 fn or_nothing(text: Option<String>) -> String {
     text.unwrap_or_else(|| format::NOTHING.to_owned())
 }
 
-fn mean(sum: f64, count: u64) -> Option<f64> {
-    (count > 0).then(|| sum / as_f64(count))
-}
-
-fn per(count: u64, days: u16) -> String {
-    let rate = as_f64(count) / f64::from(days);
+fn per_day(count: u64, days: i64) -> String {
+    let rate = ratio(count, u64::try_from(days).unwrap_or(1)).unwrap_or_default();
     if count > 0 && rate < 0.1 {
         "<0.1".to_owned()
     } else if rate < 10.0 {
@@ -76,9 +140,4 @@ fn per(count: u64, days: u16) -> String {
     } else {
         format!("{rate:.0}")
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-const fn as_f64(count: u64) -> f64 {
-    count as f64
 }

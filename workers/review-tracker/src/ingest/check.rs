@@ -1,33 +1,49 @@
 //! Limits of single events: what could not be stored, added up or shown is refused with the field's name.
 
+use std::collections::HashSet;
+
 use conclave_shared::{
     pricing::TokenUsage,
-    telemetry::{Event, EventBody, FindingEvent, ReviewerCompleted, RunCompleted, RunStarted},
+    telemetry::{
+        Event, EventBody, FindingEvent, FindingOutcome, MAX_METRIC_NAME, MAX_METRIC_SAMPLES, Metrics,
+        ReviewerCompleted, RunCompleted, RunStarted, is_keyed_hash, is_metric_name,
+    },
 };
 
 use crate::clock::DAY_MS;
 
-/// No event is older than the project: an earlier time is a broken clock.
-const FIRST_MS: i64 = 1_577_836_800_000;
-/// How far a client's clock may be ahead.
+/// How far a client's clock may be ahead. An event counts at the time of its arrival then.
 const CLOCK_SKEW_MS: i64 = DAY_MS;
+/// From when on that is said.
+const NOTABLE_SKEW_MS: i64 = 60_000;
+/// What stands for a person whose hash was not sent.
+const UNKNOWN_PERSON: &str = "unknown";
 /// Far above any real count, and sums of it stay exact in a JSON number.
 const MAX_COUNT: u64 = 1_000_000_000;
 const MAX_TOKENS: u64 = 1_000_000_000_000;
 const MAX_DURATION_MS: u64 = 30 * 86_400_000;
 const MAX_COST_USD: f64 = 1_000_000.0;
+const MAX_METRIC: f64 = 1e15;
 const MAX_PANEL: usize = 50;
 const MAX_MODELS: usize = 50;
 
 type Checked = Result<(), String>;
 
-/// Checks one event; the error names the field.
-pub(crate) fn event(event: &Event, now_ms: i64) -> Checked {
+/// Checks one event; the error names the field. An event from before `oldest_ms` would be deleted at once, and could then
+/// count a second time.
+pub(crate) fn event(event: &Event, now_ms: i64, oldest_ms: i64) -> Checked {
     if event.schema == 0 {
         return Err("`schema` starts at 1".to_owned());
     }
-    if event.at_ms < FIRST_MS || event.at_ms > now_ms.saturating_add(CLOCK_SKEW_MS) {
-        return Err("`at_ms` is not a time between 2020 and tomorrow, in milliseconds since 1970".to_owned());
+    if event.at_ms < oldest_ms {
+        return Err(
+            "`at_ms` is older than what is kept; is it in milliseconds since 1970, and is the clock right?".to_owned(),
+        );
+    }
+    if event.at_ms > now_ms.saturating_add(CLOCK_SKEW_MS) {
+        return Err(
+            "`at_ms` is more than a day ahead; is it in milliseconds since 1970, and is the clock right?".to_owned(),
+        );
     }
     text("project", &event.project, 256)?;
     if event.project == "*" {
@@ -38,6 +54,7 @@ pub(crate) fn event(event: &Event, now_ms: i64) -> Checked {
         EventBody::RunCompleted(completed) => run_completed(completed),
         EventBody::ReviewerCompleted(session) => reviewer_completed(session),
         EventBody::Finding(finding) => finding_event(finding),
+        EventBody::FindingOutcome(outcome) => finding_outcome(outcome),
         // Model names are checked when they are read.
         EventBody::CircuitChanged(_) => Ok(()),
         EventBody::Failback(failback) => text("reviewer", &failback.reviewer, 64),
@@ -55,6 +72,23 @@ pub(crate) fn event(event: &Event, now_ms: i64) -> Checked {
             text("head_sha", &glass.head_sha, 64)
         }
         EventBody::TelemetryDropped(dropped) => count("events", dropped.events, MAX_COUNT),
+        EventBody::Metrics(metrics) => metric_samples(metrics),
+    }
+}
+
+/// Gives an event whose clock was ahead the time of its arrival; says whether it was ahead by more than can be expected.
+pub(crate) fn settle_clock(event: &mut Event, now_ms: i64) -> bool {
+    let ahead = event.at_ms - now_ms;
+    event.at_ms = event.at_ms.min(now_ms);
+    ahead > NOTABLE_SKEW_MS
+}
+
+/// Takes out what may be a person's name: clients before there was a keyed hash sent one.
+pub(crate) fn hide_people(event: &mut Event) {
+    if let EventBody::BreakGlass(glass) = &mut event.event
+        && !is_keyed_hash(&glass.user)
+    {
+        UNKNOWN_PERSON.clone_into(&mut glass.user);
     }
 }
 
@@ -64,6 +98,9 @@ fn run_started(started: &RunStarted) -> Checked {
     count("merge_request", started.merge_request.unwrap_or_default(), MAX_COUNT)?;
     if started.reviewers.len() > MAX_PANEL {
         return Err(format!("`reviewers` has more than {MAX_PANEL} names"));
+    }
+    if started.author.as_deref().is_some_and(|author| !is_keyed_hash(author)) {
+        return Err("`author` is not a keyed hash of 16 to 64 lower-case hexadecimal digits".to_owned());
     }
     started
         .reviewers
@@ -86,7 +123,12 @@ fn run_completed(completed: &RunCompleted) -> Checked {
     ] {
         count(name, value, MAX_COUNT)?;
     }
-    Ok(())
+    let Some(coverage) = completed.coverage else {
+        return Ok(());
+    };
+    count("coverage/not_read", coverage.not_read, MAX_COUNT)?;
+    count("coverage/cut", coverage.cut, MAX_COUNT)?;
+    count("coverage/gaps", coverage.gaps, MAX_COUNT)
 }
 
 fn reviewer_completed(session: &ReviewerCompleted) -> Checked {
@@ -95,6 +137,9 @@ fn reviewer_completed(session: &ReviewerCompleted) -> Checked {
     count("findings", session.findings, MAX_COUNT)?;
     if session.usage.len() > MAX_MODELS {
         return Err(format!("`usage` has more than {MAX_MODELS} models"));
+    }
+    if session.models_tried.len() > MAX_MODELS {
+        return Err(format!("`models_tried` has more than {MAX_MODELS} models"));
     }
     session.usage.iter().try_for_each(|usage| {
         cost(usage.cost_usd)?;
@@ -112,6 +157,43 @@ fn finding_event(finding: &FindingEvent) -> Checked {
         .reason_code
         .as_deref()
         .map_or(Ok(()), |reason| text("reason_code", reason, 120))
+}
+
+fn finding_outcome(outcome: &FindingOutcome) -> Checked {
+    text("reviewer", &outcome.reviewer, 64)?;
+    text("category", &outcome.category, 120)?;
+    text("path", &outcome.path, 1024)?;
+    text("fingerprint", &outcome.fingerprint, 128)?;
+    outcome
+        .claim
+        .as_deref()
+        .map_or(Ok(()), |claim| text("claim", claim, 128))?;
+    count("merge_request", outcome.merge_request.unwrap_or_default(), MAX_COUNT)
+}
+
+fn metric_samples(metrics: &Metrics) -> Checked {
+    if metrics.samples.len() > MAX_METRIC_SAMPLES {
+        return Err(format!("`samples` has more than {MAX_METRIC_SAMPLES} figures"));
+    }
+    let mut names = HashSet::new();
+    metrics.samples.iter().try_for_each(|sample| {
+        if !is_metric_name(&sample.name) {
+            return Err(format!(
+                "`samples/name` has to have 1 to {MAX_METRIC_NAME} of a-z, 0-9 and _, beginning with a letter"
+            ));
+        }
+        if !names.insert(sample.name.as_str()) {
+            return Err(format!("`samples` has `{}` twice", sample.name));
+        }
+        if (0.0..=MAX_METRIC).contains(&sample.value) {
+            Ok(())
+        } else {
+            Err(format!(
+                "`samples/value` of `{}` is not between 0 and 10^15",
+                sample.name
+            ))
+        }
+    })
 }
 
 fn text(name: &str, value: &str, limit: usize) -> Checked {
@@ -152,117 +234,5 @@ fn cost(value: f64) -> Checked {
 }
 
 #[cfg(test)]
-mod tests {
-    use conclave_shared::telemetry::TelemetryDropped;
-    use uuid::Uuid;
-
-    use super::*;
-
-    const NOW: i64 = 1_800_000_000_000;
-
-    fn sample(body: EventBody) -> Event {
-        Event {
-            id: Uuid::nil(),
-            schema: 1,
-            at_ms: NOW,
-            run_id: Uuid::nil(),
-            project: "group/project".to_owned(),
-            event: body,
-        }
-    }
-
-    fn dropped() -> Event {
-        sample(EventBody::TelemetryDropped(TelemetryDropped { events: 1 }))
-    }
-
-    #[test]
-    fn clocks_may_be_a_little_off_but_not_broken() {
-        for at_ms in [FIRST_MS, NOW, NOW + CLOCK_SKEW_MS] {
-            assert_eq!(event(&Event { at_ms, ..dropped() }, NOW), Ok(()));
-        }
-        for at_ms in [0, -1, NOW + CLOCK_SKEW_MS + 1, i64::MAX] {
-            assert!(event(&Event { at_ms, ..dropped() }, NOW).is_err(), "{at_ms}");
-        }
-    }
-
-    #[test]
-    fn circuits_and_failbacks_are_taken_with_a_name_of_a_reviewer() {
-        let of = |body: &str| serde_json::from_str::<EventBody>(body).expect("an event");
-        let circuit = of(r#"{"type":"circuit_changed","model":"a/b","state":"half_open"}"#);
-        assert_eq!(event(&sample(circuit), NOW), Ok(()));
-        for (reviewer, taken) in [("security", true), ("", false), (&"x".repeat(65), false)] {
-            let body = format!(
-                r#"{{"type":"failback","reviewer":"{reviewer}","from":"a/b","to":"a/c","reason":"circuit_open"}}"#
-            );
-            assert_eq!(event(&sample(of(&body)), NOW).is_ok(), taken, "{reviewer}");
-        }
-    }
-
-    #[test]
-    fn what_the_forge_shows_and_who_broke_the_glass_are_taken() {
-        let of = |body: &str| serde_json::from_str::<EventBody>(body).expect("an event");
-        for (body, taken) in [
-            (
-                r#"{"type":"verdict_applied","merge_request":7,"wanted":"approved","shown":"none","mismatch":true}"#,
-                true,
-            ),
-            (
-                r#"{"type":"verdict_applied","wanted":"requested_changes","mismatch":false}"#,
-                true,
-            ),
-            (r#"{"type":"verdict_applied","wanted":"","mismatch":false}"#, false),
-            (
-                r#"{"type":"break_glass","merge_request":7,"user":"alice","note":3,"head_sha":"0a"}"#,
-                true,
-            ),
-            (
-                r#"{"type":"break_glass","merge_request":7,"user":"","note":3,"head_sha":"0a"}"#,
-                false,
-            ),
-        ] {
-            assert_eq!(event(&sample(of(body)), NOW).is_ok(), taken, "{body}");
-        }
-    }
-
-    #[test]
-    fn project_names_are_bounded_and_never_the_sum_of_all() {
-        for project in ["", "*", "a\nb", &"x".repeat(257)] {
-            let project = project.to_owned();
-            assert!(event(&Event { project, ..dropped() }, NOW).is_err());
-        }
-    }
-
-    #[test]
-    fn numbers_that_would_spoil_a_sum_are_refused() {
-        let session = ReviewerCompleted {
-            reviewer: "security".to_owned(),
-            outcome: conclave_shared::telemetry::ReviewerOutcome::Ok,
-            duration_ms: 1,
-            attempts: 1,
-            findings: 0,
-            usage: vec![conclave_shared::telemetry::TokensByModel {
-                model: "anthropic/claude-sonnet-5".parse().expect("valid"),
-                tokens: TokenUsage::default(),
-                cost_usd: 0.1,
-                calls: 1,
-                unpriced: false,
-            }],
-        };
-        assert_eq!(
-            event(&sample(EventBody::ReviewerCompleted(session.clone())), NOW),
-            Ok(())
-        );
-        for cost_usd in [-0.01, f64::NAN, f64::INFINITY, 2e6] {
-            let mut bad = session.clone();
-            bad.usage[0].cost_usd = cost_usd;
-            assert!(
-                event(&sample(EventBody::ReviewerCompleted(bad)), NOW).is_err(),
-                "{cost_usd}"
-            );
-        }
-        let mut bad = session;
-        bad.usage[0].tokens.cache_read = u64::MAX;
-        let fault = event(&sample(EventBody::ReviewerCompleted(bad)), NOW).expect_err("too many");
-        assert!(fault.contains("tokens/cache_read"), "{fault}");
-    }
-}
+#[path = "check_tests.rs"]
+mod tests;

@@ -6,6 +6,7 @@ use conclave_shared::{
 };
 use serde::Deserialize;
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::check;
 use crate::texts;
@@ -18,6 +19,8 @@ const MAX_DETAIL: usize = 300;
 pub(crate) struct Decoded {
     /// Good events, in the order of the batch.
     pub(crate) events: Vec<Event>,
+    /// Those of them whose clock was ahead: their time is that of their arrival.
+    pub(crate) skewed: Vec<Uuid>,
     /// The others, each with its fault.
     pub(crate) rejected: Vec<RejectedEvent>,
 }
@@ -29,7 +32,7 @@ struct RawBatch {
 
 /// Reads a batch. Only a body that is no batch at all is refused as a whole: a newer client's unknown event must not
 /// cost the ones that are understood.
-pub(crate) fn batch(body: &[u8], now_ms: i64) -> Result<Decoded, Problem> {
+pub(crate) fn batch(body: &[u8], now_ms: i64, oldest_ms: i64) -> Result<Decoded, Problem> {
     let raw: RawBatch = serde_json::from_slice(body).map_err(|error| texts::not_a_batch(&short(&error.to_string())))?;
     if raw.events.len() > MAX_BATCH_EVENTS {
         return Err(texts::too_many_events(raw.events.len(), MAX_BATCH_EVENTS));
@@ -37,8 +40,14 @@ pub(crate) fn batch(body: &[u8], now_ms: i64) -> Result<Decoded, Problem> {
     let mut decoded = Decoded::default();
     for (index, value) in raw.events.into_iter().enumerate() {
         let event = serde_json::from_value::<Event>(value).map_err(|error| error.to_string());
-        match event.and_then(|event| check::event(&event, now_ms).map(|()| event)) {
-            Ok(event) => decoded.events.push(event),
+        match event.and_then(|event| check::event(&event, now_ms, oldest_ms).map(|()| event)) {
+            Ok(mut event) => {
+                if check::settle_clock(&mut event, now_ms) {
+                    decoded.skewed.push(event.id);
+                }
+                check::hide_people(&mut event);
+                decoded.events.push(event);
+            }
             Err(detail) => decoded.rejected.push(RejectedEvent {
                 index,
                 detail: short(&detail),
@@ -72,7 +81,7 @@ mod tests {
     }
 
     fn read(events: &[Value]) -> Decoded {
-        batch(json!({ "events": events }).to_string().as_bytes(), NOW).expect("a batch")
+        batch(json!({ "events": events }).to_string().as_bytes(), NOW, 0).expect("a batch")
     }
 
     #[test]
@@ -100,6 +109,19 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_is_ahead_becomes_the_time_of_arrival_and_names_of_people_are_not_kept() {
+        let mut ahead = dropped(1);
+        ahead["at_ms"] = json!(NOW + 3_600_000);
+        let mut glass = dropped(1);
+        glass["event"] =
+            json!({ "type": "break_glass", "merge_request": 7, "user": "alice", "note": 1, "head_sha": "0a" });
+        let decoded = read(&[ahead, glass]);
+        assert_eq!(decoded.events[0].at_ms, NOW);
+        assert_eq!(decoded.skewed, [decoded.events[0].id]);
+        assert!(!format!("{:?}", decoded.events).contains("alice"));
+    }
+
+    #[test]
     fn faults_are_short_whatever_was_sent() {
         let mut long = dropped(1);
         long["event"]["type"] = json!("ü".repeat(10_000));
@@ -109,10 +131,14 @@ mod tests {
     #[test]
     fn what_is_no_batch_is_refused_as_a_whole() {
         for body in ["", "[]", "{}", "{\"events\":{}}", "{\"events\":[]} x"] {
-            assert_eq!(batch(body.as_bytes(), NOW).expect_err("no batch").status, 400, "{body}");
+            assert_eq!(
+                batch(body.as_bytes(), NOW, 0).expect_err("no batch").status,
+                400,
+                "{body}"
+            );
         }
         let many = json!({ "events": vec![0; MAX_BATCH_EVENTS + 1] }).to_string();
-        assert_eq!(batch(many.as_bytes(), NOW).expect_err("too many").status, 413);
+        assert_eq!(batch(many.as_bytes(), NOW, 0).expect_err("too many").status, 413);
         assert_eq!(read(&[]), Decoded::default());
     }
 }

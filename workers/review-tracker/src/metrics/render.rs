@@ -1,244 +1,284 @@
-//! From all-time sums to the exposition.
+//! From all-time sums to families.
 
 use std::collections::BTreeMap;
 
 use conclave_shared::reviewer::ReviewerName;
 
-use super::{exposition::Exposition, labels::Known};
-use crate::{
-    sketch,
-    store::{AllTime, DurationOrCost, RunCount},
+use super::{
+    exposition::{Exposition, Kind, Labels},
+    histograms,
+    labels::Known,
 };
+use crate::{outbox::OutboxStatus, store::AllTime};
 
-/// Reviewers and models beyond the standing ones that keep a series of their own.
-const MAX_REVIEWERS: usize = 40;
-const MAX_MODELS: usize = 60;
+/// Reviewers beyond the standing ones, and models, that keep a series of their own. Their combinations make at most 26 × 31 × 5
+/// series.
+const MAX_REVIEWERS: usize = 15;
+const MAX_MODELS: usize = 30;
 
-/// Upper borders of the duration histogram in seconds, close together where reviews usually end.
-const DURATION_BORDERS: [f64; 12] = [
-    15.0, 30.0, 60.0, 120.0, 180.0, 240.0, 300.0, 450.0, 600.0, 900.0, 1800.0, 3600.0,
-];
-
-/// Upper borders of the cost histogram in US dollars.
-const COST_BORDERS: [f64; 12] = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 25.0];
-
-/// Writes all families.
-pub(crate) fn render(all: &AllTime) -> String {
+/// All families. The names of reviewers and models that are not among the first so many ones are `other`.
+pub(super) fn render(all: &AllTime, waiting: &OutboxStatus, now_ms: i64) -> Exposition {
+    let standing: Vec<&str> = ReviewerName::STANDING
+        .into_iter()
+        .chain([ReviewerName::COORDINATOR])
+        .collect();
+    let names = Names {
+        reviewers: Known::new(&standing, seen(all, "reviewer"), MAX_REVIEWERS),
+        models: Known::new(&[], seen(all, "model"), MAX_MODELS),
+    };
     let mut out = Exposition::default();
     runs(&mut out, all);
-    histogram(&mut out, all, &DURATION);
-    histogram(&mut out, all, &COST);
-    findings(&mut out, all);
-    models(&mut out, all);
-    let name = "conclave_telemetry_dropped";
-    out.family(name, "counter", None, "Events that reviews could not send and dropped.");
-    out.count(&format!("{name}_total"), &[], all.dropped);
-    out.finish()
+    histograms::runs(&mut out, all);
+    findings(&mut out, all, &names);
+    usage(&mut out, all, &names);
+    failures(&mut out, all, &names);
+    forge(&mut out, all);
+    tracker(&mut out, all, waiting, now_ms);
+    out
+}
+
+/// Names that keep a series of their own.
+struct Names<'a> {
+    reviewers: Known<'a>,
+    models: Known<'a>,
+}
+
+fn seen<'a>(all: &'a AllTime, kind: &str) -> &'a [String] {
+    all.names.get(kind).map_or(&[], Vec::as_slice)
+}
+
+/// Sums of one kind of counts by labels.
+fn counted<const N: usize>(
+    out: &mut Exposition,
+    all: &AllTime,
+    kind: &str,
+    names: [&'static str; N],
+    labels: impl Fn([&str; 3]) -> [String; N],
+) {
+    let mut sums: BTreeMap<[String; N], u64> = BTreeMap::new();
+    for row in all.counts.iter().filter(|row| row.kind == kind) {
+        *sums.entry(labels([&row.a, &row.b, &row.c])).or_default() += row.n;
+    }
+    for (values, count) in sums {
+        let labels: Vec<(&'static str, &str)> = names.into_iter().zip(values.iter().map(String::as_str)).collect();
+        out.count("_total", &labels, count);
+    }
+}
+
+/// The sum of a kind that has no labels, also when it is zero: a rate needs its beginning.
+fn single(out: &mut Exposition, all: &AllTime, kind: &str) {
+    let count = all.counts.iter().filter(|row| row.kind == kind).map(|row| row.n).sum();
+    out.count("_total", &[], count);
 }
 
 fn runs(out: &mut Exposition, all: &AllTime) {
+    out.family("conclave_runs_started", Kind::Counter, None, "Reviews that began.");
+    single(out, all, "started");
     out.family(
         "conclave_runs",
-        "counter",
+        Kind::Counter,
         None,
         "Completed reviews by tier and verdict.",
     );
     for row in &all.runs {
         let labels = [("tier", row.tier.as_str()), ("verdict", row.verdict.as_str())];
-        out.count("conclave_runs_total", &labels, row.runs);
+        out.count("_total", &labels, row.runs);
     }
-}
-
-struct Histogram {
-    name: &'static str,
-    unit: &'static str,
-    help: &'static str,
-    metric: DurationOrCost,
-    borders: &'static [f64],
-    /// How many of the stored unit make one of the shown unit.
-    scale: f64,
-    sum: fn(&RunCount) -> f64,
-}
-
-const DURATION: Histogram = Histogram {
-    name: "conclave_run_duration_seconds",
-    unit: "seconds",
-    help: "How long reviews took, from the start of the command to the verdict.",
-    metric: DurationOrCost::DurationMs,
-    borders: &DURATION_BORDERS,
-    scale: 1000.0,
-    sum: |row| row.duration_ms,
-};
-
-const COST: Histogram = Histogram {
-    name: "conclave_run_cost_usd",
-    unit: "usd",
-    help: "What reviews cost in US dollars.",
-    metric: DurationOrCost::CostUsd,
-    borders: &COST_BORDERS,
-    scale: 1.0,
-    sum: |row| row.cost_usd,
-};
-
-fn histogram(out: &mut Exposition, all: &AllTime, histogram: &Histogram) {
-    let name = histogram.name;
-    out.family(name, "histogram", Some(histogram.unit), histogram.help);
-    let mut tiers: BTreeMap<&str, Vec<(i32, u64)>> = BTreeMap::new();
-    for bin in all.bins.iter().filter(|bin| bin.metric == histogram.metric) {
-        tiers.entry(&bin.tier).or_default().push((bin.bin, bin.runs));
-    }
-    for (tier, bins) in tiers {
-        for border in histogram.borders {
-            let below = sketch::at_most(&bins, border * histogram.scale);
-            let le = format!("{border:?}");
-            out.count(&format!("{name}_bucket"), &[("tier", tier), ("le", &le)], below);
-        }
-        let count = bins.iter().map(|(_, runs)| runs).sum();
-        out.count(&format!("{name}_bucket"), &[("tier", tier), ("le", "+Inf")], count);
-        out.count(&format!("{name}_count"), &[("tier", tier)], count);
-        let sum: f64 = all.runs.iter().filter(|row| row.tier == tier).map(histogram.sum).sum();
-        out.amount(&format!("{name}_sum"), &[("tier", tier)], sum / histogram.scale);
-    }
-}
-
-fn findings(out: &mut Exposition, all: &AllTime) {
-    let name = "conclave_findings";
     out.family(
-        name,
-        "counter",
+        "conclave_merge_requests",
+        Kind::Counter,
+        None,
+        "Merge requests that were reviewed or skipped for the first time.",
+    );
+    single(out, all, "merge_request");
+    out.family(
+        "conclave_break_glass",
+        Kind::Counter,
+        None,
+        "Reviews that a person skipped.",
+    );
+    single(out, all, "break_glass");
+}
+
+fn findings(out: &mut Exposition, all: &AllTime, names: &Names<'_>) {
+    out.family(
+        "conclave_findings",
+        Kind::Counter,
         None,
         "Judged findings by reviewer, severity and what the judge did.",
     );
-    let standing: Vec<&str> = ReviewerName::STANDING
-        .into_iter()
-        .chain([ReviewerName::COORDINATOR])
-        .collect();
-    let known = Known::new(&standing, &all.reviewer_names, MAX_REVIEWERS);
-    let mut sums: BTreeMap<[&str; 3], u64> = BTreeMap::new();
-    for row in &all.findings {
-        *sums
-            .entry([known.label(&row.reviewer), &row.severity, &row.fate])
-            .or_default() += row.findings;
+    counted(
+        out,
+        all,
+        "finding",
+        ["reviewer", "severity", "fate"],
+        |[reviewer, severity, fate]| [names.reviewers.label(reviewer), severity, fate].map(str::to_owned),
+    );
+    out.family(
+        "conclave_finding_outcomes",
+        Kind::Counter,
+        None,
+        "Settled findings by reviewer, severity and outcome.",
+    );
+    counted(
+        out,
+        all,
+        "outcome",
+        ["reviewer", "severity", "outcome"],
+        |[reviewer, severity, outcome]| [names.reviewers.label(reviewer), severity, outcome].map(str::to_owned),
+    );
+    out.family(
+        "conclave_sessions",
+        Kind::Counter,
+        None,
+        "Sessions by agent and outcome.",
+    );
+    counted(out, all, "session", ["agent", "outcome"], |[agent, outcome, _]| {
+        [names.reviewers.label(agent), outcome].map(str::to_owned)
+    });
+}
+
+fn usage(out: &mut Exposition, all: &AllTime, names: &Names<'_>) {
+    let mut tokens: BTreeMap<[&str; 2], [u64; 5]> = BTreeMap::new();
+    let mut costs: BTreeMap<[&str; 2], f64> = BTreeMap::new();
+    for row in &all.usage {
+        let labels = [names.models.label(&row.model), names.reviewers.label(&row.reviewer)];
+        let kinds = [row.input, row.output, row.reasoning, row.cache_read, row.cache_write];
+        for (sum, tokens) in tokens.entry(labels).or_default().iter_mut().zip(kinds) {
+            *sum += tokens;
+        }
+        *costs.entry(labels).or_default() += row.cost_usd;
     }
-    for ([reviewer, severity, fate], count) in sums {
-        let labels = [("reviewer", reviewer), ("severity", severity), ("fate", fate)];
-        out.count(&format!("{name}_total"), &labels, count);
+    out.family(
+        "conclave_tokens",
+        Kind::Counter,
+        None,
+        "Tokens by model, agent and kind; the kinds do not overlap.",
+    );
+    for ([model, agent], sums) in &tokens {
+        for (kind, sum) in ["input", "output", "reasoning", "cache_read", "cache_write"]
+            .into_iter()
+            .zip(sums)
+        {
+            out.count("_total", &[("model", model), ("agent", agent), ("kind", kind)], *sum);
+        }
+    }
+    out.family(
+        "conclave_cost_usd",
+        Kind::Counter,
+        Some("usd"),
+        "Cost of model calls in US dollars, by model and agent.",
+    );
+    for ([model, agent], cost) in costs {
+        out.amount("_total", &[("model", model), ("agent", agent)], cost);
     }
 }
 
-fn models(out: &mut Exposition, all: &AllTime) {
-    let known = Known::new(&[], &all.model_names, MAX_MODELS);
-    let mut tokens: BTreeMap<&str, [u64; 5]> = BTreeMap::new();
-    let mut costs: BTreeMap<&str, f64> = BTreeMap::new();
-    for row in &all.models {
-        let label = known.label(&row.model);
-        let kinds = [row.input, row.output, row.reasoning, row.cache_read, row.cache_write];
-        for (sum, tokens) in tokens.entry(label).or_default().iter_mut().zip(kinds) {
-            *sum += tokens;
-        }
-        *costs.entry(label).or_default() += row.cost_usd;
-    }
-    let name = "conclave_tokens";
+fn failures(out: &mut Exposition, all: &AllTime, names: &Names<'_>) {
     out.family(
-        name,
-        "counter",
+        "conclave_failbacks",
+        Kind::Counter,
         None,
-        "Tokens by model and kind; the kinds do not overlap.",
+        "Times that another model took over, by the model that was replaced.",
     );
-    for (model, sums) in &tokens {
-        for (kind, sum) in ["input", "output", "reasoning", "cache_read", "cache_write"]
-            .iter()
-            .zip(sums)
-        {
-            out.count(&format!("{name}_total"), &[("model", model), ("kind", kind)], *sum);
-        }
-    }
-    let name = "conclave_cost_usd";
-    out.family(name, "counter", Some("usd"), "Cost of model calls in US dollars.");
-    for (model, cost) in costs {
-        out.amount(&format!("{name}_total"), &[("model", model)], cost);
-    }
+    counted(out, all, "failback", ["model", "reason"], |[from, _, reason]| {
+        [names.models.label(from), reason].map(str::to_owned)
+    });
+    out.family(
+        "conclave_circuit_changes",
+        Kind::Counter,
+        None,
+        "Changes of models' circuits, by the state that they changed to.",
+    );
+    counted(
+        out,
+        all,
+        "circuit",
+        ["provider", "model", "state"],
+        |[model, state, _]| {
+            let label = names.models.label(model);
+            let provider = label.split_once('/').map_or(label, |(provider, _)| provider);
+            [provider, label, state].map(str::to_owned)
+        },
+    );
+}
+
+fn forge(out: &mut Exposition, all: &AllTime) {
+    out.family(
+        "conclave_verdicts_applied",
+        Kind::Counter,
+        None,
+        "Verdicts put on a forge: whether it shows what was asked.",
+    );
+    counted(
+        out,
+        all,
+        "verdict",
+        ["wanted", "result"],
+        |[wanted, shown, mismatch]| {
+            let wanted = if ["approved", "requested_changes", "none"].contains(&wanted) {
+                wanted
+            } else {
+                "other"
+            };
+            let result = match (mismatch, shown) {
+                ("yes", _) => "mismatch",
+                (_, "") => "unknown",
+                _ => "match",
+            };
+            [wanted, result].map(str::to_owned)
+        },
+    );
+}
+
+fn tracker(out: &mut Exposition, all: &AllTime, waiting: &OutboxStatus, now_ms: i64) {
+    out.family(
+        "conclave_telemetry_dropped",
+        Kind::Counter,
+        None,
+        "Events that reviews could not send and dropped.",
+    );
+    single(out, all, "dropped");
+    out.family(
+        "conclave_events",
+        Kind::Counter,
+        None,
+        "Events that are stored, by kind.",
+    );
+    counted(out, all, "event", ["kind"], |[kind, ..]| [kind.to_owned()]);
+    histograms::delay(out, all);
+    let none: &Labels<'_> = &[];
+    out.family(
+        "conclave_ingest_lag_seconds",
+        Kind::Gauge,
+        Some("seconds"),
+        "How long the oldest accepted event has been waiting to be stored.",
+    );
+    out.amount("", none, lag_seconds(waiting, now_ms));
+    out.family(
+        "conclave_ingest_waiting_events",
+        Kind::Gauge,
+        None,
+        "Accepted events that wait to be stored.",
+    );
+    out.count("", none, waiting.events);
+    out.family(
+        "conclave_dead_letters",
+        Kind::Gauge,
+        None,
+        "Batches of events that could not be stored and are kept aside.",
+    );
+    out.count("", none, waiting.dead);
+}
+
+/// How long the oldest event has been waiting.
+#[expect(clippy::cast_precision_loss, reason = "nothing waits for 2^53 milliseconds")]
+fn lag_seconds(waiting: &OutboxStatus, now_ms: i64) -> f64 {
+    waiting
+        .oldest_ms
+        .map_or(0.0, |oldest| (now_ms - oldest).max(0) as f64 / 1000.0)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::store::{FindingCount, ModelUse, TierBin};
-
-    #[test]
-    fn an_empty_tracker_still_says_what_it_measures() {
-        let text = render(&AllTime::default());
-        assert_eq!(text.matches("# TYPE ").count(), 7);
-        assert!(text.contains("\nconclave_telemetry_dropped_total 0\n"), "{text}");
-        assert!(text.ends_with("# EOF\n"), "{text}");
-    }
-
-    #[test]
-    fn histograms_are_cumulative_and_end_in_everything() {
-        let all = AllTime {
-            runs: vec![RunCount {
-                tier: "full".to_owned(),
-                verdict: "approved".to_owned(),
-                runs: 3,
-                duration_ms: 4_000_000.0,
-                cost_usd: 3.5,
-            }],
-            bins: [(60_000.0, 2), (9_000_000.0, 1)]
-                .map(|(value, runs)| TierBin {
-                    metric: DurationOrCost::DurationMs,
-                    tier: "full".to_owned(),
-                    bin: sketch::bin(value),
-                    runs,
-                })
-                .to_vec(),
-            ..AllTime::default()
-        };
-        let text = render(&all);
-        for line in [
-            "conclave_runs_total{tier=\"full\",verdict=\"approved\"} 3",
-            "conclave_run_duration_seconds_bucket{tier=\"full\",le=\"30.0\"} 0",
-            "conclave_run_duration_seconds_bucket{tier=\"full\",le=\"60.0\"} 2",
-            "conclave_run_duration_seconds_bucket{tier=\"full\",le=\"3600.0\"} 2",
-            "conclave_run_duration_seconds_bucket{tier=\"full\",le=\"+Inf\"} 3",
-            "conclave_run_duration_seconds_count{tier=\"full\"} 3",
-            "conclave_run_duration_seconds_sum{tier=\"full\"} 4000.0",
-        ] {
-            assert!(text.lines().any(|found| found == line), "{line} is missing in\n{text}");
-        }
-    }
-
-    #[test]
-    fn made_up_names_share_one_series() {
-        let names: Vec<String> = (0..200).map(|index| format!("r{index:03}")).collect();
-        let all = AllTime {
-            findings: names
-                .iter()
-                .map(|name| FindingCount {
-                    reviewer: name.clone(),
-                    severity: "warning".to_owned(),
-                    fate: "kept".to_owned(),
-                    findings: 1,
-                })
-                .collect(),
-            models: names
-                .iter()
-                .map(|name| ModelUse {
-                    model: format!("p/{name}"),
-                    input: 1,
-                    output: 0,
-                    reasoning: 0,
-                    cache_read: 0,
-                    cache_write: 0,
-                    cost_usd: 0.5,
-                })
-                .collect(),
-            model_names: names.iter().map(|name| format!("p/{name}")).collect(),
-            reviewer_names: names,
-            ..AllTime::default()
-        };
-        let text = render(&all);
-        assert!(text.contains("conclave_findings_total{reviewer=\"other\",severity=\"warning\",fate=\"kept\"} 160\n"));
-        assert!(text.contains("conclave_tokens_total{model=\"other\",kind=\"input\"} 140\n"));
-        assert!(text.contains("conclave_cost_usd_total{model=\"other\"} 70.0\n"));
-    }
-}
+#[path = "render_tests.rs"]
+mod tests;

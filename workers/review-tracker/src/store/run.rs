@@ -24,6 +24,12 @@ pub(crate) struct RunDetail {
     pub(crate) usage: Vec<UsageRow>,
     /// Its findings: what stands first, the worst first.
     pub(crate) findings: Vec<FindingRow>,
+    /// Models that took over, in order.
+    pub(crate) failbacks: Vec<FailbackRow>,
+    /// Circuits that changed, in order.
+    pub(crate) circuits: Vec<CircuitChange>,
+    /// Findings of earlier reviews that it found settled.
+    pub(crate) outcomes: Vec<OutcomeRow>,
 }
 
 /// What only a run's own page shows.
@@ -49,6 +55,18 @@ pub(crate) struct RunMore {
     pub(crate) filtered_files: Option<u64>,
     /// 1 when the verdict was given without the coordinator.
     pub(crate) degraded: Option<u8>,
+    /// Files that nobody opened.
+    pub(crate) not_read: Option<u64>,
+    /// Files that were given in part.
+    pub(crate) cut: Option<u64>,
+    /// What else was not reviewed.
+    pub(crate) gaps: Option<u64>,
+    /// What the verdict asked of the forge.
+    pub(crate) wanted: Option<String>,
+    /// What the forge showed.
+    pub(crate) shown: Option<String>,
+    /// 1 when they differ.
+    pub(crate) mismatch: Option<u8>,
 }
 
 /// One session.
@@ -68,6 +86,66 @@ pub(crate) struct SessionRow {
     pub(crate) attempts: u32,
     /// What it reported.
     pub(crate) findings: u64,
+    /// When it began.
+    pub(crate) started_ms: Option<i64>,
+    /// The models that it was started with, as JSON.
+    pub(crate) models_tried: Option<String>,
+}
+
+impl SessionRow {
+    /// When it began; of an older client, as far as its duration tells.
+    pub(crate) fn start_ms(&self) -> i64 {
+        self.started_ms.unwrap_or(self.at_ms - self.duration_ms)
+    }
+
+    /// The models that it was started with, in that order; none if the client did not say.
+    pub(crate) fn tried(&self) -> Vec<String> {
+        let tried = self.models_tried.as_deref();
+        tried
+            .and_then(|tried| serde_json::from_str(tried).ok())
+            .unwrap_or_default()
+    }
+}
+
+/// A model took over.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct FailbackRow {
+    /// When.
+    pub(crate) at_ms: i64,
+    /// Whose session.
+    pub(crate) reviewer: String,
+    /// The model that was replaced.
+    pub(crate) from_model: String,
+    /// The model that took over.
+    pub(crate) to_model: String,
+    /// Why.
+    pub(crate) reason: String,
+}
+
+/// A circuit changed.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct CircuitChange {
+    /// When.
+    pub(crate) at_ms: i64,
+    /// Whose.
+    pub(crate) model: String,
+    /// To what.
+    pub(crate) state: String,
+}
+
+/// A finding of an earlier review was settled.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct OutcomeRow {
+    /// Who had reported it.
+    pub(crate) reviewer: String,
+    /// How bad.
+    pub(crate) severity: String,
+    /// What kind.
+    pub(crate) category: String,
+    /// Where.
+    pub(crate) path: String,
+    /// How.
+    pub(crate) outcome: String,
 }
 
 /// What a session used of one model.
@@ -121,25 +199,37 @@ pub(crate) struct FindingRow {
     pub(crate) fate: String,
     /// Why.
     pub(crate) reason_code: Option<String>,
+    /// Where it was posted.
+    pub(crate) placement: Option<String>,
 }
 
 const RUN: &str = "SELECT * FROM runs WHERE run_id = ?1";
 
-const SESSIONS: &str = "SELECT event_id, at_ms, reviewer, outcome, duration_ms, attempts, findings FROM sessions
+const SESSIONS: &str = "SELECT event_id, at_ms, reviewer, outcome, duration_ms, attempts, findings,
+  started_ms, models_tried FROM sessions
   WHERE run_id = ?1 ORDER BY at_ms, reviewer LIMIT 200";
 
 const USAGE: &str = "SELECT event_id, model, calls, input, output, reasoning, cache_read, cache_write, cost_usd
   FROM usage WHERE run_id = ?1 ORDER BY event_id, position LIMIT 1000";
 
-const FINDINGS: &str = "SELECT reviewer, severity, category, path, fate, reason_code FROM findings WHERE run_id = ?1
+const FINDINGS: &str =
+    "SELECT reviewer, severity, category, path, fate, reason_code, placement FROM findings WHERE run_id = ?1
   ORDER BY CASE fate WHEN 'kept' THEN 0 WHEN 'merged' THEN 1 ELSE 2 END,
   CASE severity WHEN 'critical' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, path LIMIT 1000";
+
+const FAILBACKS: &str = "SELECT at_ms, reviewer, from_model, to_model, reason FROM failbacks WHERE run_id = ?1
+  ORDER BY at_ms LIMIT 200";
+
+const CIRCUITS: &str = "SELECT at_ms, model, state FROM circuits WHERE run_id = ?1 ORDER BY at_ms LIMIT 200";
+
+const OUTCOMES: &str = "SELECT reviewer, severity, category, path, outcome FROM outcomes WHERE run_id = ?1
+  ORDER BY outcome, path LIMIT 1000";
 
 /// Reads a run in one round trip; `None` when nobody has heard of it.
 pub(crate) async fn run(env: &Env, id: Uuid) -> Outcome<Option<RunDetail>> {
     let database = database(env)?;
     let parameters = [JsValue::from_str(&id.to_string())];
-    let statements = [RUN, RUN, SESSIONS, USAGE, FINDINGS]
+    let statements = [RUN, RUN, SESSIONS, USAGE, FINDINGS, FAILBACKS, CIRCUITS, OUTCOMES]
         .into_iter()
         .map(|statement| database.prepare(statement).bind(&parameters))
         .collect::<worker::Result<_>>()?;
@@ -155,5 +245,8 @@ pub(crate) async fn run(env: &Env, id: Uuid) -> Outcome<Option<RunDetail>> {
         sessions: rows(&mut results)?,
         usage: rows(&mut results)?,
         findings: rows(&mut results)?,
+        failbacks: rows(&mut results)?,
+        circuits: rows(&mut results)?,
+        outcomes: rows(&mut results)?,
     }))
 }

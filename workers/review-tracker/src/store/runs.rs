@@ -6,13 +6,10 @@ use uuid::Uuid;
 use worker::{Env, wasm_bindgen::JsValue};
 
 use super::{
-    OverviewQuery,
+    Window,
     query::{database, fault, number},
 };
 use crate::clock::DAY_MS;
-
-/// Runs on a page.
-const PAGE_SIZE: u32 = 50;
 
 /// One run as the table shows it. What is `None` has not been heard of yet.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -62,34 +59,92 @@ pub(crate) struct RunPage {
     pub(crate) next: Option<Cursor>,
 }
 
-/// With one project the condition has to be a plain `project = ?`, or the planner would not use that index.
-fn statement(one_project: bool) -> String {
-    let project = if one_project { "project = ?1" } else { "?1 IS NULL" };
-    format!(
-        "SELECT run_id, project, at_ms, merge_request, tier, verdict, duration_ms, cost_usd, files, critical, warning,
-        suggestion FROM runs WHERE {project} AND at_ms >= ?2 AND (at_ms, run_id) < (?3, ?4)
-        AND (?5 IS NULL OR tier = ?5) ORDER BY at_ms DESC, run_id DESC LIMIT ?6"
-    )
+/// What is searched for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct RunSearch {
+    /// A run.
+    pub(crate) run: Option<Uuid>,
+    /// A merge request's number.
+    pub(crate) merge_request: Option<i64>,
+    /// A part of a project's path.
+    pub(crate) part: Option<String>,
+    /// How it ended.
+    pub(crate) ended: Option<Ended>,
 }
 
-/// Reads a page.
-pub(crate) async fn runs(env: &Env, query: &OverviewQuery, after: Option<Cursor>) -> Outcome<RunPage> {
-    let database = database(env)?;
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// With this verdict.
+    With(&'static str),
+    /// Its end was not heard of.
+    NotYet,
+}
+
+/// The statement and its parameters. Only the conditions that are asked for stand in it: with `?1 IS NULL OR …` the planner
+/// would use no index.
+fn statement(query: &Window, search: &RunSearch, after: Option<Cursor>, limit: u32) -> (String, Vec<JsValue>) {
     let after = after.unwrap_or(Cursor {
         at_ms: (query.last_day + 1) * DAY_MS,
         run_id: Uuid::max(),
     });
-    let parameters = [
-        query.project.as_deref().map_or(JsValue::NULL, JsValue::from_str),
+    let mut parameters = vec![
         number(query.first_day * DAY_MS),
         number(after.at_ms),
         JsValue::from_str(&after.run_id.to_string()),
-        query.tier.as_deref().map_or(JsValue::NULL, JsValue::from_str),
-        number(i64::from(PAGE_SIZE) + 1),
     ];
-    let statement = database.prepare(statement(query.project.is_some())).bind(&parameters)?;
+    let mut conditions = String::from("at_ms >= ?1 AND (at_ms, run_id) < (?2, ?3)");
+    let mut with = |condition: &str, value: JsValue| {
+        parameters.push(value);
+        let place = format!("?{}", parameters.len());
+        conditions.push_str(" AND ");
+        conditions.push_str(&condition.replace('?', &place));
+    };
+    if let Some(project) = &query.project {
+        with("project = ?", JsValue::from_str(project));
+    }
+    if let Some(tier) = &query.tier {
+        with("tier = ?", JsValue::from_str(tier));
+    }
+    if let Some(run) = search.run {
+        with("run_id = ?", JsValue::from_str(&run.to_string()));
+    }
+    if let Some(merge_request) = search.merge_request {
+        with("merge_request = ?", number(merge_request));
+    }
+    if let Some(part) = &search.part {
+        // Projects are fewer than runs: they are looked through, and their runs are found by an index.
+        with(
+            "project IN (SELECT name FROM names WHERE kind = 'project' AND instr(lower(name), ?) > 0 ORDER BY name LIMIT 100)",
+            JsValue::from_str(&part.to_lowercase()),
+        );
+    }
+    match search.ended {
+        Some(Ended::With(verdict)) => with("verdict = ?", JsValue::from_str(verdict)),
+        Some(Ended::NotYet) => conditions.push_str(" AND verdict IS NULL"),
+        None => {}
+    }
+    parameters.push(number(i64::from(limit)));
+    let statement = format!(
+        "SELECT run_id, project, at_ms, merge_request, tier, verdict, duration_ms, cost_usd, files, critical, warning,
+        suggestion FROM runs WHERE {conditions} ORDER BY at_ms DESC, run_id DESC LIMIT ?{}",
+        parameters.len()
+    );
+    (statement, parameters)
+}
+
+/// Reads a page of `size` runs.
+pub(crate) async fn runs(
+    env: &Env,
+    query: &Window,
+    search: &RunSearch,
+    after: Option<Cursor>,
+    size: u32,
+) -> Outcome<RunPage> {
+    let (statement, parameters) = statement(query, search, after, size + 1);
+    let statement = database(env)?.prepare(statement).bind(&parameters)?;
     let mut runs: Vec<RunRow> = statement.all().await.map_err(fault)?.results()?;
-    let page = PAGE_SIZE as usize;
+    let page = size as usize;
     let next = (runs.len() > page).then(|| {
         runs.truncate(page);
         runs.last().map(|run| Cursor {

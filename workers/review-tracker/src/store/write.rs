@@ -1,45 +1,166 @@
-//! Writing a batch of events: everything or nothing, and each event once.
+//! Writing batches of events: everything or nothing, and each event once.
 
-use conclave_shared::telemetry::Event;
-use conclave_worker_common::Outcome;
-use serde_json::Value;
+use std::collections::HashSet;
+
+use serde::Deserialize;
+use uuid::Uuid;
 use worker::{D1Database, D1PreparedStatement, Env, Result};
 
-use super::{
-    query::{database, fault},
-    rows::Rows,
-    statements as sql,
-};
+use super::{Batch, rollups, rows::Rows, statements as sql};
+use crate::clock;
 
-/// Writes events in one transaction. When this returns they are durable; repeating it changes nothing. Without events every
-/// statement runs on no rows: that says whether the tables are as they have to be.
-pub(crate) async fn write(env: &Env, events: &[Event], received_ms: i64) -> Outcome<()> {
-    let database = database(env)?;
-    let rows = Rows::of(events, received_ms);
-    let mut statements = Vec::new();
-    for (statement, rows) in [
-        (sql::NAMES, &rows.names),
-        (sql::RUNS, &rows.runs),
-        (sql::STARTED, &rows.started),
-        (sql::COMPLETED, &rows.completed),
-        (sql::SESSIONS, &rows.sessions),
-        (sql::USAGE, &rows.usage),
-        (sql::FINDINGS, &rows.findings),
-        (sql::DAILY_RUNS, &rows.completed),
-        (sql::DAILY_BINS, &rows.bins),
-        (sql::DAILY_FINDINGS, &rows.findings),
-        (sql::DAILY_USAGE, &rows.usage),
-        (sql::DAILY_DROPPED, &rows.dropped),
-        (sql::EVENTS, &rows.events),
-    ] {
-        if !rows.is_empty() || events.is_empty() {
-            statements.push(bound(&database, statement, rows)?);
+/// The most bytes of one parameter. D1 takes 2 MB, earlier 1 MB; what is longer goes into several statements of the same transaction.
+const MAX_PARAMETER_BYTES: usize = 900_000;
+/// Ids of which one statement asks whether they are known.
+const MAX_IDS: usize = 5_000;
+
+/// How often it is looked up which events are known before a write is given up for now.
+const LOOKS: usize = 3;
+
+/// Writes batches in one transaction. When this returns they are durable; repeating it changes nothing.
+///
+/// An event is counted in the transaction that makes its row, and there can be no second row with its id: if one of the events
+/// is known, nothing is written, and then again without it.
+pub(crate) async fn write(env: &Env, batches: &[Batch]) -> Result<()> {
+    let database = env.d1("DB")?;
+    let mut known = HashSet::new();
+    for _ in 0..LOOKS {
+        let rows = Rows::of(batches, &known, clock::now_ms());
+        let statements = statements(&database, &rows)?;
+        if statements.is_empty() {
+            return Ok(());
+        }
+        match database.batch(statements).await {
+            Err(error) if error.to_string().contains(KNOWN_EVENT) => known = find_known(&database, batches).await?,
+            written => return written.map(drop),
         }
     }
-    database.batch(statements).await.map_err(fault)?;
+    Err("events became known while they were written".into())
+}
+
+/// What `SQLite` says when an event has a row already.
+const KNOWN_EVENT: &str = "UNIQUE constraint failed: events.id";
+
+/// Which events have a row already.
+async fn find_known(database: &D1Database, batches: &[Batch]) -> Result<HashSet<Uuid>> {
+    #[derive(Deserialize)]
+    struct Known {
+        id: Uuid,
+    }
+    let ids: Vec<Uuid> = batches
+        .iter()
+        .flat_map(|batch| &batch.events)
+        .map(|event| event.id)
+        .collect();
+    let mut known = HashSet::new();
+    for ids in ids.chunks(MAX_IDS) {
+        let rows: Vec<Known> = database
+            .prepare("SELECT id FROM events WHERE id IN (SELECT value FROM json_each(?1))")
+            .bind(&[serde_json::to_string(ids)?.into()])?
+            .all()
+            .await?
+            .results()?;
+        known.extend(rows.into_iter().map(|row| row.id));
+    }
+    Ok(known)
+}
+
+fn statements(database: &D1Database, rows: &Rows) -> Result<Vec<D1PreparedStatement>> {
+    let mut statements = Vec::new();
+    each(rows, |statement, rows| {
+        for parameter in parameters(rows) {
+            statements.push(database.prepare(statement).bind(&[parameter.into()])?);
+        }
+        Ok(())
+    })?;
+    Ok(statements)
+}
+
+/// Every statement of a write with its rows, in order.
+fn each(rows: &Rows, mut add: impl FnMut(&str, &[String]) -> Result<()>) -> Result<()> {
+    // First what fails when an event is known.
+    add(sql::EVENTS, &rows.events)?;
+    add(sql::NAMES, &rows.names)?;
+    add(sql::RUNS, &rows.runs)?;
+    add(sql::STARTED, &rows.started)?;
+    add(sql::COMPLETED, &rows.completed)?;
+    add(sql::VERDICTS, &rows.verdicts)?;
+    add(sql::SKIPPED, &rows.glasses)?;
+    add(sql::GLASSES, &rows.glasses)?;
+    add(sql::SESSIONS, &rows.sessions)?;
+    add(sql::USAGE, &rows.usage)?;
+    add(sql::FINDINGS, &rows.findings)?;
+    add(sql::OUTCOMES, &rows.outcomes)?;
+    add(sql::CIRCUITS, &rows.circuits)?;
+    add(sql::FAILBACKS, &rows.failbacks)?;
+    add(&rollups::RUNS.statement(), &rows.sums.runs.rows())?;
+    add(&rollups::USAGE.statement(), &rows.sums.usage.rows())?;
+    add(&rollups::COUNTS.statement(), &rows.sums.counts.rows())?;
+    add(&rollups::METRICS.statement(), &rows.sums.metrics.rows())?;
+    add(rollups::BINS, &rows.sums.bins.rows())?;
+    add(rollups::HOT_FILES, &rows.sums.hot_files.rows())?;
+    add(rollups::MERGE_REQUESTS, &rows.merge_requests)?;
+    add(sql::MERGE_REQUESTS, &rows.merge_requests)?;
     Ok(())
 }
 
-fn bound(database: &D1Database, statement: &str, rows: &[Value]) -> Result<D1PreparedStatement> {
-    database.prepare(statement).bind(&[serde_json::to_string(rows)?.into()])
+/// Whether every table is as this version needs it: runs every statement on no rows. An error names what is missing.
+pub(crate) async fn ready(env: &Env) -> Result<()> {
+    let database = env.d1("DB")?;
+    let mut statements = vec![database.prepare("SELECT claim FROM memory LIMIT 0")];
+    each(&Rows::of(&[], &HashSet::new(), clock::now_ms()), |statement, _| {
+        statements.push(database.prepare(statement).bind(&["[]".into()])?);
+        Ok(())
+    })?;
+    database.batch(statements).await.map(drop)
+}
+
+/// Whether the database takes writes at all: what fails while it does is the fault of what was written.
+pub(crate) async fn probe(env: &Env) -> Result<()> {
+    let statement = "INSERT INTO chores (name, position) VALUES ('probe', 1)
+      ON CONFLICT DO UPDATE SET position = (position + 1) % 1000000";
+    env.d1("DB")?.prepare(statement).run().await?;
+    Ok(())
+}
+
+/// JSON arrays with all rows, none of them longer than a parameter may be, unless one row alone is.
+fn parameters(rows: &[String]) -> Vec<String> {
+    let mut parameters: Vec<String> = Vec::new();
+    let mut current = String::new();
+    for row in rows {
+        if !current.is_empty() && current.len() + row.len() + 2 > MAX_PARAMETER_BYTES {
+            parameters.push(format!("[{current}]"));
+            current.clear();
+        }
+        if !current.is_empty() {
+            current.push(',');
+        }
+        current.push_str(row);
+    }
+    if !current.is_empty() {
+        parameters.push(format!("[{current}]"));
+    }
+    parameters
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_whole_arrays_and_never_too_long() {
+        assert_eq!(parameters(&[]), Vec::<String>::new());
+        let rows: Vec<String> = (0..2500).map(|index| format!("\"{index:0>1000}\"")).collect();
+        let parameters = parameters(&rows);
+        assert_eq!(parameters.len(), 3);
+        let back: Vec<String> = parameters
+            .iter()
+            .flat_map(|text| {
+                assert!(text.len() <= MAX_PARAMETER_BYTES, "{}", text.len());
+                serde_json::from_str::<Vec<String>>(text).expect("an array")
+            })
+            .map(|text| format!("\"{text}\""))
+            .collect();
+        assert_eq!(back, rows);
+    }
 }

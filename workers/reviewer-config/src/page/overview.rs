@@ -7,7 +7,7 @@ use conclave_worker_common::{
 };
 use worker::{Env, Request, Response};
 
-use super::{layout, require_login, sections, texts};
+use super::{require_login, sections, signed_in, texts};
 use crate::{
     current,
     ledger::{self, Ask, HistoryEntry},
@@ -49,7 +49,7 @@ pub(crate) async fn page(request: &Request, env: &Env) -> Outcome<Response> {
         sections::prices(config),
         history_section(&history, older, before.is_some()),
     );
-    Ok(finished(200, &layout::signed_in(&who, &body))?)
+    Ok(finished(200, &signed_in(&who, &body))?)
 }
 
 fn history_section(history: &[HistoryEntry], older: Option<u64>, paged: bool) -> Html {

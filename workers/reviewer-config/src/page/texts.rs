@@ -1,11 +1,8 @@
 //! What administrators read on the page.
 
 pub(crate) const TITLE: &str = "Reviewer configuration";
-pub(crate) const SKIP: &str = "Skip to content";
-pub(crate) const LOG_IN: &str = "Log in";
 pub(crate) const LOG_IN_TITLE: &str = "Configuration of reviews";
 pub(crate) const LOG_IN_HINT: &str = "One of the tokens in the Worker's secret ADMIN_TOKENS.";
-pub(crate) const LOG_OUT: &str = "Log out";
 pub(crate) const TOKEN: &str = "Administrator's token";
 pub(crate) const WRONG_TOKEN: &str = "That token is not one of the accepted ones.";
 pub(crate) const NOT_CONFIGURED: &str = "No token yet";

@@ -25,6 +25,7 @@ async fn a_developers_own_line_counts() {
         .unwrap();
     let expected = BreakGlass {
         user: "bob".to_owned(),
+        user_id: stage.human.0,
         note,
         head_sha: stage.gitlab.head(stage.merge_request),
         merge_request: 1,

@@ -41,6 +41,7 @@ pub(crate) fn review(head_sha: &str, verdict: Verdict) -> Review {
         warnings: Vec::new(),
         stages: Vec::new(),
         threads: Vec::new(),
+        settled: Vec::new(),
         seconds: 1.0,
         cost_usd: 0.0,
         cache_hit_rate: None,

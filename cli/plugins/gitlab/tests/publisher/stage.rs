@@ -155,6 +155,7 @@ impl Stage {
             approved,
             stance: None,
             posted_inline: 0,
+            placements: std::collections::HashMap::new(),
             warnings: warnings.iter().map(|warning| (*warning).to_owned()).collect(),
         }
     }
@@ -305,6 +306,7 @@ pub(crate) async fn publish(plugin: &GitLab, review: &Review) -> Result<PublishO
     );
     Ok(PublishOutcome {
         stance: None,
+        placements: std::collections::HashMap::new(),
         ..outcome
     })
 }

@@ -1,0 +1,60 @@
+//! Requests to the tracker: each ends within two seconds, and no answer is longer than it may be.
+
+use std::time::Duration;
+
+use reqwest::{Client, Response, redirect::Policy};
+use url::Url;
+
+/// Time for one request: connecting, TLS, the answer's headers and all of its body.
+pub(crate) const REQUEST: Duration = Duration::from_secs(2);
+
+/// The most bytes of an answer that are read.
+const LONGEST_ANSWER: usize = 512 * 1024;
+
+/// What is said of an answer that is none of a tracker's, as the end of "the tracker …".
+pub(crate) const STRANGE: &str = "answers with something else than a tracker would";
+
+/// A client. It follows no redirect: a token is for the address that somebody has set, and for no other.
+pub(crate) fn client() -> reqwest::Result<Client> {
+    Client::builder().timeout(REQUEST).redirect(Policy::none()).build()
+}
+
+/// A route of the tracker, which may be installed below a path.
+pub(crate) fn route(base: &Url, path: &str) -> Url {
+    let mut url = base.clone();
+    url.set_path(&format!("{}{path}", url.path().trim_end_matches('/')));
+    url.set_query(None);
+    url
+}
+
+/// The whole answer; an error if it does not end in time, or is longer than any answer of a tracker.
+pub(crate) async fn body(mut response: Response) -> Result<Vec<u8>, String> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| describe(&error))? {
+        body.extend_from_slice(&chunk);
+        if body.len() > LONGEST_ANSWER {
+            return Err("answers with more than a tracker would".to_owned());
+        }
+    }
+    Ok(body)
+}
+
+/// What went wrong, as the end of "the tracker …".
+pub(crate) fn describe(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        format!("did not answer within {} seconds", REQUEST.as_secs())
+    } else if error.is_connect() {
+        "cannot be reached".to_owned()
+    } else {
+        "broke the connection off".to_owned()
+    }
+}
+
+/// What a status says that is not success, as the end of "the tracker …".
+pub(crate) fn describe_status(response: &Response) -> String {
+    let status = response.status();
+    if status.is_redirection() {
+        return format!("answered {status}: set CONCLAVE_TRACKER_URL to the address that it redirects to");
+    }
+    format!("answered {status}")
+}

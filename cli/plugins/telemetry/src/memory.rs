@@ -1,0 +1,120 @@
+//! What a repository remembers: asked for by reviews, shown and forgotten by people.
+
+use conclave_shared::{
+    memory::{Forgotten, RepositoryMemory},
+    problem::Problem,
+    routes,
+};
+use reqwest::{Client, Method, Response, StatusCode};
+use secrecy::{ExposeSecret, SecretString};
+use serde::de::DeserializeOwned;
+use url::Url;
+
+use crate::http::{self, body, describe, describe_status};
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MemoryError {
+    /// It cannot be reached, or its answer is none of its own.
+    #[error("the tracker at {host} {trouble}")]
+    Service {
+        /// Where it is.
+        host: String,
+        /// What is wrong.
+        trouble: String,
+    },
+    /// It is older than this program.
+    #[error("the tracker at {0} remembers nothing: it is older than this `conclave`; deploy it anew")]
+    Unknown(String),
+    /// The token may not do that.
+    #[error(
+        "the tracker at {0} refused the token: CONCLAVE_TRACKER_OPERATOR_TOKEN has to be one of its OPERATOR_TOKENS; to read, \
+         CONCLAVE_TRACKER_TOKEN may be one of its INGEST_TOKENS"
+    )]
+    Refused(String),
+    /// It says what is wrong with the request.
+    #[error("{0}")]
+    Problem(String),
+}
+
+impl MemoryError {
+    /// Whether the service failed, rather than what it was asked for.
+    pub const fn is_service(&self) -> bool {
+        matches!(self, Self::Service { .. } | Self::Unknown(_))
+    }
+}
+
+/// A client of the tracker's memory.
+#[derive(Debug, Clone)]
+pub struct TrackerClient {
+    client: Client,
+    url: Url,
+    token: SecretString,
+}
+
+impl TrackerClient {
+    /// A client of the tracker at this address.
+    pub fn new(url: Url, token: SecretString) -> Result<Self, MemoryError> {
+        let client = http::client().map_err(|error| MemoryError::Service {
+            host: host(&url),
+            trouble: format!("cannot be asked: {error}"),
+        })?;
+        Ok(Self { client, url, token })
+    }
+
+    /// What a project's reviews remember.
+    pub async fn memory(&self, project: &str) -> Result<RepositoryMemory, MemoryError> {
+        let memory: RepositoryMemory = self.ask(Method::GET, &[("project", project)]).await?;
+        // All fields are optional, so any object could be read.
+        if memory.schema == 0 {
+            return Err(self.service(http::STRANGE.to_owned()));
+        }
+        Ok(memory)
+    }
+
+    /// Forgets what they remember, or of it what concerns one finding.
+    pub async fn forget(&self, project: &str, fingerprint: Option<&str>) -> Result<Forgotten, MemoryError> {
+        let mut query = vec![("project", project)];
+        query.extend(fingerprint.map(|fingerprint| ("fingerprint", fingerprint)));
+        self.ask(Method::DELETE, &query).await
+    }
+
+    async fn ask<T: DeserializeOwned>(&self, method: Method, query: &[(&str, &str)]) -> Result<T, MemoryError> {
+        let mut url = http::route(&self.url, routes::MEMORY);
+        url.query_pairs_mut().extend_pairs(query);
+        let request = self.client.request(method, url).bearer_auth(self.token.expose_secret());
+        let response = request.send().await.map_err(|error| self.service(describe(&error)))?;
+        if !response.status().is_success() {
+            return Err(self.refusal(response).await);
+        }
+        let body = body(response).await.map_err(|trouble| self.service(trouble))?;
+        serde_json::from_slice(&body).map_err(|_| self.service(http::STRANGE.to_owned()))
+    }
+
+    async fn refusal(&self, response: Response) -> MemoryError {
+        let (status, words) = (response.status(), describe_status(&response));
+        match status {
+            StatusCode::NOT_FOUND => MemoryError::Unknown(host(&self.url)),
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => MemoryError::Refused(host(&self.url)),
+            status if status.is_client_error() || status == StatusCode::SERVICE_UNAVAILABLE => {
+                let body = body(response).await.unwrap_or_default();
+                match serde_json::from_slice::<Problem>(&body) {
+                    Ok(problem) => MemoryError::Problem(problem.detail),
+                    Err(_) => self.service(words),
+                }
+            }
+            _ => self.service(words),
+        }
+    }
+
+    fn service(&self, trouble: String) -> MemoryError {
+        MemoryError::Service {
+            host: host(&self.url),
+            trouble,
+        }
+    }
+}
+
+fn host(url: &Url) -> String {
+    url.host_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,220 @@
+//! The task that sends, and its end.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use conclave_engine::ports::TelemetrySink;
+use conclave_shared::{
+    routes,
+    telemetry::{BatchAnswer, Event, EventBody, SCHEMA_VERSION, TelemetryDropped},
+};
+use futures_util::{StreamExt, stream::FuturesUnordered};
+use reqwest::Client;
+use secrecy::ExposeSecret;
+use tokio::{
+    sync::Notify,
+    task::JoinHandle,
+    time::{Instant, sleep_until, timeout},
+};
+use uuid::Uuid;
+
+use crate::{
+    TelemetrySettings,
+    http::{self, body, describe, describe_status},
+    queue::{Pending, Queue},
+};
+
+/// Time for the last flush.
+const FLUSH: Duration = Duration::from_secs(2);
+/// How long an event waits for company.
+const GATHER: Duration = Duration::from_millis(250);
+/// How many requests are on their way at once.
+const AT_ONCE: usize = 4;
+
+#[derive(Debug)]
+struct Shared {
+    queue: Mutex<Queue>,
+    changed: Notify,
+    settings: TelemetrySettings,
+}
+
+impl Shared {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        // A queue is never left half-changed.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The event as it is sent. Nothing where it cannot be written, which no event of ours is.
+    fn written(&self, event: EventBody) -> Option<String> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let event = Event {
+            id: Uuid::now_v7(),
+            schema: SCHEMA_VERSION,
+            at_ms: i64::try_from(now.as_millis()).unwrap_or(i64::MAX),
+            run_id: self.settings.run_id,
+            project: self.settings.project.clone(),
+            event,
+        };
+        serde_json::to_string(&event).ok()
+    }
+
+    /// Closes the request that is being filled, with a report of what was lost before.
+    fn seal(&self) {
+        let mut queue = self.queue();
+        if let Some(lost) = queue.unreported()
+            && let Some(event) = self.written(EventBody::TelemetryDropped(TelemetryDropped { events: lost }))
+        {
+            queue.report(event, lost);
+        }
+        queue.seal();
+    }
+}
+
+/// The sending end, and the task behind it.
+#[derive(Debug)]
+pub struct Telemetry {
+    shared: Arc<Shared>,
+    sender: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Telemetry {
+    /// Starts the task that sends.
+    pub fn start(settings: TelemetrySettings) -> Self {
+        let shared = Arc::new(Shared {
+            queue: Mutex::default(),
+            changed: Notify::new(),
+            settings,
+        });
+        let sender = tokio::spawn(send_all(Arc::clone(&shared)));
+        Self {
+            shared,
+            sender: Mutex::new(Some(sender)),
+        }
+    }
+
+    /// Sends what is left, for at most two seconds. Returns how many events were lost in the whole run.
+    pub async fn flush(&self) -> u64 {
+        self.shared.queue().close();
+        self.shared.changed.notify_one();
+        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(mut sender) = sender
+            && timeout(FLUSH, &mut sender).await.is_err()
+        {
+            sender.abort();
+        }
+        self.shared.queue().lost()
+    }
+}
+
+impl TelemetrySink for Telemetry {
+    fn record(&self, event: EventBody) {
+        if let Some(event) = self.shared.written(event) {
+            self.shared.queue().push(event, Instant::now());
+            self.shared.changed.notify_one();
+        }
+    }
+}
+
+/// What there is to do.
+enum Step {
+    /// Send this.
+    Send(Pending),
+    /// Nothing will come any more.
+    End,
+    /// Wait: until then events gather, if any do.
+    Wait(Option<Instant>),
+}
+
+fn next(shared: &Shared, sending: usize) -> Step {
+    if shared.queue().is_closed() {
+        shared.seal();
+    }
+    let mut queue = shared.queue();
+    if sending < AT_ONCE
+        && let Some(request) = queue.take()
+    {
+        return Step::Send(request);
+    }
+    if queue.is_closed() && queue.is_idle() {
+        return Step::End;
+    }
+    Step::Wait(queue.since().map(|since| since + GATHER))
+}
+
+async fn send_all(shared: Arc<Shared>) {
+    let client = match http::client() {
+        Ok(client) => client,
+        Err(error) => {
+            tracing::warn!(%error, "no telemetry can be sent");
+            return;
+        }
+    };
+    let mut sending = FuturesUnordered::new();
+    let mut is_news = true;
+    loop {
+        let gathered = match next(&shared, sending.len()) {
+            Step::End => return,
+            Step::Send(request) => {
+                sending.push(send(&client, &shared.settings, request));
+                continue;
+            }
+            Step::Wait(gathered) => gathered,
+        };
+        tokio::select! {
+            Some((request, result)) = sending.next() => {
+                shared.queue().done(&request, result.is_ok());
+                if let Err(trouble) = result {
+                    // A tracker that is down is down for every request; one line in the log says so.
+                    if std::mem::take(&mut is_news) {
+                        tracing::warn!("the tracker {trouble}: events of this run are lost");
+                    } else {
+                        tracing::debug!("the tracker {trouble}");
+                    }
+                }
+            }
+            () = shared.changed.notified() => {}
+            () = gathering(gathered) => shared.seal(),
+        }
+    }
+}
+
+/// Ends when events have gathered for long enough; never if none do.
+async fn gathering(until: Option<Instant>) {
+    match until {
+        Some(until) => sleep_until(until).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Sends one request. The ids make an event that arrives twice count once, but nothing is repeated here: the tracker takes
+/// the events in two seconds, or they are gone.
+async fn send(client: &Client, settings: &TelemetrySettings, request: Pending) -> (Pending, Result<(), String>) {
+    let url = http::route(&settings.url, routes::EVENTS);
+    let post = client
+        .post(url)
+        .bearer_auth(settings.token.expose_secret())
+        .header("content-type", "application/json")
+        .body(request.body());
+    let result = async {
+        let response = post.send().await.map_err(|error| describe(&error))?;
+        // With 422 it has read the batch and taken none of it; that is an answer, too.
+        if !response.status().is_success() && response.status() != 422 {
+            return Err(describe_status(&response));
+        }
+        let answer: BatchAnswer =
+            serde_json::from_slice(&body(response).await?).map_err(|_| http::STRANGE.to_owned())?;
+        for refused in &answer.rejected {
+            // Not lost: the tracker has seen it and says what is wrong, or it is older than this program.
+            tracing::warn!(
+                index = refused.index,
+                detail = refused.detail,
+                "the tracker refused an event"
+            );
+        }
+        Ok(())
+    };
+    let result = result.await;
+    (request, result)
+}

@@ -1,0 +1,24 @@
+//! Asking the person before something is changed.
+
+use std::io::IsTerminal;
+
+use conclave_shared::redact::Redactor;
+
+use crate::{exit::Failure, output};
+
+/// Asks. Where nobody can be asked, `--yes` has to be there.
+pub(super) fn confirm(question: &str, yes: bool, redactor: &Redactor) -> Result<(), Failure> {
+    if yes {
+        return Ok(());
+    }
+    if !std::io::stdin().is_terminal() {
+        return Err(Failure::Settings(format!(
+            "{question} Nobody can be asked here: nothing was changed; add --yes to go on"
+        )));
+    }
+    if output::confirmed(question, redactor) {
+        Ok(())
+    } else {
+        Err(Failure::Settings("nothing was changed".to_owned()))
+    }
+}

@@ -1,0 +1,167 @@
+//! `conclave memory`: what the tracker remembers of a project, for people.
+
+use camino::Utf8Path;
+use conclave_git::Repository;
+use conclave_plugin_telemetry::TrackerClient;
+use conclave_shared::{memory::ENOUGH, redact::Redactor};
+use secrecy::SecretString;
+use serde_json::json;
+
+use super::confirm::confirm;
+use crate::{
+    args::{ClearMemoryArguments, MemoryCommand, MemoryProject, ShowMemoryArguments},
+    ci_environment, env_vars,
+    exit::{Exit, Failure},
+    output,
+    providers::url,
+    settings::Environment,
+};
+
+pub(crate) async fn run(
+    command: MemoryCommand,
+    environment: &Environment,
+    redactor: &Redactor,
+) -> Result<Exit, Failure> {
+    match command {
+        MemoryCommand::Show(arguments) => show(&arguments, environment, redactor).await,
+        MemoryCommand::Clear(arguments) => clear(&arguments, environment, redactor).await,
+    }
+}
+
+async fn show(
+    arguments: &ShowMemoryArguments,
+    environment: &Environment,
+    redactor: &Redactor,
+) -> Result<Exit, Failure> {
+    let token = environment
+        .get(env_vars::TRACKER_OPERATOR_TOKEN)
+        .or_else(|| environment.get(env_vars::TRACKER_TOKEN))
+        .ok_or_else(|| {
+            Failure::Settings(format!(
+                "{} is not set: set it to one of the Worker's INGEST_TOKENS, or {} to one of its OPERATOR_TOKENS",
+                env_vars::TRACKER_TOKEN,
+                env_vars::TRACKER_OPERATOR_TOKEN
+            ))
+        })?;
+    let client = client(environment, token)?;
+    let memory = client.memory(&project(&arguments.project, environment).await?).await?;
+    if arguments.shown.json {
+        let rejected: Vec<_> = memory
+            .rejected
+            .iter()
+            .map(|entry| {
+                let mut row = json!(entry);
+                row["left_out"] = json!(memory.times_rejected(entry.known()) >= ENOUGH);
+                row
+            })
+            .collect();
+        let shown = json!({ "project": memory.project, "rejected": rejected, "hot_spots": memory.hot_spots });
+        output::print(output::json(&shown, redactor).trim_end());
+    } else {
+        output::print(&redactor.redact(&output::memory(&memory)));
+    }
+    Ok(Exit::Reviewed)
+}
+
+async fn clear(
+    arguments: &ClearMemoryArguments,
+    environment: &Environment,
+    redactor: &Redactor,
+) -> Result<Exit, Failure> {
+    let name = env_vars::TRACKER_OPERATOR_TOKEN;
+    let token = environment.get(name).ok_or_else(|| {
+        Failure::Settings(format!(
+            "{name} is not set: set it to one of the Worker's OPERATOR_TOKENS"
+        ))
+    })?;
+    let client = client(environment, token)?;
+    let project = project(&arguments.project, environment).await?;
+    let question = match &arguments.finding {
+        Some(finding) => format!("Forget that people turned down the finding {finding} in {project}?"),
+        None => format!("Forget everything that reviews of {project} have learned?"),
+    };
+    confirm(&question, arguments.yes, redactor)?;
+    let forgotten = client.forget(&project, arguments.finding.as_deref()).await?;
+    if arguments.shown.json {
+        let shown = json!({ "project": project, "forgotten": forgotten.findings });
+        output::print(output::json(&shown, redactor).trim_end());
+    } else {
+        output::print(&redactor.redact(&output::forgotten(&project, forgotten.findings)));
+    }
+    Ok(Exit::Reviewed)
+}
+
+fn client(environment: &Environment, token: &str) -> Result<TrackerClient, Failure> {
+    let name = env_vars::TRACKER_URL;
+    let address = environment.get(name).ok_or_else(|| {
+        Failure::Settings(format!(
+            "{name} is not set: set it to the address of the review-tracker Worker"
+        ))
+    })?;
+    Ok(TrackerClient::new(url(name, address)?, SecretString::from(token))?)
+}
+
+/// Whose memory: as somebody says, else the CI job's project, else that of the repository at hand.
+async fn project(named: &MemoryProject, environment: &Environment) -> Result<String, Failure> {
+    if let Some(project) = named
+        .project
+        .as_deref()
+        .or_else(|| ci_environment::project(environment))
+    {
+        return Ok(project.trim().to_owned());
+    }
+    let origin = match Repository::open(Utf8Path::new(".")).await {
+        Ok(repository) => repository.origin().await,
+        Err(_) => None,
+    };
+    origin.as_deref().and_then(path_of).ok_or_else(|| {
+        Failure::Settings(
+            "whose memory? Name the project with --project, as in --project group/project: this is no CI job, and no \
+             repository with a remote `origin`"
+                .to_owned(),
+        )
+    })
+}
+
+/// The path of a project in the address of a remote, over HTTP or SSH.
+fn path_of(remote: &str) -> Option<String> {
+    let path = match remote.split_once("://") {
+        Some(("file", _)) => return None,
+        Some((_, rest)) => rest.split_once('/')?.1,
+        // `git@host:group/project.git`
+        None => remote.split_once(':')?.1,
+    };
+    let path = path.trim_matches('/');
+    let path = path.strip_suffix(".git").unwrap_or(path);
+    path.contains('/').then(|| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_project_is_that_of_the_remote() {
+        for (remote, path) in [
+            (
+                "https://gitlab.example.com/group/sub/project.git",
+                Some("group/sub/project"),
+            ),
+            (
+                "https://me:token@gitlab.example.com:8443/group/project",
+                Some("group/project"),
+            ),
+            ("git@gitlab.example.com:group/project.git", Some("group/project")),
+            (
+                "ssh://git@gitlab.example.com:2222/group/project.git",
+                Some("group/project"),
+            ),
+            ("/srv/git/project.git", None),
+            ("file:///srv/git/project.git", None),
+            ("../project", None),
+            ("https://gitlab.example.com/", None),
+        ] {
+            assert_eq!(path_of(remote).as_deref(), path, "{remote}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What becomes of findings. Their texts never leave the run.
+
+use serde::{Deserialize, Serialize};
+
+use crate::severity::Severity;
+
+/// What the judge did with a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[derive(schemars::JsonSchema)]
+pub enum FindingFate {
+    /// It stands in the review.
+    Kept,
+    /// It was another report of a finding that stands.
+    Merged,
+    /// It was taken out, with a reason code.
+    Dropped,
+}
+
+impl FindingFate {
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Merged => "merged",
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
+/// A finding was judged. Its text never leaves the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FindingEvent {
+    /// Who reported it first.
+    pub reviewer: String,
+    /// The severity that it was given in the end.
+    pub severity: Severity,
+    /// Its category.
+    pub category: String,
+    /// The file.
+    pub path: String,
+    /// Its stable identity.
+    pub fingerprint: String,
+    /// What became of it.
+    pub fate: FindingFate,
+    /// Why it was merged or dropped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason_code: Option<String>,
+    /// Where it was posted; absent when nothing was posted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<FindingPlacement>,
+}
+
+/// Where a finding was posted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingPlacement {
+    /// On its line of the diff.
+    Line,
+    /// On its file.
+    File,
+    /// In the summary.
+    Summary,
+}
+
+impl FindingPlacement {
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Line => "line",
+            Self::File => "file",
+            Self::Summary => "summary",
+        }
+    }
+}
+
+/// How a finding of an earlier review was settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[derive(schemars::JsonSchema)]
+pub enum Settlement {
+    /// The code changed, and it is gone.
+    Fixed,
+    /// A person resolved its thread.
+    Resolved,
+    /// A person said that it is none, or will not be fixed.
+    Rejected,
+}
+
+impl Settlement {
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fixed => "fixed",
+            Self::Resolved => "resolved",
+            Self::Rejected => "rejected",
+        }
+    }
+}
+
+/// A later review, or a person, settled what an earlier review found. Sent once, by the review that notices it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FindingOutcome {
+    /// Who had reported it.
+    pub reviewer: String,
+    /// Its severity.
+    pub severity: Severity,
+    /// Its category.
+    pub category: String,
+    /// Its file.
+    pub path: String,
+    /// Its stable identity, as in [`FindingEvent`].
+    pub fingerprint: String,
+    /// The identity of what was claimed, wherever that was: a hash. A repository remembers by it what people turned down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<String>,
+    /// How it was settled.
+    pub outcome: Settlement,
+    /// The merge request's number, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge_request: Option<u64>,
+}

@@ -1,0 +1,318 @@
+//! What the tracker is told, by the real program to the real Worker; and that a tracker in whatever state changes nothing.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use axum::{Router, body::Body, extract::Request, http::StatusCode, response::Response};
+use conclave_fake_gitlab::{FakeGitlab, Tier};
+use conclave_shared::telemetry::is_keyed_hash;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::support::{Conclave, Pipeline, Repository, Workers, provider};
+
+fn tracked(job: Conclave, url: &str) -> Conclave {
+    job.env("CONCLAVE_TRACKER_URL", url)
+        .env("CONCLAVE_TRACKER_TOKEN", Workers::INGEST_TOKEN)
+}
+
+/// The events of the runs that have ended, in the order of their recording; so many runs there are.
+async fn events(workers: &mut Workers, runs: usize) -> Vec<Value> {
+    let query = "SELECT body, project, run_id FROM events ORDER BY id";
+    // Requests overtake each other, so the end of a run may be there before the rest of it.
+    let whole = |rows: &[Value]| {
+        let of = |kind: &str| {
+            rows.iter()
+                .filter(|row| row["body"].as_str().unwrap().contains(kind))
+                .count()
+        };
+        of(r#""type":"run_completed""#) == runs
+            && of(r#""type":"metrics""#) == runs
+            && of(r#""type":"run_started""#) == runs
+    };
+    let rows = workers.rows(query, whole).await;
+    let body = |row: &Value| serde_json::from_str(row["body"].as_str().unwrap()).unwrap();
+    rows.iter().map(body).collect()
+}
+
+fn of_kind<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
+    events.iter().filter(|event| event["type"] == kind).collect()
+}
+
+/// Two files with a flaw each that the demo model knows.
+fn two_flaws() -> Repository {
+    let repository = Repository::flawed();
+    repository.write(
+        "src/orders.py",
+        "import sqlite3\n\n\ndef orders(connection, user):\n    return connection.execute(f\"SELECT * FROM orders WHERE user = \
+         '{user}'\").fetchall()\n",
+    );
+    repository.commit("List orders");
+    repository
+}
+
+/// The start, and the end of each session.
+fn run_and_sessions(told: &[Value], first: &Value, merge_request: u64) {
+    let started = of_kind(told, "run_started")[0];
+    assert_eq!(
+        (&started["forge"], &started["tier"]),
+        (&json!("gitlab"), &first["tier"])
+    );
+    assert_eq!(started["merge_request"].as_u64(), Some(merge_request));
+    assert!(
+        is_keyed_hash(started["author"].as_str().expect("an author")),
+        "{started}"
+    );
+    let panel = first["reviewers"].as_array().unwrap();
+    assert_eq!(started["reviewers"].as_array().unwrap().len(), panel.len());
+
+    let sessions = of_kind(told, "reviewer_completed");
+    assert_eq!(sessions.len(), panel.len() + 1, "the panel and the coordinator");
+    for session in sessions {
+        assert_eq!(session["outcome"], "ok");
+        assert!(
+            session["attempts"].as_u64() >= Some(1) && session["duration_ms"].as_u64() > Some(0),
+            "{session}"
+        );
+        let tried = session["models_tried"].as_array().expect("models");
+        let used = session["usage"].as_array().expect("usage");
+        assert!(tried.contains(&used[0]["model"]), "{session}");
+        for kind in ["input", "output", "reasoning", "cache_read", "cache_write"] {
+            assert!(used[0]["tokens"][kind].is_u64(), "{kind}: {session}");
+        }
+        assert!(used[0]["cost_usd"].as_f64() > Some(0.0), "{session}");
+    }
+}
+
+/// Each finding, with what became of it.
+fn findings(told: &[Value], first: &Value) {
+    let findings = of_kind(told, "finding");
+    let judged = first["findings"].as_array().unwrap();
+    assert_eq!(findings.len(), judged.len());
+    for entry in judged {
+        let finding = findings
+            .iter()
+            .find(|event| event["fingerprint"] == entry["finding"]["fingerprint"] && event["fate"] == entry["fate"])
+            .unwrap_or_else(|| panic!("{entry:#} was not told"));
+        assert_eq!(finding["path"], entry["finding"]["file"]);
+        assert_eq!(finding["severity"], entry["finding"]["severity"]);
+        assert_eq!(finding["reason_code"], entry["reason_code"]);
+        let expected = match (
+            entry["fate"].as_str().unwrap(),
+            entry["finding"]["severity"].as_str().unwrap(),
+        ) {
+            ("kept", "suggestion") => json!("summary"),
+            ("kept", _) => json!("line"),
+            _ => Value::Null,
+        };
+        assert_eq!(finding["placement"], expected, "{finding}");
+    }
+}
+
+/// What was asked of GitLab, the end, and the figures.
+fn end_of_run(told: &[Value], first: &Value) {
+    let stance = of_kind(told, "verdict_applied")[0];
+    assert_eq!(
+        (&stance["wanted"], &stance["shown"], &stance["mismatch"]),
+        (&json!("requested_changes"), &json!("requested_changes"), &json!(false))
+    );
+    let completed = of_kind(told, "run_completed")[0];
+    assert_eq!(
+        (&completed["verdict"], &completed["tier"]),
+        (&json!("significant_concerns"), &first["tier"])
+    );
+    assert_eq!(completed["files"], 2);
+    assert_eq!(completed["lines"], first["coverage"]["changed_lines"]);
+    assert_eq!(completed["cost_usd"], first["cost_usd"]);
+    assert!(completed["duration_ms"].as_u64() > Some(0));
+    assert_eq!(completed["coverage"], json!({"not_read": 0, "cut": 0, "gaps": 0}));
+    let samples = of_kind(told, "metrics")[0]["samples"].as_array().unwrap().clone();
+    let figure = |name: &str| {
+        let sample = samples.iter().find(|sample| sample["name"] == name);
+        sample.unwrap_or_else(|| panic!("{name} is missing in {samples:#?}"))["value"]
+            .as_f64()
+            .unwrap()
+    };
+    assert!(figure("stage_opencode_start_ms") > 0.0 && figure("model_calls_count") > 1.0);
+    assert!(figure("gateway_retries_count") < 0.5);
+}
+
+#[tokio::test]
+async fn every_event_of_two_reviews_is_told_with_its_content() {
+    let (provider, repository, mut workers) = (provider().await, two_flaws(), Workers::start().await);
+    let pipeline = Pipeline::on(FakeGitlab::builder().tier(Tier::Premium), &repository).await;
+    let job = || {
+        let job = pipeline.job(&repository, &["--mode", "gate"]).anthropic(&provider);
+        tracked(job, &workers.tracker_url)
+    };
+    let first = job().run().await.expect_code(1).review();
+    let url = workers.tracker_url.clone();
+    let told = events(&mut workers, 1).await;
+
+    run_and_sessions(&told, &first, pipeline.merge_request.iid);
+    findings(&told, &first);
+    end_of_run(&told, &first);
+
+    // One is fixed, the other is resolved by a person: the second review tells both, and the third neither again.
+    repository.git(&["checkout", "--quiet", "feature"]);
+    repository.write(
+        "src/users.py",
+        "import sqlite3\n\n\ndef find(connection, name):\n    query = \"SELECT * FROM users WHERE name = ?\"\n    return \
+         connection.execute(query, (name,)).fetchall()\n",
+    );
+    repository.commit("Bind the name");
+    pipeline
+        .gitlab
+        .push(pipeline.merge_request.project, repository.path(), "feature");
+    for thread in pipeline.gitlab.snapshot(pipeline.merge_request).threads {
+        if thread.position.as_ref().and_then(|place| place.new_path.as_deref()) == Some("src/orders.py") {
+            pipeline
+                .gitlab
+                .resolve(pipeline.merge_request, pipeline.author, &thread.id, true);
+        }
+    }
+    for _ in 0..2 {
+        tracked(pipeline.job(&repository, &[]).anthropic(&provider), &url)
+            .run()
+            .await
+            .expect_code(0);
+    }
+    let told = events(&mut workers, 3).await;
+    let outcomes: Vec<(&Value, &Value)> = of_kind(&told, "finding_outcome")
+        .into_iter()
+        .filter(|event| event["category"] == "sql-injection")
+        .map(|event| (&event["path"], &event["outcome"]))
+        .collect();
+    let expected =
+        [("src/users.py", "fixed"), ("src/orders.py", "resolved")].map(|(path, how)| (json!(path), json!(how)));
+    assert_eq!(outcomes.len(), 2, "{outcomes:?}");
+    for (path, how) in &expected {
+        assert!(
+            outcomes.contains(&(path, how)),
+            "{path} {how} is missing in {outcomes:?}"
+        );
+    }
+
+    // Metadata only: neither the code, nor what was said of it, nor who people are.
+    let all = workers.command("sql SELECT * FROM events").await.to_string();
+    let claim = first["findings"][0]["finding"]["claim"].as_str().unwrap();
+    let summary = first["summary"].as_str().unwrap();
+    for text in [
+        "SELECT * FROM users",
+        "fetchall",
+        "DEBUG find",
+        "alice",
+        claim,
+        summary,
+        &pipeline.token,
+    ] {
+        assert!(!all.contains(text), "{text} was told");
+    }
+    assert_eq!(pipeline.gitlab.violations(), []);
+}
+
+/// A proxy in front of the tracker that fails at first and then hands everything on.
+async fn fails_at_first(tracker: String, failures: usize) -> String {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let forward = move |request: Request| {
+        let number = asked.fetch_add(1, Ordering::SeqCst);
+        let tracker = tracker.clone();
+        async move {
+            let (parts, body) = request.into_parts();
+            let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+            if number < failures {
+                return Response::builder()
+                    .status(StatusCode::BAD_GATEWAY)
+                    .body(Body::empty())
+                    .unwrap();
+            }
+            let answer = reqwest::Client::new()
+                .request(parts.method, format!("{tracker}{}", parts.uri))
+                .header("authorization", &parts.headers["authorization"])
+                .header("content-type", "application/json")
+                .body(body)
+                .send()
+                .await
+                .unwrap();
+            let status = StatusCode::from_u16(answer.status().as_u16()).unwrap();
+            Response::builder()
+                .status(status)
+                .body(Body::from(answer.bytes().await.unwrap()))
+                .unwrap()
+        }
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, Router::new().fallback(forward)).await });
+    address
+}
+
+#[tokio::test]
+async fn what_was_lost_is_told_once_the_tracker_is_back() {
+    let (provider, repository, mut workers) = (provider().await, Repository::clean(), Workers::start().await);
+    let proxy = fails_at_first(workers.tracker_url.clone(), 1).await;
+    let job = Conclave::new(repository.path(), &["local", "main..feature"]).anthropic(&provider);
+    let outcome = tracked(job, &proxy).run().await.expect_code(0);
+    assert_eq!(outcome.review()["verdict"], "approved");
+    assert!(
+        outcome.stderr.contains("1 telemetry event did not reach the tracker"),
+        "{}",
+        outcome.stderr
+    );
+    let query = "SELECT body FROM events WHERE kind = 'telemetry_dropped'";
+    let rows = workers.rows(query, |rows| !rows.is_empty()).await;
+    let told: Value = serde_json::from_str(rows[0]["body"].as_str().unwrap()).unwrap();
+    assert_eq!(
+        told,
+        json!({"type": "telemetry_dropped", "events": 1}),
+        "the start of the run was lost"
+    );
+    let runs = workers.rows("SELECT verdict FROM runs", |rows| !rows.is_empty()).await;
+    assert_eq!(runs[0]["verdict"], "approved", "what came later was stored");
+}
+
+/// A tracker that begins every answer and never ends one.
+async fn hangs_in_the_middle() -> (String, Arc<AtomicUsize>) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let seen = Arc::clone(&asked);
+    tokio::spawn(async move {
+        let mut open = Vec::new();
+        while let Ok((mut stream, _)) = listener.accept().await {
+            seen.fetch_add(1, Ordering::SeqCst);
+            let _ = stream.read(&mut [0; 4096]).await;
+            let _ = stream
+                .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{\"schema\":1,")
+                .await;
+            open.push(stream);
+        }
+    });
+    (address, asked)
+}
+
+#[tokio::test]
+async fn a_tracker_that_hangs_changes_neither_the_review_nor_its_exit_code() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let pipeline = Pipeline::on(FakeGitlab::builder().tier(Tier::Premium), &repository).await;
+    let (url, asked) = hangs_in_the_middle().await;
+    let job = pipeline.job(&repository, &["--mode", "gate"]).anthropic(&provider);
+    let outcome = tracked(job, &url).run().await.expect_code(1);
+    let review = outcome.review();
+    assert_eq!(review["verdict"], "significant_concerns");
+    assert_eq!(review["warnings"], json!([]), "it is no business of the review");
+    assert!(
+        asked.load(Ordering::SeqCst) >= 2,
+        "both the memory and the events were tried"
+    );
+    assert!(
+        outcome.stderr.contains("telemetry events did not reach the tracker"),
+        "{}",
+        outcome.stderr
+    );
+    let state = pipeline.gitlab.snapshot(pipeline.merge_request);
+    assert_eq!(state.requested_changes_by, ["conclave-bot"]);
+    assert_eq!(pipeline.gitlab.violations(), []);
+}

@@ -1,0 +1,126 @@
+//! Logging in with a token, and out.
+
+use url::form_urlencoded;
+use worker::{Env, Request, Response};
+
+use crate::{
+    Access, Frame, Outcome, Sessions, allow, configured,
+    frame::logo,
+    html::{Html, html},
+    judge, now_ms, page, read_capped, same_origin, see_other, texts,
+};
+
+/// The largest log-in form. Tokens are short.
+const MAX_FORM: usize = 8 * 1024;
+
+/// The log-in of one Worker.
+#[derive(Debug, Clone, Copy)]
+pub struct Login {
+    /// Its sessions.
+    pub sessions: Sessions,
+    /// The secret that lists the tokens.
+    pub tokens: &'static str,
+    /// Its pages' frame.
+    pub frame: Frame,
+    /// Scripts of the log-in page, below `/assets/`.
+    pub scripts: &'static [&'static str],
+    /// Its words.
+    pub words: LoginWords,
+}
+
+/// What is read on a log-in page.
+#[derive(Debug, Clone, Copy)]
+pub struct LoginWords {
+    /// The heading.
+    pub title: &'static str,
+    /// The name that a password manager keeps the token under.
+    pub user: &'static str,
+    /// What is to be typed.
+    pub token: &'static str,
+    /// Where a token comes from.
+    pub hint: &'static str,
+    /// The token is none of those that are accepted.
+    pub wrong: &'static str,
+    /// No token is configured: what that is called, and what to do.
+    pub unconfigured: (&'static str, &'static str),
+}
+
+/// What became of a request to the log-in page.
+#[derive(Debug)]
+pub enum LoginAttempt {
+    /// It has its answer.
+    Answer(Response),
+    /// A wrong token was tried. The page that says so.
+    Wrong(Response),
+}
+
+impl Login {
+    /// `GET /login` shows the form, `POST /login` takes it.
+    pub async fn attempt(&self, request: &mut Request, env: &Env) -> Outcome<LoginAttempt> {
+        allow(request, &["GET", "HEAD", "POST"])?;
+        let tokens = configured(env, self.tokens);
+        if judge(None, tokens.as_deref()) == Access::Unconfigured {
+            let (title, detail) = self.words.unconfigured;
+            let response = page(503, &self.frame.notice_page(title, detail))?;
+            return Ok(LoginAttempt::Answer(response));
+        }
+        if request.inner().method() != "POST" {
+            return Ok(LoginAttempt::Answer(page(200, &self.form(None))?));
+        }
+        same_origin(request)?;
+        let body = read_capped(request, MAX_FORM).await?;
+        let presented = form_urlencoded::parse(&body)
+            .find(|(name, _)| name == "token")
+            .map(|(_, value)| value.trim().to_owned())
+            .unwrap_or_default();
+        if judge(Some(&presented), tokens.as_deref()) != Access::Granted {
+            return Ok(LoginAttempt::Wrong(page(401, &self.form(Some(self.words.wrong)))?));
+        }
+        let value = self.sessions.open(&presented, now_ms()).unwrap_or_default();
+        let response = see_other("/")?;
+        let cookie = self
+            .sessions
+            .set_cookie(&value, self.sessions.lifetime_seconds, &request.url()?);
+        response.headers().set("set-cookie", &cookie)?;
+        Ok(LoginAttempt::Answer(response))
+    }
+
+    /// `POST /logout` forgets the session.
+    pub fn logout(&self, request: &Request) -> Outcome<Response> {
+        allow(request, &["POST"])?;
+        same_origin(request)?;
+        let response = see_other("/login")?;
+        let forgotten = self.sessions.set_cookie("", 0, &request.url()?);
+        response.headers().set("set-cookie", &forgotten)?;
+        Ok(response)
+    }
+
+    fn form(&self, fault: Option<&str>) -> Html {
+        let fault = fault.map(|fault| html!(r#"<p class="fault" id="fault" role="alert">{}</p>"#, fault));
+        let described = if fault.is_some() { "fault hint" } else { "hint" };
+        let body = html!(
+            r#"<section class="card login">
+{}<h1>{}</h1>
+<form method="post" action="/login" id="login">
+<input type="text" name="username" value="{}" autocomplete="username" hidden>
+<label for="token">{}</label>
+<input id="token" name="token" type="password" autocomplete="current-password" spellcheck="false" required autofocus
+ aria-describedby="{}">
+{}
+<button type="submit">{}</button>
+</form>
+<p class="hint" id="hint">{}</p>
+</section>"#,
+            logo(),
+            self.words.title,
+            self.words.user,
+            self.words.token,
+            described,
+            fault,
+            texts::LOG_IN,
+            self.words.hint,
+        );
+        self.frame
+            .document(texts::LOG_IN, self.scripts, &Html::default(), &body)
+    }
+}

@@ -1,0 +1,171 @@
+//! `GET /runs`: the reviews one by one, searched and a page at a time.
+
+use conclave_worker_common::{Outcome, html::Html, html::html};
+use uuid::Uuid;
+use worker::{Env, Request, Response, Url};
+
+use super::{
+    cells::{VERDICTS, runs_table},
+    filter::parameter,
+    format, layout,
+    page::{Asked, Content, finished},
+    texts,
+};
+use crate::store::{self, Cursor, Ended, RunSearch};
+
+/// Where this page is.
+pub(crate) const PATH: &str = "/runs";
+
+/// Runs on a page, and in a file.
+const PAGE_SIZE: u32 = 50;
+const FILE_SIZE: u32 = 5_000;
+
+/// What stands for runs without an end.
+const NOT_YET: &str = "open";
+
+/// Answers with the page.
+pub(crate) async fn page(request: &Request, env: &Env) -> Outcome<Response> {
+    let asked = Asked::of(request, env).await?;
+    let search = Search::of(&asked.url);
+    let query = asked.filter.query(asked.now_ms);
+    let after = parameter(&asked.url, "after").and_then(|after| read_cursor(&after));
+    // A file has more than a page.
+    let file = parameter(&asked.url, "csv").is_some();
+    let size = if file { FILE_SIZE } else { PAGE_SIZE };
+    let found = store::runs(env, &query, &search.query(), after, size).await?;
+    let own = search.parameters();
+    let href = |more: &[(&str, &str)]| {
+        let all: Vec<(&str, &str)> = own
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+            .chain(more.iter().copied())
+            .collect();
+        asked.filter.href(PATH, &all)
+    };
+    let newest = after.map(|_| html!(r#"<a href="{}" rel="prev">{}</a>"#, href(&[]), texts::NEWEST));
+    let older = found.next.map(|next| {
+        let position = format!("{}_{}", next.at_ms, next.run_id);
+        html!(
+            r#"<a href="{}" rel="next">{}</a>"#,
+            href(&[("after", &position)]),
+            texts::OLDER
+        )
+    });
+    let mut table = runs_table(&found.runs, asked.now_ms);
+    table.after = html!(
+        r#"<nav class="pages" aria-label="{}">{}{}</nav>"#,
+        texts::RUNS,
+        newest,
+        older
+    );
+    let content = Content {
+        title: texts::RUNS,
+        path: PATH,
+        lead: Html::default(),
+        tables: vec![table],
+        tail: Html::default(),
+        fields: search.fields(),
+        own,
+        by_tier: true,
+    };
+    finished(&asked, env, content).await
+}
+
+/// What is searched for, as it stands in the URL.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Search {
+    text: Option<String>,
+    ended: Option<String>,
+}
+
+impl Search {
+    fn of(url: &Url) -> Self {
+        Self {
+            text: parameter(url, "q").filter(|text| text.len() <= 256),
+            ended: parameter(url, "verdict")
+                .filter(|verdict| VERDICTS.contains(&verdict.as_str()) || verdict == NOT_YET),
+        }
+    }
+
+    /// A run's id, a merge request's number, or a part of a project's path.
+    fn query(&self) -> RunSearch {
+        let text = self.text.as_deref().unwrap_or_default();
+        let run = Uuid::parse_str(text).ok();
+        let number = text.strip_prefix('!').unwrap_or(text);
+        let merge_request = number
+            .parse()
+            .ok()
+            .filter(|number| (1..=1_000_000_000).contains(number));
+        let ended = self.ended.as_deref();
+        RunSearch {
+            run,
+            merge_request,
+            part: (!text.is_empty() && run.is_none() && merge_request.is_none()).then(|| text.to_owned()),
+            ended: match VERDICTS.into_iter().find(|verdict| Some(*verdict) == ended) {
+                Some(verdict) => Some(Ended::With(verdict)),
+                None => ended.map(|_| Ended::NotYet),
+            },
+        }
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        let text = self.text.iter().map(|text| ("q", text.clone()));
+        text.chain(self.ended.iter().map(|ended| ("verdict", ended.clone())))
+            .collect()
+    }
+
+    fn fields(&self) -> Html {
+        let options = VERDICTS
+            .map(|verdict| layout::option(verdict, &format::words(verdict), self.ended.as_deref() == Some(verdict)));
+        html!(
+            r#"<label class="wide">{}<input type="search" name="q" value="{}" placeholder="{}" maxlength="256" autocomplete="off" spellcheck="false"></label>
+<label>{}<select name="verdict">{}{}{}</select></label>"#,
+            texts::SEARCH,
+            self.text,
+            texts::SEARCH_EXAMPLE,
+            texts::VERDICT,
+            layout::option("", texts::ANY_VERDICT, self.ended.is_none()),
+            Html::join(options),
+            layout::option(NOT_YET, texts::NO_END, self.ended.as_deref() == Some(NOT_YET)),
+        )
+    }
+}
+
+fn read_cursor(text: &str) -> Option<Cursor> {
+    let (at_ms, run_id) = text.split_once('_')?;
+    Some(Cursor {
+        at_ms: at_ms.parse().ok().filter(|at_ms| (0..1_i64 << 53).contains(at_ms))?,
+        run_id: Uuid::parse_str(run_id).ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn search(query: &str) -> RunSearch {
+        Search::of(&Url::parse(&format!("https://x/runs?{query}")).expect("a URL")).query()
+    }
+
+    #[test]
+    fn what_is_typed_is_a_run_a_merge_request_or_a_part_of_a_path() {
+        let run = "01900000-0000-7000-8000-000000000001";
+        assert_eq!(search(&format!("q={run}")).run, Uuid::parse_str(run).ok());
+        assert_eq!(search("q=%2142").merge_request, Some(42));
+        assert_eq!(search("q=42").merge_request, Some(42));
+        assert_eq!(search("q=Pay%2Fledger").part.as_deref(), Some("Pay/ledger"));
+        assert_eq!(search("q=0").part.as_deref(), Some("0"));
+        assert_eq!(search("verdict=inconclusive").ended, Some(Ended::With("inconclusive")));
+        assert_eq!(search("verdict=open").ended, Some(Ended::NotYet));
+        assert_eq!(search("q=&verdict=x%27"), RunSearch::default());
+    }
+
+    #[test]
+    fn positions_read_back_and_nonsense_does_not() {
+        let run = "01900000-0000-7000-8000-000000000001";
+        assert!(read_cursor(&format!("1800000000000_{run}")).is_some());
+        for nonsense in ["", "x", "1_2", "-1_x", &format!("99999999999999999_{run}")] {
+            assert_eq!(read_cursor(nonsense), None, "{nonsense}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! `/v1/memory`: what a repository remembers. Reviews and people read it; operators clear it.
+
+use conclave_shared::memory::Forgotten;
+use conclave_worker_common::{
+    Access, Outcome, Refusal, allow, authorize, configured, holder, json, judge, presented, problem,
+};
+use worker::{Env, Request, Response, console_log};
+
+use crate::{clock, store, texts};
+
+/// The secrets whose tokens may read: those of reviews, of people who look, and of operators.
+const READERS: [&str; 3] = ["INGEST_TOKENS", "DASHBOARD_TOKENS", OPERATOR_TOKENS];
+/// The secret that lists the tokens of operators, who may clear.
+const OPERATOR_TOKENS: &str = "OPERATOR_TOKENS";
+/// As long as in events.
+const LONGEST_PROJECT: usize = 256;
+const LONGEST_FINGERPRINT: usize = 128;
+
+/// Answers what a project remembers, or forgets it.
+pub(crate) async fn handle(request: Request, env: &Env) -> Outcome<Response> {
+    allow(&request, &["GET", "HEAD", "DELETE"])?;
+    if request.inner().method() == "DELETE" {
+        forget(&request, env).await
+    } else {
+        show(&request, env).await
+    }
+}
+
+async fn show(request: &Request, env: &Env) -> Outcome<Response> {
+    let token = presented(request)?;
+    let may_read = |name| judge(token.as_deref(), configured(env, name).as_deref()) == Access::Granted;
+    if !READERS.into_iter().any(may_read) {
+        // It says what is missing as it would for a review.
+        authorize(request, env, READERS[0])?;
+    }
+    let project = parameter(request, "project", LONGEST_PROJECT)?.ok_or_else(missing)?;
+    let memory = store::memory(env, &project, clock::now_ms()).await?;
+    Ok(json(200, &memory)?)
+}
+
+async fn forget(request: &Request, env: &Env) -> Outcome<Response> {
+    let who = holder(request, env, OPERATOR_TOKENS)?;
+    let project = parameter(request, "project", LONGEST_PROJECT)?.ok_or_else(missing)?;
+    let fingerprint = parameter(request, "fingerprint", LONGEST_FINGERPRINT)?.unwrap_or_default();
+    let findings = store::forget(env, &project, &fingerprint, clock::now_ms(), &who).await?;
+    console_log!(
+        "{}",
+        serde_json::json!({
+            "message": "memory cleared", "project": project, "fingerprint": fingerprint, "who": who, "findings": findings,
+        })
+    );
+    Ok(json(200, &Forgotten { findings })?)
+}
+
+/// A parameter of the query; one that is there has to be good.
+fn parameter(request: &Request, name: &str, longest: usize) -> Outcome<Option<String>> {
+    let url = request.url()?;
+    let Some((_, value)) = url.query_pairs().find(|(key, _)| key == name) else {
+        return Ok(None);
+    };
+    if value.is_empty() || value.len() > longest || value.chars().any(char::is_control) {
+        return Err(Refusal::Answer(problem(&texts::bad_parameter(name, longest))?));
+    }
+    Ok(Some(value.into_owned()))
+}
+
+fn missing() -> Refusal {
+    problem(&texts::no_project()).map_or_else(Refusal::Fault, Refusal::Answer)
+}

@@ -1,0 +1,87 @@
+//! When what waits is written, how much of it at once, and when it is tried again.
+
+use std::time::Duration;
+
+/// The variable that says how soon after its arrival a batch is written, in milliseconds. Batches of that time are written
+/// together.
+pub(super) const FLUSH_MS: &str = "OUTBOX_FLUSH_MS";
+const DEFAULT_FLUSH_MS: u64 = 200;
+
+/// The most bytes and events that are written in one transaction; one batch may be more.
+pub(super) const FLUSH_BYTES: u64 = 1_000_000;
+pub(super) const FLUSH_EVENTS: u64 = 2_000;
+
+/// Transactions in one alarm: the next alarm goes on.
+pub(super) const FLUSHES: usize = 20;
+
+/// How often a batch is tried by itself before it is given up.
+pub(super) const ATTEMPTS: u32 = 5;
+
+/// The variable that says how long the first wait after a failure is, in milliseconds.
+pub(super) const RETRY_MS: &str = "OUTBOX_RETRY_MS";
+const DEFAULT_RETRY_MS: u64 = 1000;
+const MAX_WAIT_MS: u64 = 60_000;
+
+/// What waits in one object at most, in bytes: as much as half of what an object may hold on the free plan. What comes then is
+/// refused, and clients are told to come again.
+pub(super) const MAX_BYTES: usize = 512 * 1024 * 1024;
+
+/// How soon a batch is written.
+pub(super) fn flush_after(set: Option<&str>) -> Duration {
+    let set = set.and_then(|set| set.trim().parse().ok());
+    Duration::from_millis(set.unwrap_or(DEFAULT_FLUSH_MS).min(MAX_WAIT_MS))
+}
+
+/// The first wait after a failure.
+pub(super) fn retry_ms(set: Option<&str>) -> u64 {
+    let set = set.and_then(|set| set.trim().parse().ok());
+    set.unwrap_or(DEFAULT_RETRY_MS).clamp(1, MAX_WAIT_MS)
+}
+
+/// How long to wait after so many failures: twice as long each time, up to a minute.
+pub(super) fn wait_ms(retry_ms: u64, failures: u32) -> u64 {
+    let factor = 1_u64 << failures.saturating_sub(1).min(20);
+    retry_ms.saturating_mul(factor).min(MAX_WAIT_MS)
+}
+
+/// How many of the waiting batches, by their sizes and numbers of events, are written together.
+pub(super) fn together(sizes: impl Iterator<Item = (u64, u64)>) -> usize {
+    let (mut bytes, mut events) = (0, 0);
+    sizes
+        .take_while(|(more_bytes, more_events)| {
+            let first = bytes == 0;
+            bytes += more_bytes;
+            events += more_events;
+            first || (bytes <= FLUSH_BYTES && events <= FLUSH_EVENTS)
+        })
+        .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_up_to_a_minute() {
+        let waits: Vec<u64> = (1..9).map(|failures| wait_ms(1000, failures)).collect();
+        assert_eq!(waits, [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
+        assert_eq!(wait_ms(1000, u32::MAX), MAX_WAIT_MS);
+        assert_eq!(
+            [
+                retry_ms(None),
+                retry_ms(Some("x")),
+                retry_ms(Some("0")),
+                retry_ms(Some(" 5 "))
+            ],
+            [1000, 1000, 1, 5]
+        );
+    }
+
+    #[test]
+    fn a_flush_is_bounded_by_bytes_and_events_and_takes_at_least_one_batch() {
+        assert_eq!(together([].into_iter()), 0);
+        assert_eq!(together([(2_000_000, 500), (1, 1)].into_iter()), 1);
+        assert_eq!(together([(400_000, 1); 5].into_iter()), 2);
+        assert_eq!(together([(1, 500); 9].into_iter()), 4);
+    }
+}

@@ -1,0 +1,17 @@
+//! What is written at once: events, and what was noticed when they arrived.
+
+use conclave_shared::telemetry::Event;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// Events that arrived together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Batch {
+    /// When they arrived.
+    pub(crate) received_ms: i64,
+    /// The events.
+    pub(crate) events: Vec<Event>,
+    /// Those of them whose clock was ahead, and whose time is therefore that of their arrival.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) skewed: Vec<Uuid>,
+}

@@ -1,0 +1,76 @@
+//! The window that a page looks at, as parameters of its statements.
+
+use std::collections::BTreeMap;
+
+use conclave_worker_common::Outcome;
+use serde::Deserialize;
+use worker::{D1Database, D1PreparedStatement, Result, wasm_bindgen::JsValue};
+
+use super::query::number;
+
+/// Bins of a distribution, ascending.
+pub(crate) type Bins = Vec<(i32, u64)>;
+
+/// What a page is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Window {
+    /// One project, or all.
+    pub(crate) project: Option<String>,
+    /// One tier, or all.
+    pub(crate) tier: Option<String>,
+    /// The first day.
+    pub(crate) first_day: i64,
+    /// The last day.
+    pub(crate) last_day: i64,
+}
+
+/// A statement about a window: `?1` is the project or `*`, `?2` and `?3` are the days.
+pub(crate) fn bound(database: &D1Database, sql: &str, query: &Window) -> Result<D1PreparedStatement> {
+    database
+        .prepare(sql)
+        .bind(&[grain(query), number(query.first_day), number(query.last_day)])
+}
+
+/// Like [`bound`], and `?4` is the tier or NULL.
+pub(crate) fn bound_with_tier(database: &D1Database, sql: &str, query: &Window) -> Result<D1PreparedStatement> {
+    database.prepare(sql).bind(&[
+        grain(query),
+        number(query.first_day),
+        number(query.last_day),
+        query.tier.as_deref().map_or(JsValue::NULL, JsValue::from_str),
+    ])
+}
+
+/// The project, or what stands for all of them in rollups.
+pub(crate) fn grain(query: &Window) -> JsValue {
+    JsValue::from_str(query.project.as_deref().unwrap_or("*"))
+}
+
+#[derive(Deserialize)]
+struct BinRow {
+    metric: String,
+    tier: String,
+    bin: i32,
+    n: u64,
+}
+
+/// Distributions by metric and tier.
+pub(crate) type Distributions = BTreeMap<(String, String), Bins>;
+
+/// Reads distributions from the rows of a statement with `metric`, `tier`, `bin` and `n`, in that order.
+pub(crate) fn distributions(results: &mut impl Iterator<Item = worker::D1Result>) -> Outcome<Distributions> {
+    let mut all = Distributions::new();
+    for row in super::query::rows::<BinRow>(results)? {
+        all.entry((row.metric, row.tier)).or_default().push((row.bin, row.n));
+    }
+    Ok(all)
+}
+
+/// Adds distributions up.
+pub(crate) fn merged<'a>(all: impl IntoIterator<Item = &'a Bins>) -> Bins {
+    let mut sums = BTreeMap::new();
+    for (bin, n) in all.into_iter().flatten() {
+        *sums.entry(*bin).or_insert(0) += n;
+    }
+    sums.into_iter().collect()
+}
