@@ -146,20 +146,11 @@ pub(super) async fn prepare(
     for warning in notes.iter().chain(&job.notes).chain(&warnings) {
         progress.report(ProgressEvent::Warning(warning));
     }
-    if let Some(agents) = agents {
-        config.limits.sessions = agents;
-    }
-    if !arguments.models.is_empty() {
-        use_models(&arguments.models, &mut config, &assembled.providers())?;
-    }
+    use_arguments(arguments, agents, &mut config, &assembled.providers())?;
     // What counts as noise depends on the operator's and the repository's settings, so it is taken out only now.
     let settings = &repo.in_force.config;
     let diff = filter(&job, diff, &security, &settings.paths.ignore).await?;
-    let preset = match (arguments.preset, settings.review.preset) {
-        (Some(preset), _) => (preset.into(), ChosenBy::Job),
-        (None, Some(preset)) => (preset, ChosenBy::Repo),
-        (None, None) => (Preset::default(), ChosenBy::Default),
-    };
+    let preset = preset_in_force(arguments, settings.review.preset);
     let rules = organisation::applied(&rules, &diff);
     let mut registered = assembled.reviewers();
     if rules.book.is_empty() {
@@ -205,6 +196,31 @@ pub(super) async fn prepare(
         follower,
         memory,
     })
+}
+
+/// The preset, and who chose it.
+fn preset_in_force(arguments: &PlanningArguments, repo: Option<Preset>) -> (Preset, ChosenBy) {
+    match (arguments.preset, repo) {
+        (Some(preset), _) => (preset.into(), ChosenBy::Job),
+        (None, Some(preset)) => (preset, ChosenBy::Repo),
+        (None, None) => (Preset::default(), ChosenBy::Default),
+    }
+}
+
+/// Lays what the job says over the configuration.
+fn use_arguments(
+    arguments: &PlanningArguments,
+    agents: Option<u32>,
+    config: &mut ConfigDocument,
+    credentials: &BTreeSet<String>,
+) -> Result<(), Failure> {
+    if let Some(agents) = agents {
+        config.limits.sessions = agents;
+    }
+    if arguments.models.is_empty() {
+        return Ok(());
+    }
+    use_models(&arguments.models, config, credentials)
 }
 
 /// Lets everybody use these models and no other preference; switches of providers still count.
