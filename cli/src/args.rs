@@ -16,7 +16,7 @@ use camino::Utf8PathBuf;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use conclave_engine::{pipeline::Wish, ports::ReviewMode, repo_config::RepoGate};
 use conclave_plugin_gitlab::BreakGlassPolicy;
-use conclave_shared::config::Preset;
+use conclave_shared::{config::Preset, model::ModelId};
 
 use crate::settings::Environment;
 
@@ -182,6 +182,10 @@ pub(crate) struct PlanningArguments {
     /// The models that are preferred where nobody names others; by default what `.conclave.toml` says, else `current`
     #[arg(long, value_enum, env = "CONCLAVE_PRESET")]
     pub(crate) preset: Option<PresetName>,
+    /// Models for every reviewer and the coordinator, best first, as `provider/model`, with commas between them; in place of
+    /// what the configuration and the preset say
+    #[arg(long, value_name = "MODELS", value_delimiter = ',', env = "CONCLAVE_MODELS")]
+    pub(crate) models: Vec<ModelId>,
     /// The organisation's engineering rules: a file, a directory, or an https address. A path in the repository is read from
     /// the target branch
     #[arg(long, value_name = "PLACE", env = "CONCLAVE_CODEX_RULES")]

@@ -132,9 +132,9 @@ impl Found {
 /// Runs all checks at once.
 pub(crate) async fn examine(request: &Request<'_>) -> Report {
     let (tools, git, place, network, forge, providers, config, tracker) = tokio::join!(
-        within(request, "opencode", tools::agent(request)),
-        within(request, "git", tools::git()),
-        within(request, "repository", place::examine(request)),
+        ended(LOCAL, "opencode", tools::agent(request)),
+        ended(LOCAL, "git", tools::git()),
+        ended(LOCAL, "repository", place::examine(request)),
         within(request, "proxy", network::examine(request)),
         within(request, "gitlab", forge::examine(request)),
         within(request, "providers", providers::examine(request)),
@@ -155,10 +155,16 @@ pub(crate) async fn examine(request: &Request<'_>) -> Report {
     }
 }
 
+/// Programs of this machine are not late because a server is: a busy machine may need some seconds to start one.
+const LOCAL: Duration = Duration::from_secs(30);
+
 /// Whatever a check has to wait for, it ends. Those that ask servers have the limit for each question, so a group of them
 /// has some more.
 async fn within(request: &Request<'_>, name: &str, checks: impl Future<Output = Found>) -> Found {
-    let limit = request.limit * 2 + Duration::from_secs(1);
+    ended(request.limit * 2 + Duration::from_secs(1), name, checks).await
+}
+
+async fn ended(limit: Duration, name: &str, checks: impl Future<Output = Found>) -> Found {
     tokio::time::timeout(limit, checks).await.unwrap_or_else(|_| {
         let late = format!("it did not end within {} s", limit.as_secs());
         Found::one(Check::failure(name, late).next("run it again with a larger --check-seconds"))

@@ -215,3 +215,62 @@ async fn a_model_without_a_price_is_named_in_the_review() {
         outcome.stdout
     );
 }
+
+#[tokio::test]
+async fn any_endpoint_that_speaks_a_known_format_reviews_and_its_cost_is_unknown() {
+    let repository = Repository::flawed();
+    for (api, path) in [
+        ("chat", "/chat/completions"),
+        ("responses", "/responses"),
+        ("anthropic", "/messages"),
+    ] {
+        let provider = provider().await;
+        let own = |arguments: &[&str]| {
+            Conclave::new(repository.path(), arguments)
+                .env("CONCLAVE_COMPATIBLE_BASE_URL", format!("{}/v1", provider.url()))
+                .env("CONCLAVE_COMPATIBLE_API_KEY", PROVIDER_KEY)
+                .env("CONCLAVE_COMPATIBLE_API", api)
+                .env("CONCLAVE_MODELS", "compatible/group/model-of-ours:30b")
+        };
+        let outcome = own(&["local", "main..feature"]).run().await.expect_code(0);
+        assert_eq!(outcome.models(), ["compatible/group/model-of-ours:30b"], "{api}");
+        assert!(outcome.categories().contains(&"sql-injection".to_owned()), "{api}");
+        let requests = provider.requests();
+        assert!(
+            !requests.is_empty() && requests.iter().all(|request| request.path.ends_with(path)),
+            "{api}"
+        );
+        assert!(
+            requests
+                .iter()
+                .all(|request| request.model == "group/model-of-ours:30b"),
+            "{api}"
+        );
+        assert_eq!(provider.violations(), []);
+        for text in [outcome.stdout.clone(), outcome.record("review.md")] {
+            assert!(
+                text.contains("cost unknown") && !text.contains("$0.00"),
+                "{api}: {text}"
+            );
+        }
+        let usage = &outcome.review()["coordinator"]["usage"][0];
+        assert_eq!(usage["unpriced"], true, "{usage}");
+
+        let plan = own(&["plan", "main..feature"]).run().await.expect_code(0);
+        assert!(
+            plan.stdout.contains("about unknown") && plan.stdout.contains("named by the job"),
+            "{}",
+            plan.stdout
+        );
+    }
+    let typo = Conclave::new(
+        repository.path(),
+        &["plan", "main..feature", "--models", "antropic/claude-sonnet-5"],
+    );
+    let typo = typo.run().await.expect_code(2);
+    assert!(
+        typo.stderr.contains("Did you mean `anthropic/claude-sonnet-5`?"),
+        "{}",
+        typo.stderr
+    );
+}

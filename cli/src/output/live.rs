@@ -118,6 +118,15 @@ impl Live {
     }
 }
 
+/// What a session has cost until now. Tokens that cost nothing are those of a model without a known price.
+pub(super) fn so_far(tokens: u64, cost_usd: f64) -> String {
+    if tokens > 0 && cost_usd <= 0.0 {
+        "cost unknown".to_owned()
+    } else {
+        format!("${cost_usd:.4}")
+    }
+}
+
 impl Row {
     fn draw(&self) {
         let mut state = self.state.clone();
@@ -125,7 +134,11 @@ impl Row {
             state = format!("{state}, {}", plural(findings, "finding"));
         }
         let used = if self.tokens > 0 {
-            format!("{:>9} tokens  ${:.4}", thousands(self.tokens), self.cost_usd)
+            format!(
+                "{:>9} tokens  {}",
+                thousands(self.tokens),
+                so_far(self.tokens, self.cost_usd)
+            )
         } else {
             String::new()
         };

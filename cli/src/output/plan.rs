@@ -60,7 +60,7 @@ fn headline(text: &mut String, plan: &PlanDocument, width: usize) {
         "{} · {} · about {}",
         format!("Tier {}", plan.tier).bold(),
         count(on_panel(plan).count(), "reviewer"),
-        dollars(plan.estimate.cost_usd).bold()
+        sum(plan).bold()
     );
     for reason in &plan.tier_reasons {
         let _ = writeln!(text, "{}", wrap(&clean(reason), width, "  "));
@@ -134,7 +134,7 @@ fn estimate(plan: &PlanDocument, width: usize) -> String {
     }
     let mut total = vec!["total".to_owned(), String::new(), String::new()];
     total.extend(usage(&plan.estimate.tokens));
-    total.push(dollars(plan.estimate.cost_usd));
+    total.push(sum(plan));
     table.add_row(total);
     for column in 2..7 {
         if let Some(column) = table.column_mut(column) {
@@ -145,7 +145,7 @@ fn estimate(plan: &PlanDocument, width: usize) -> String {
     if !plan.estimate.unpriced.is_empty() {
         let models: Vec<&str> = plan.estimate.unpriced.iter().map(ModelId::as_str).collect();
         let line = format!(
-            "no price is known of {}: it counts as free, here and in the budget",
+            "no price is known of {}: what it costs is unknown, is not in the sum, and no budget in dollars stops it",
             models.join(", ")
         );
         let _ = writeln!(text, "{} {line}", "!".yellow().bold());
@@ -164,6 +164,15 @@ fn usage(tokens: &TokenUsage) -> [String; 3] {
 
 fn cost(session: &SessionEstimate) -> String {
     session.cost_usd.map_or_else(|| "unknown".to_owned(), dollars)
+}
+
+/// What the whole review would cost, as far as prices are known.
+fn sum(plan: &PlanDocument) -> String {
+    match (plan.estimate.unpriced.is_empty(), plan.estimate.cost_usd > 0.0) {
+        (true, _) => dollars(plan.estimate.cost_usd),
+        (false, true) => format!("{} and more", dollars(plan.estimate.cost_usd)),
+        (false, false) => "unknown".to_owned(),
+    }
 }
 
 fn dollars(amount: f64) -> String {
@@ -220,7 +229,10 @@ fn models(text: &mut String, plan: &PlanDocument, width: usize) {
 
 fn source(choice: &ModelChoice, plan: &PlanDocument) -> String {
     let Some(class) = choice.class else {
-        return "named by the remote configuration".to_owned();
+        return match choice.source {
+            "job" => "named by the job".to_owned(),
+            _ => "named by the remote configuration".to_owned(),
+        };
     };
     if choice.source == "configured" {
         return format!("{class} models, named by a plugin or the remote configuration");

@@ -207,7 +207,7 @@ pub(crate) fn gateway_lines(events: &[GatewayEvent]) -> Vec<String> {
                 format!("an answer of {model} kept breaking off and was taken as far as it came")
             }
             GatewayEvent::Unpriced { model, .. } => format!(
-                "no price is known for {model}: its calls count as free, and a budget in dollars does not stop them"
+                "no price is known for {model}: what its calls cost is unknown, and a budget in dollars does not stop them"
             ),
             GatewayEvent::Uncounted { model, answers } => format!(
                 "{model} never said what {answers} {} used that broke off; those tokens are not in the account",

@@ -10,6 +10,7 @@ use super::{
     excerpts::Excerpts,
     finding::finding,
     links::Links,
+    live::so_far,
     progress::plural,
     terminal::{Page, clean, wrap},
 };
@@ -56,9 +57,9 @@ fn session(record: &SessionRecord) -> String {
         .map(conclave_shared::model::ModelId::as_str)
         .collect();
     let used = format!(
-        "{:>7} tokens  ${:.4}  {}",
+        "{:>7} tokens  {}  {}",
         record.tokens,
-        record.cost_usd,
+        so_far(record.tokens, record.cost_usd),
         models.join(", ")
     );
     let (mark, state) = match (record.outcome.as_deref(), record.findings) {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use camino::Utf8Path;
 use conclave_engine::{
-    report::{Review, duration, headline},
+    report::{Cost, Review, duration, headline},
     rules::ManualReview,
     scheduler::ReviewerReport,
 };
@@ -152,12 +152,12 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
     let reviewed = coverage.reviewed.len() - coverage.not_read.len().min(coverage.reviewed.len());
     let files = if reviewed == 1 { "file" } else { "files" };
     let summary = format!(
-        "{reviewed} {files} reviewed, {} filtered, {} not read · tier {} · {} · ${:.4}",
+        "{reviewed} {files} reviewed, {} filtered, {} not read · tier {} · {} · {}",
         coverage.filtered.len(),
         coverage.not_read.len(),
         review.tier,
         duration(review.seconds),
-        review.cost_usd
+        Cost::of(&review.usage()).text(4)
     );
     lines.push(wrap(&summary, width, ""));
     let aside = |text: &str| wrap(&clean(text), width, "  ").dimmed().to_string();
@@ -201,7 +201,7 @@ fn reviewer(report: &ReviewerReport, width: usize) -> String {
     let models: Vec<&str> = report.usage.iter().map(|usage| usage.model.as_str()).collect();
     let models = models.join(", ");
     let tokens: u64 = report.usage.iter().map(|usage| usage.tokens.total()).sum();
-    let cost = report.usage.iter().fold(0.0, |sum, usage| sum + usage.cost_usd);
+    let cost = Cost::of(&report.usage).text(4);
     let name = report.name.display_name();
     let time = duration(report.seconds);
     let reason = match report.outcome {
@@ -216,10 +216,10 @@ fn reviewer(report: &ReviewerReport, width: usize) -> String {
         Some(_) => "✗".red().to_string(),
     };
     let mut text = if width >= WIDE {
-        let line = format!("{name:<14} {time:>8}  {tokens:>7} tokens  ${cost:.4}  {models}");
+        let line = format!("{name:<14} {time:>8}  {tokens:>7} tokens  {cost}  {models}");
         format!("  {mark} {}", super::finding::clip(line.trim_end(), width - 4).dimmed())
     } else {
-        let line = format!("{name}: {time}, {tokens} tokens, ${cost:.4}, {models}");
+        let line = format!("{name}: {time}, {tokens} tokens, {cost}, {models}");
         let line = wrap(line.trim_end_matches([',', ' ']), width, "    ");
         format!("  {mark} {}", line.trim_start().dimmed())
     };

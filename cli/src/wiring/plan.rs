@@ -303,6 +303,7 @@ fn choice_of(name: &ReviewerName, prepared: &Prepared, prices: &PriceList) -> Op
         considered,
     } = explained;
     let source = match (source, prepared.preset.1) {
+        _ if prepared.models_of_job => "job",
         (ModelSource::Remote, _) => "remote",
         (ModelSource::Class, _) => "configured",
         (ModelSource::Preset, ChosenBy::Default) => "default",
@@ -311,7 +312,7 @@ fn choice_of(name: &ReviewerName, prepared: &Prepared, prices: &PriceList) -> Op
     };
     Some(ModelChoice {
         source,
-        class: (source != "remote").then_some(tier.as_str()),
+        class: (source != "remote" && !prepared.models_of_job).then_some(tier.as_str()),
         considered: considered
             .iter()
             .map(|considered| PlannedModel {

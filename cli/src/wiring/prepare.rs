@@ -15,8 +15,10 @@ use conclave_engine::{
 };
 use conclave_plugin_reviewer_config::Follower;
 use conclave_shared::{
-    config::{ConfigDocument, Preset, RouteExplanation},
+    config::{ConfigDocument, ModelTier, Preset, RouteExplanation, known_providers},
     finding::Finding,
+    model::ModelId,
+    nearest::nearest,
     path_globs::PathGlobs,
     reviewer::ReviewerName,
     risk::SecurityPaths,
@@ -57,6 +59,8 @@ pub(super) struct Prepared {
     pub(super) preset: (Preset, ChosenBy),
     /// How the models of the panel, and then of the coordinator, come about.
     pub(super) models: Vec<(ReviewerName, RouteExplanation)>,
+    /// Whether an argument or a variable of the job names the models.
+    pub(super) models_of_job: bool,
     pub(super) warnings: Vec<String>,
     /// Follows the configuration while the run goes on.
     pub(super) follower: Follower,
@@ -143,13 +147,11 @@ pub(super) async fn prepare(
     for warning in notes.iter().chain(&job.notes).chain(&warnings) {
         progress.report(ProgressEvent::Warning(warning));
     }
-    if let Some(agents) = agents {
-        config.limits.sessions = agents;
-    }
+    use_arguments(arguments, agents, &mut config, &assembled.providers())?;
     // What counts as noise depends on the operator's and the repository's settings, so it is taken out only now.
     let settings = &repo.in_force.config;
     let diff = filter(&job, diff, &security, &settings.paths.ignore).await?;
-    let preset = preset(arguments, settings);
+    let preset = preset_in_force(arguments, settings.review.preset);
     let rules = organisation::applied(&rules, &diff);
     let registered = registered(&assembled, &rules);
     let classes = settings.classes();
@@ -186,15 +188,16 @@ pub(super) async fn prepare(
         repo,
         preset,
         models,
+        models_of_job: !arguments.models.is_empty(),
         warnings,
         follower,
         memory,
     })
 }
 
-/// The preset in force, and who chose it.
-fn preset(arguments: &PlanningArguments, settings: &RepoConfig) -> (Preset, ChosenBy) {
-    match (arguments.preset, settings.review.preset) {
+/// The preset, and who chose it.
+fn preset_in_force(arguments: &PlanningArguments, repo: Option<Preset>) -> (Preset, ChosenBy) {
+    match (arguments.preset, repo) {
         (Some(preset), _) => (preset.into(), ChosenBy::Job),
         (None, Some(preset)) => (preset, ChosenBy::Repo),
         (None, None) => (Preset::default(), ChosenBy::Default),
@@ -209,6 +212,45 @@ fn registered(assembled: &Assembled, rules: &AppliedRules) -> BTreeSet<String> {
         registered.remove(conclave_plugin_codex::REVIEWER);
     }
     registered
+}
+
+/// Lays what the job says over the configuration.
+fn use_arguments(
+    arguments: &PlanningArguments,
+    agents: Option<u32>,
+    config: &mut ConfigDocument,
+    credentials: &BTreeSet<String>,
+) -> Result<(), Failure> {
+    if let Some(agents) = agents {
+        config.limits.sessions = agents;
+    }
+    if arguments.models.is_empty() {
+        return Ok(());
+    }
+    use_models(&arguments.models, config, credentials)
+}
+
+/// Lets everybody use these models and no other preference; switches of providers still count.
+fn use_models(models: &[ModelId], config: &mut ConfigDocument, credentials: &BTreeSet<String>) -> Result<(), Failure> {
+    let mut known = known_providers(config);
+    known.extend(credentials.iter().cloned());
+    if let Some(model) = models.iter().find(|model| !known.contains(model.provider())) {
+        let name = model.provider();
+        let hint = match nearest(name, known.iter().map(String::as_str)) {
+            Some(near) => format!("Did you mean `{near}/{}`?", model.model()),
+            None => format!("Known are {}", known.into_iter().collect::<Vec<_>>().join(", ")),
+        };
+        return Err(Failure::Settings(format!(
+            "--models {model}: no provider is called `{name}`. {hint}"
+        )));
+    }
+    for tier in ModelTier::ALL {
+        models.clone_into(config.models.of_mut(tier));
+    }
+    for settings in config.reviewers.values_mut() {
+        settings.models.clear();
+    }
+    Ok(())
 }
 
 /// Whom the job asks for. A name that nobody has is an error before anything is paid for.

@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
+use conclave_worker_common::Outcome;
 use serde::Deserialize;
 use uuid::Uuid;
 use worker::{D1Database, D1PreparedStatement, Env, Result};
 
-use super::{Batch, rollups, rows::Rows, statements as sql};
+use super::{Batch, query::fault, rollups, rows::Rows, statements as sql};
 use crate::clock;
 
 /// The most bytes of one parameter. D1 takes 2 MB, earlier 1 MB; what is longer goes into several statements of the same transaction.
@@ -105,14 +106,14 @@ fn each(rows: &Rows, mut add: impl FnMut(&str, &[String]) -> Result<()>) -> Resu
 }
 
 /// Whether every table is as this version needs it: runs every statement on no rows. An error names what is missing.
-pub(crate) async fn ready(env: &Env) -> Result<()> {
+pub(crate) async fn ready(env: &Env) -> Outcome<()> {
     let database = env.d1("DB")?;
     let mut statements = vec![database.prepare("SELECT claim FROM memory LIMIT 0")];
     each(&Rows::of(&[], &HashSet::new(), clock::now_ms()), |statement, _| {
         statements.push(database.prepare(statement).bind(&["[]".into()])?);
         Ok(())
     })?;
-    database.batch(statements).await.map(drop)
+    database.batch(statements).await.map(drop).map_err(fault)
 }
 
 /// Whether the database takes writes at all: what fails while it does is the fault of what was written.
