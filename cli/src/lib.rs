@@ -16,7 +16,7 @@ mod logging;
 mod output;
 mod providers;
 #[cfg(test)]
-mod reference;
+mod reference_tests;
 mod replay;
 mod repo_config;
 mod reports;

@@ -57,7 +57,7 @@ describe('README.md', () => {
   const readme = read('README.md');
 
   test('names no environment variable that nobody reads', () => {
-    // That the reference has each one, a test of cli/src/reference.rs sees to.
+    // That the reference has each one, a test of cli/src/reference_tests.rs sees to.
     const known = all(read('cli/src/env_vars.rs'), /= "(\w+)";/g);
     const mentioned = [...known, ...all(flagSources(), /env = "(\w+)"/g)];
     for (const name of documents) {
