@@ -1,6 +1,6 @@
 //! The note: what it says at a glance, and what it folds away.
 
-use conclave_shared::reviewer::ReviewerName;
+use conclave_shared::{pricing::TokenUsage, reviewer::ReviewerName, telemetry::TokensByModel};
 
 use super::*;
 use crate::{judge::test_support::finding as sample, report::test_support::review};
@@ -70,7 +70,15 @@ fn a_finding_with_a_note_of_its_own_is_two_lines_with_a_link() {
 
 #[test]
 fn evidence_fix_and_cost_are_folded() {
-    let text = render_markdown(&two_sections());
+    let mut review = two_sections();
+    review.reviewers[0].usage.push(TokensByModel {
+        model: "anthropic/claude-sonnet-5".parse().expect("a model"),
+        tokens: TokenUsage::default(),
+        cost_usd: 0.42,
+        calls: 1,
+        unpriced: false,
+    });
+    let text = render_markdown(&review);
     for part in ["code F1", "query(name)", "$0.42", "sql-injection"] {
         assert!(text.contains(part), "{part}");
         assert!(!folded_away(&text).contains(part), "{part}");
