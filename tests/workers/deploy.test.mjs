@@ -85,7 +85,7 @@ describe('scripts/deploy', { timeout: 600_000 }, () => {
     assert.equal(statSync(join(directory, 'secrets.env')).mode & 0o777, 0o600);
     assert.match(made.ADMIN_TOKENS, /^operator:[0-9a-f]{64}$/);
     assert.match(made.READER_TOKENS, /^[0-9a-f]{64}$/);
-    assert.equal(new Set(Object.values(made)).size, 5);
+    assert.equal(new Set(Object.values(made)).size, 6);
     for (const [name, value] of Object.entries(made)) {
       const holder = config.secrets.has(name) ? config : tracker;
       assert.equal(holder.secrets.get(name), value, `${name} is what is kept`);

@@ -412,7 +412,7 @@ describe('the description', () => {
       const constants = Object.fromEntries(
         [...readFileSync(join(root, 'shared/src/routes.rs'), 'utf8').matchAll(/const (\w+): &str = "([^"]+)"/g)].map(([, name, path]) => [name, path]),
       );
-      const routed = [...source.matchAll(/\.on(?:_async)?\(\s*(?:routes::(\w+)|&format!\("\{\}\/:(\w+)", routes::(\w+)\))/g)].map(
+      const routed = [...source.matchAll(/(?:path\(\) == |\.on(?:_async)?\(\s*)(?:routes::(\w+)|&format!\("\{\}\/:(\w+)", routes::(\w+)\))/g)].map(
         ([, plain, parameter, prefix]) => (plain ? constants[plain] : `${constants[prefix]}/{${parameter}}`),
       );
       assert.deepEqual([...new Set(operations.map(([, path]) => path))].toSorted(), routed.toSorted());
