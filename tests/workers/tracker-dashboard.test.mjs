@@ -170,6 +170,16 @@ describe('pages', () => {
     assert.match(await site.text(`/runs/${young}`, cookie), /In progress/);
     assert.match(await site.text(`/runs/${old}`, cookie), /No end seen/);
   });
+
+  test('a run that a person skipped says so, and is not one without an end', async () => {
+    const run = uuid7();
+    await send(worker.url, 'i', [event(breakGlass(), { run, project: 'pages/skipped', at: Date.now() - 5 * 3_600_000 })]);
+    const cookie = await site.logIn();
+    const found = await site.text(`/runs?q=${run}`, cookie);
+    assert.match(found, />Skipped<\/span>/);
+    assert.doesNotMatch(found, /The end of this review was never reported/);
+    assert.doesNotMatch(await site.text(`/runs?q=${run}&verdict=open`, cookie), new RegExp(`/runs/${run}`));
+  });
 });
 
 describe('a month of reviews', () => {
@@ -357,7 +367,7 @@ describe('a month of reviews', () => {
     for (const [query, condition] of [
       ['q=LEDG', `project LIKE '%ledg%'`],
       ['verdict=inconclusive', `verdict = 'inconclusive'`],
-      ['verdict=open', 'verdict IS NULL'],
+      ['verdict=open', 'verdict IS NULL AND skipped = 0'],
       ['q=gateway&verdict=approved', `project LIKE '%gateway%' AND verdict = 'approved'`],
       ['q=%25', '0'],
       [`q=${encodeURIComponent(`' OR 1=1 --`)}`, '0'],

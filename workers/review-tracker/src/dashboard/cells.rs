@@ -92,6 +92,11 @@ pub(crate) fn verdict(run: &RunRow, now_ms: i64) -> Html {
             verdict,
             format::words(verdict)
         ),
+        None if run.skipped != 0 => html!(
+            r#"<span class="verdict v-none" title="{}">{}</span>"#,
+            texts::SKIPPED_DETAIL,
+            texts::SKIPPED,
+        ),
         None if now_ms - run.at_ms < LONGEST_RUN_MS => {
             html!(r#"<span class="verdict v-running">{}</span>"#, texts::RUNNING)
         }
@@ -101,6 +106,12 @@ pub(crate) fn verdict(run: &RunRow, now_ms: i64) -> Html {
             texts::NO_END,
         ),
     }
+}
+
+/// The same as one word, empty while nothing is known.
+fn outcome(run: &RunRow) -> String {
+    let skipped = || (run.skipped != 0).then(|| "skipped".to_owned());
+    run.verdict.clone().or_else(skipped).unwrap_or_default()
 }
 
 /// The tier as a chip.
@@ -143,7 +154,7 @@ pub(crate) fn runs_table(runs: &[RunRow], now_ms: i64) -> Table {
                 Cell::Markup(name, run.project.clone()),
                 Cell::Moment(run.at_ms),
                 Cell::Markup(tier(run), run.tier.clone().unwrap_or_default()),
-                Cell::Markup(verdict(run, now_ms), run.verdict.clone().unwrap_or_default()),
+                Cell::Markup(verdict(run, now_ms), outcome(run)),
                 Cell::Markup(findings(run), found(run)),
                 Cell::or_nothing(run.files, Cell::Count),
                 Cell::or_nothing(run.duration_ms, duration),
@@ -156,7 +167,11 @@ pub(crate) fn runs_table(runs: &[RunRow], now_ms: i64) -> Table {
                 Cell::Markup(Html::default(), run.run_id.to_string()),
             ],
             href: Some(format!("/runs/{}", run.run_id)),
-            class: if run.verdict.is_some() { "ended" } else { "open" },
+            class: if run.verdict.is_some() || run.skipped != 0 {
+                "ended"
+            } else {
+                "open"
+            },
         }
     });
     Table {

@@ -100,6 +100,8 @@ pub(crate) const RUNNING: &str = "In progress";
 pub(crate) const NO_END: &str = "No end seen";
 pub(crate) const NO_END_DETAIL: &str =
     "The end of this review was never reported: it was cancelled, or it could not reach the tracker.";
+pub(crate) const SKIPPED: &str = "Skipped";
+pub(crate) const SKIPPED_DETAIL: &str = "A person skipped this review with a comment: break glass.";
 pub(crate) const NONE: &str = "none";
 pub(crate) const LOCAL: &str = "local";
 

@@ -38,6 +38,8 @@ pub(crate) struct RunRow {
     pub(crate) warning: Option<u64>,
     /// See `critical`.
     pub(crate) suggestion: Option<u64>,
+    /// 1 when a person skipped the review: it has no verdict and never will.
+    pub(crate) skipped: u8,
 }
 
 /// Where a page begins: after this run. A position rather than an offset, so that runs which arrive meanwhile neither
@@ -121,13 +123,13 @@ fn statement(query: &Window, search: &RunSearch, after: Option<Cursor>, limit: u
     }
     match search.ended {
         Some(Ended::With(verdict)) => with("verdict = ?", JsValue::from_str(verdict)),
-        Some(Ended::NotYet) => conditions.push_str(" AND verdict IS NULL"),
+        Some(Ended::NotYet) => conditions.push_str(" AND verdict IS NULL AND skipped = 0"),
         None => {}
     }
     parameters.push(number(i64::from(limit)));
     let statement = format!(
         "SELECT run_id, project, at_ms, merge_request, tier, verdict, duration_ms, cost_usd, files, critical, warning,
-        suggestion FROM runs WHERE {conditions} ORDER BY at_ms DESC, run_id DESC LIMIT ?{}",
+        suggestion, skipped FROM runs WHERE {conditions} ORDER BY at_ms DESC, run_id DESC LIMIT ?{}",
         parameters.len()
     );
     (statement, parameters)
