@@ -34,3 +34,10 @@ pub enum ThreadChange {
         resolve: bool,
     },
 }
+
+impl ThreadChange {
+    /// Whether the thread is resolved by it.
+    pub const fn resolves(&self) -> bool {
+        matches!(self, Self::Resolve { .. } | Self::Answer { resolve: true, .. })
+    }
+}

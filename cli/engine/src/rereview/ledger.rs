@@ -74,6 +74,17 @@ impl Ledger {
         }
     }
 
+    /// Notes that the threads of these findings are still open, whatever was meant to become of them.
+    pub fn left_open<'f>(&mut self, fingerprints: impl IntoIterator<Item = &'f Fingerprint>) {
+        for fingerprint in fingerprints {
+            for entry in &mut self.findings {
+                if entry.fingerprint == *fingerprint && entry.before == Before::Resolved {
+                    entry.before = Before::Posted;
+                }
+            }
+        }
+    }
+
     /// What is remembered of a finding.
     pub fn find(&self, fingerprint: &Fingerprint) -> Option<&Remembered> {
         self.findings.iter().find(|entry| entry.fingerprint == *fingerprint)

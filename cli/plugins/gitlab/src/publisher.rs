@@ -5,7 +5,10 @@
 //! nothing is approved before the summary is there. A run that dies in between leaves what the next one finds and goes on
 //! from.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use conclave_engine::{
@@ -91,14 +94,24 @@ impl GitLab {
         let mut conversation = Conversation::read(client).await?;
         let now = MergeRequestNow::read(client).await?;
         let mut inline = Inline::default();
+        let mut changed = HashSet::new();
         if now.is_open() && !publication.hurried {
             inline = inline::post(client, ourselves, &version.refs, &publication, &mut conversation).await?;
             inline::withdraw_twins(client, ourselves, &mut conversation, &mut inline).await?;
-            let warnings = threads::apply(client, ourselves, review, newest, &now, &mut conversation).await;
+            let (warnings, done) = threads::apply(client, ourselves, review, newest, &now, &mut conversation).await;
             inline.warnings.extend(warnings);
+            changed = done;
         }
         let mut review_with_places = inline.mark(review, web_url.as_deref());
         review_with_places.ledger.posted(inline.notes.keys());
+        // A thread that was to be resolved and is not must not look as if a person had opened it again.
+        let left = review
+            .threads
+            .iter()
+            .filter(|action| action.change.resolves() && !changed.contains(&action.thread));
+        review_with_places
+            .ledger
+            .left_open(left.map(|action| &action.fingerprint));
         let wanted = Stance::of(review, publication.settings.mode);
         let before = known.before(&now, &conversation);
         let spent = spent(ourselves, &conversation, review);

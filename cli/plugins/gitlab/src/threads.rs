@@ -1,6 +1,6 @@
 //! Our threads: read as the engine sees them, and changed as it says.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use conclave_engine::{
     ports::{Before, ExistingFinding, Reply, ThreadState, Voice},
@@ -131,7 +131,8 @@ pub(crate) fn newest(ourselves: &Ourselves, conversation: &Conversation) -> Hash
 }
 
 /// Changes our threads as the review says, and answers what it answers. What is so already is left alone, so a second time
-/// nothing is written. What does not work is a warning: the verdict does not depend on it.
+/// nothing is written. What does not work is a warning: the verdict does not depend on it. The ids are those of the threads
+/// that are now as they should be, or gone.
 pub(crate) async fn apply(
     client: &Client,
     ourselves: &Ourselves,
@@ -139,8 +140,8 @@ pub(crate) async fn apply(
     seen: &HashMap<String, u64>,
     now: &MergeRequestNow,
     conversation: &mut Conversation,
-) -> Vec<String> {
-    let mut warnings = Vec::new();
+) -> (Vec<String>, HashSet<String>) {
+    let (mut warnings, mut done) = (Vec::new(), HashSet::new());
     let changes: Vec<&ThreadAction> = review
         .threads
         .iter()
@@ -153,6 +154,7 @@ pub(crate) async fn apply(
         for action in changes {
             let Some(discussion) = conversation.find(&action.thread) else {
                 // Somebody has deleted it.
+                done.insert(action.thread.clone());
                 continue;
             };
             let unread =
@@ -161,11 +163,16 @@ pub(crate) async fn apply(
                 // Somebody has answered while the review ran: the next one reads it first.
                 continue;
             }
-            if let Err(error) = change(client, ourselves, review, action, discussion).await {
-                let warning = format!("a thread of an earlier review could not be changed: {error}");
-                // A right that is missing is missing everywhere.
-                if !warnings.contains(&warning) {
-                    warnings.push(warning);
+            match change(client, ourselves, review, action, discussion).await {
+                Ok(()) => {
+                    done.insert(action.thread.clone());
+                }
+                Err(error) => {
+                    let warning = format!("a thread of an earlier review could not be changed: {error}");
+                    // A right that is missing is missing everywhere.
+                    if !warnings.contains(&warning) {
+                        warnings.push(warning);
+                    }
                 }
             }
         }
@@ -175,7 +182,7 @@ pub(crate) async fn apply(
     {
         warnings.push(format!("a question was not answered: {error}"));
     }
-    warnings
+    (warnings, done)
 }
 
 /// Makes one change, with one request for each thing that is not so already.
