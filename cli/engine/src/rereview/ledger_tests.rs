@@ -205,3 +205,27 @@ fn a_ledger_of_another_version_is_read_as_far_as_it_can_be() {
     let text = serde_json::to_string(&ledger).expect("JSON");
     assert_eq!(serde_json::from_str::<Ledger>(&text).expect("JSON"), ledger);
 }
+
+#[test]
+fn a_thread_that_was_left_open_is_not_remembered_as_resolved() {
+    let of = |letter: &str| fresh("F", Severity::Critical, letter).finding.fingerprint;
+    let entry = |letter: &str, before| Remembered {
+        fingerprint: of(letter),
+        severity: Severity::Critical,
+        production_risk: true,
+        before,
+        record: None,
+    };
+    let mut ledger = Ledger {
+        findings: vec![
+            entry("a", Before::Resolved),
+            entry("b", Before::Resolved),
+            entry("c", Before::Fixed),
+        ],
+        ..Ledger::default()
+    };
+    ledger.left_open([&of("a"), &of("c")]);
+    let before: Vec<Before> = ledger.findings.iter().map(|entry| entry.before).collect();
+    assert_eq!(before, [Before::Posted, Before::Resolved, Before::Fixed]);
+    assert_eq!(ledger.findings[0].severity, Severity::Critical);
+}
