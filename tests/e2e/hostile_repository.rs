@@ -403,6 +403,12 @@ fn everywhere_else(outcome: &Outcome, secrets: &[&str]) {
 
 /// Everything that the tracker has stored.
 async fn tracked(workers: &mut Workers) -> String {
+    // The end of a run is stored after all the rest of it.
+    workers
+        .rows("SELECT run_id FROM runs WHERE verdict IS NOT NULL", |rows| {
+            !rows.is_empty()
+        })
+        .await;
     let mut all = String::new();
     for table in ["events", "runs", "findings", "sessions", "usage"] {
         let exists = format!("sql SELECT name FROM sqlite_master WHERE name = '{table}'");

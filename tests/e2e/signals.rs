@@ -186,8 +186,38 @@ async fn a_cancelled_job_posts_what_is_known_and_tells_the_tracker() {
     }
     assert!(!pipeline.approved());
     assert_eq!(pipeline.gitlab.violations(), []);
-    let runs = workers.command("sql SELECT verdict FROM runs").await;
-    assert_eq!(runs["rows"][0]["verdict"], "inconclusive", "{runs}");
+    let runs = workers
+        .rows("SELECT verdict FROM runs WHERE verdict IS NOT NULL", |rows| {
+            !rows.is_empty()
+        })
+        .await;
+    assert_eq!(runs[0]["verdict"], "inconclusive", "{runs:?}");
+}
+
+#[tokio::test]
+async fn a_port_that_somebody_took_meanwhile_costs_another_start() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    // `serve --hostname 127.0.0.1 --port P`: at the first start, somebody else listens there.
+    let wrapper = Wrapper::new(
+        r#"port=$5
+echo "$port" >> "$DIR/ports"
+if [ "$(wc -l < "$DIR/ports")" = 1 ]; then
+  python3 -m http.server --bind 127.0.0.1 "$port" > /dev/null 2>&1 &
+  until bash -c ": < /dev/tcp/127.0.0.1/$port" 2> /dev/null; do sleep 0.05; done
+fi
+exec "$OPENCODE" "$@""#,
+    );
+    let outcome = Conclave::new(repository.path(), &["local", "main..feature"])
+        .env("CONCLAVE_OPENCODE", wrapper.path())
+        .anthropic(&provider)
+        .run()
+        .await
+        .expect_code(0);
+    let ports = std::fs::read_to_string(wrapper.path().with_file_name("ports")).unwrap();
+    let ports: Vec<&str> = ports.lines().collect();
+    assert_eq!(ports.len(), 2, "{ports:?}");
+    assert_ne!(ports[0], ports[1]);
+    assert_eq!(outcome.review()["verdict"], "significant_concerns");
 }
 
 #[tokio::test]

@@ -19,6 +19,10 @@ use crate::{
 pub(crate) const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// How often it is asked meanwhile.
 const START_POLL: Duration = Duration::from_millis(50);
+/// How many ports are tried: one that was free a moment ago may be somebody's by the time OpenCode wants it.
+const MOST_PORTS: u32 = 3;
+/// What OpenCode calls it if it cannot listen on its port.
+const NOT_LISTENING: &str = "ServeError";
 
 /// What the child is started with.
 #[derive(Debug)]
@@ -41,9 +45,13 @@ pub struct LaunchSettings<'a> {
 #[derive(Debug)]
 pub struct Launched {
     process: Process,
-    binary: Utf8PathBuf,
-    path: String,
     port: u16,
+    ports_tried: u32,
+    binary: Utf8PathBuf,
+    home: Home,
+    config: Utf8PathBuf,
+    path: String,
+    environment: Vec<(String, String)>,
     password: SecretString,
 }
 
@@ -51,26 +59,41 @@ impl Launched {
     /// Starts the child; it does not answer yet.
     pub fn start(settings: LaunchSettings<'_>) -> Result<Self, ProcessError> {
         let home = Home::create(settings.home)?;
-        let port = free_port().map_err(|source| ProcessError::Start {
-            path: settings.binary.to_owned(),
-            source,
-        })?;
-        let process = Process::start(&ProcessSettings {
-            binary: settings.binary,
-            home: &home,
-            config: settings.config,
-            path: settings.path,
-            port,
-            password: settings.password.expose_secret(),
-            environment: settings.environment,
-        })?;
+        let (process, port) = spawn(&settings, &home)?;
         Ok(Self {
             process,
-            binary: settings.binary.to_owned(),
-            path: settings.path.to_owned(),
             port,
+            ports_tried: 1,
+            binary: settings.binary.to_owned(),
+            home,
+            config: settings.config.to_owned(),
+            path: settings.path.to_owned(),
+            environment: settings.environment.to_vec(),
             password: settings.password,
         })
+    }
+
+    /// Starts it again, on another port.
+    async fn start_again(&mut self) -> Result<(), ProcessError> {
+        // First: what ends a child ends everything in its home.
+        self.process.end().await;
+        let settings = LaunchSettings {
+            binary: &self.binary,
+            home: self.home.root(),
+            config: &self.config,
+            path: &self.path,
+            environment: &self.environment,
+            password: self.password.clone(),
+        };
+        let (process, port) = spawn(&settings, &self.home)?;
+        tracing::info!(
+            taken = self.port,
+            port,
+            "OpenCode's port was taken; it starts again on another one"
+        );
+        (self.process, self.port) = (process, port);
+        self.ports_tried += 1;
+        Ok(())
     }
 
     /// Ends it.
@@ -101,13 +124,18 @@ impl Launched {
 
     /// Waits until it answers and is the pinned version.
     pub async fn answers(&mut self) -> Result<(), StartError> {
-        let client = self.client(Utf8Path::new("/"))?;
+        let mut client = self.client(Utf8Path::new("/"))?;
         let until = Instant::now() + START_TIMEOUT;
         loop {
             if let Some(status) = self.process.exited() {
                 // Another version may not know how to serve at all.
                 check_version(&self.binary, &self.path).await?;
                 let words = self.process.last_words().await;
+                if words.contains(NOT_LISTENING) && self.ports_tried < MOST_PORTS {
+                    self.start_again().await?;
+                    client = self.client(Utf8Path::new("/"))?;
+                    continue;
+                }
                 let words = if words.is_empty() { words } else { format!(": {words}") };
                 return Err(StartError::Ended { status, words });
             }
@@ -120,6 +148,23 @@ impl Launched {
             tokio::time::sleep(START_POLL).await;
         }
     }
+}
+
+fn spawn(settings: &LaunchSettings<'_>, home: &Home) -> Result<(Process, u16), ProcessError> {
+    let port = free_port().map_err(|source| ProcessError::Start {
+        path: settings.binary.to_owned(),
+        source,
+    })?;
+    let process = Process::start(&ProcessSettings {
+        binary: settings.binary,
+        home,
+        config: settings.config,
+        path: settings.path,
+        port,
+        password: settings.password.expose_secret(),
+        environment: settings.environment,
+    })?;
+    Ok((process, port))
 }
 
 fn free_port() -> Result<u16, std::io::Error> {

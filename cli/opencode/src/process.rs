@@ -176,6 +176,11 @@ impl Home {
         Ok(Self { root: root.to_owned() })
     }
 
+    /// Where it is.
+    pub(crate) fn root(&self) -> &Utf8Path {
+        &self.root
+    }
+
     fn environment(&self) -> Vec<(&'static str, String)> {
         let at = |name: &str| self.root.join(name).into_string();
         vec![
@@ -285,6 +290,11 @@ impl Process {
 
     /// Ends all of it: SIGTERM to the group, five seconds, SIGKILL.
     pub async fn stop(mut self) {
+        self.end().await;
+    }
+
+    /// As [`Process::stop`], for an owner that has another child for its place.
+    pub(crate) async fn end(&mut self) {
         let _ = killpg(self.group, Signal::SIGTERM);
         if timeout(GRACE, self.child.wait()).await.is_err() {
             tracing::warn!("OpenCode did not end on SIGTERM within 5 s; it is killed");

@@ -81,6 +81,21 @@ impl Workers {
         }
     }
 
+    /// Waits until the configuration that runs are given is as it should be: a Worker answers from memory for a moment.
+    pub(crate) async fn until_config(&self, wanted: impl Fn(&Value) -> bool) {
+        let url = format!("{}/v1/config", self.config_url);
+        let start = tokio::time::Instant::now();
+        loop {
+            let request = reqwest::Client::new().get(&url).bearer_auth(Self::READER_TOKEN);
+            let config: Value = request.send().await.unwrap().json().await.unwrap();
+            if wanted(&config) {
+                return;
+            }
+            assert!(start.elapsed() < STARTUP, "it never came into force: {config:#}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
     /// Runs a command of the server, such as `kv put KEY VALUE` or `sql STATEMENT`.
     pub(crate) async fn command(&mut self, line: &str) -> Value {
         self.input.write_all(format!("{line}\n").as_bytes()).await.unwrap();

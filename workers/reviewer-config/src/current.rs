@@ -166,7 +166,7 @@ pub(crate) fn forget() {
 
 /// Reads both stores. One of them is enough: the review of a whole company must not wait for the other.
 async fn read(env: &Env, known: Option<Rc<Current>>) -> Result<Rc<Current>> {
-    let forgotten = FORGOTTEN.get();
+    let (forgotten, began_ms) = (FORGOTTEN.get(), now_ms());
     let (snapshot, stored) = futures_util::join!(ledger::ask::<Snapshot>(env, &Ask::Current), store::load(env));
     let before = known.as_ref().map(|known| Rc::clone(&known.served));
     let (snapshot, stored) = match (snapshot, stored) {
@@ -190,14 +190,13 @@ async fn read(env: &Env, known: Option<Rc<Current>>) -> Result<Rc<Current>> {
             return known.ok_or(error);
         }
     };
-    let now = now_ms();
-    let effective = merge(&snapshot, &stored, now);
+    let effective = merge(&snapshot, &stored, now_ms());
     // Mostly nothing has changed, and then the answers that are there are still the right ones.
     let served = before
         .filter(|before| before.effective == effective)
         .unwrap_or_else(|| Rc::new(Served::new(effective)));
     let current = Rc::new(Current {
-        read_at_ms: now,
+        read_at_ms: began_ms,
         snapshot,
         stored,
         served,
