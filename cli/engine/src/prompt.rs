@@ -22,6 +22,7 @@ pub use coordinator::render_coordinator;
 pub use domain::{Field, assign};
 pub use fewer::{FewerPatches, fewer_patches};
 pub use index::{INDEX_FILE, PatchEntry, patch_file_name, render_index};
+pub(crate) use instructions::concerns;
 pub use library::{PromptLibrary, ReplacesNothing, UnknownPrompt, WrongFirstLine};
 pub use reviewer::{CONTEXT_FILE, REVIEW_DIRECTORY, brief, reviewer_parts};
 pub use sections::{add_to_reviewer, for_agent, for_everyone};
