@@ -34,7 +34,7 @@ use conclave_engine::{
     pipeline::{ReviewJob, ReviewPorts, review as run_review},
     ports::{Forge, Progress, ProgressEvent, ReviewSubject},
     report::Review,
-    rereview::Ledger,
+    rereview::{Instructions, Ledger},
 };
 use conclave_git::{Repository, check_out_workspace};
 use conclave_shared::{
@@ -406,7 +406,8 @@ impl Sessions<'_> {
         run.progress
             .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
         let workspace = scratch.join("workspace");
-        let prior = rereview::prepare(&mut job, &mut diff, &plan, &spool).await?;
+        let instructions = Instructions::new(&repo.in_force.config, &library, &plan.rules.book);
+        let prior = rereview::prepare(&mut job, &mut diff, &plan, &instructions, &spool).await?;
         memory::give_a_moment(&mut memory).await;
         let sources = Sources {
             job: &job,
