@@ -5,7 +5,7 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 
@@ -27,14 +27,17 @@ async function release(arguments_, env = {}) {
 }
 
 describe('scripts/release', () => {
-  let directory;
-  before(() => {
+  let directory, packed;
+  before(async () => {
     assert.ok(existsSync(conclave), 'build first: cargo build -p conclave');
-    directory = mkdtempSync(join(tmpdir(), 'conclave-release-'));
+    const work = mkdtempSync(join(tmpdir(), 'conclave-release-'));
+    directory = join(work, 'files');
+    // A debug build is neither small nor static, but has everything that is packed; without its symbols it is packed sooner.
+    const program = join(work, 'conclave');
+    await run('strip', ['-o', program, conclave]);
+    packed = ['--target', TARGET, '--binary', program, '--max-megabytes', '2000', '--allow-dynamic'];
   });
-  after(() => rmSync(directory, { recursive: true, force: true }));
-  // A debug build is neither small nor static, but has everything that is packed.
-  const packed = ['--target', TARGET, '--binary', conclave, '--max-megabytes', '2000', '--allow-dynamic'];
+  after(() => rmSync(dirname(directory), { recursive: true, force: true }));
 
   test('makes exactly the files that it lists, with good checksums, and the same ones again', async () => {
     const listed = (await release(['--list', '--target', TARGET])).stdout.trim().split('\n');

@@ -46,7 +46,7 @@ function page(content, scheme) {
     .sign { display: inline-block; width: .72em; height: .72em; margin-right: .12em; border-radius: 50%; }
     .path { padding: 8px 16px; border-bottom: 1px solid ${colour.line}; background: ${colour.block}; font: 12.5px "JetBrains Mono", "DejaVu Sans Mono", monospace; }
     .code { margin: 0; padding: 0; border: 0; border-radius: 0; background: none; font: 12.5px/1.6 "JetBrains Mono", "DejaVu Sans Mono", monospace; }
-    .code div { display: flex; background: ${colour.added}; }
+    .code div { display: flex; align-items: baseline; background: ${colour.added}; }
     .code span { width: 52px; padding-right: 10px; color: ${colour.quiet}; text-align: right; }
     .thread { padding: 14px 18px 4px; border: solid ${colour.line}; border-width: 1px 0; }
     .thread:last-child { border-bottom: 0; }

@@ -91,7 +91,9 @@ async function main() {
   const discussions = await (await fetch(address, { headers: { 'PRIVATE-TOKEN': gitlab.token } })).json();
   const notes = discussions.map(({ notes: [note] }) => note).filter(({ system }) => !system);
   const summary = notes.find(({ position }) => !position);
-  const threads = await Promise.all(notes.filter(({ position }) => position).slice(0, 2).map(async ({ body, position }) => {
+  // Threads are posted beside each other: the order is nobody's.
+  const beside = notes.filter(({ position }) => position).toSorted((a, b) => (a.body < b.body ? 1 : -1));
+  const threads = await Promise.all([beside.find(({ body }) => body.includes('Critical')), beside.find(({ body }) => body.includes('Warning'))].map(async ({ body, position }) => {
     const { stdout: source } = await run('git', ['-C', shop, 'show', `${BRANCH}:${position.new_path}`]);
     return { body, position, source };
   }));
