@@ -7,8 +7,8 @@ use std::{
 
 use crate::support::{Repository, opencode};
 
-/// Mounts the first of its arguments read-only over itself, and runs the rest. Nobody outside sees the mount.
-const READ_ONLY: &str = r#"mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && shift && exec "$@""#;
+/// Mounts the first of its arguments read-only over itself, and runs the rest there. Nobody outside sees the mount.
+const READ_ONLY: &str = r#"mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && cd "$1" && shift && exec "$@""#;
 
 /// A command in a place where `directory` is read-only.
 fn within(directory: &Path, command: &[&str], variables: &[(&str, &Path)]) -> Output {
