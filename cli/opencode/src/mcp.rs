@@ -76,7 +76,7 @@ impl Server {
             ),
             Which::Submit => (
                 "review",
-                "Submits the judged review. Call it once, at the end; a later call replaces an earlier one.",
+                "Submits the judged review. Call it once, at the end: with it the work is over.",
                 {
                     let mut schema = submission_schema();
                     add_to_schema(&mut schema);

@@ -89,7 +89,6 @@ impl Scene {
                 self.provider.set(COORDINATOR, 1, says("I would rather not."));
                 let review = json!({"summary": "Clean.", "decisions": [], "proposed_verdict": "approved"});
                 self.provider.set(COORDINATOR, 2, Answer::call("submit_review", review));
-                self.provider.set(COORDINATOR, 3, says("Done."));
             }
             "push_during_the_review" => return self.pushed().await,
             "budget_spent" => {

@@ -13,6 +13,7 @@ pub struct ToolError(pub String);
 pub trait CoordinatorTools: Send + Sync {
     /// Waits for the reviewers and returns their findings.
     async fn spawn_reviewers(&self) -> Result<Value, ToolError>;
-    /// Takes the coordinator's decisions; a second call replaces the first.
+    /// Takes the coordinator's decisions; a second call replaces the first. A valid one is answered when the coordinator's
+    /// session has ended, which it is the end of.
     async fn submit_review(&self, arguments: Value) -> Result<Value, ToolError>;
 }

@@ -49,6 +49,7 @@ pub async fn coordinate(
         attempt: seconds(context.limits.coordinator_seconds),
         deadline: None,
         waiting: Some(desk.waiting()),
+        done: Some(desk.submitted()),
     };
     let mut session = match Session::open(context, &task).await {
         Ok(session) => session,
@@ -71,6 +72,7 @@ pub async fn coordinate(
         let Some(reminder) = reminder else { break };
         end = session.ask(&task, vec![reminder]).await;
     }
+    desk.close();
     let result = session.close(end).result;
     report.outcome = result.outcome;
     report.reason = result.reason;
@@ -78,7 +80,7 @@ pub async fn coordinate(
     report.usage = result.usage;
     report.seconds = result.duration.as_secs_f64();
     if desk.has_submission() {
-        // What was submitted counts, even if the closing words went wrong.
+        // What was submitted counts, whatever went wrong after it.
         report.outcome = ReviewerOutcome::Ok;
         return (report, JudgedBy::Coordinator);
     }

@@ -75,8 +75,8 @@ async fn one_that_never_asks_is_given_the_findings() {
     assert_eq!(stage.sessions(), 1, "in its own session, with all that it has read");
     assert_eq!(
         format!("{:.0}", report.seconds),
-        "65",
-        "it waits for the reviewers first"
+        "60",
+        "it waits for the reviewers first, and is over with the submission"
     );
 }
 
@@ -158,6 +158,50 @@ async fn its_time_does_not_run_while_it_waits_for_the_reviewers() {
     let (report, ..) = run(&desk, |_, _| lives(1000, 10)).await;
     assert_eq!(report.outcome, ReviewerOutcome::TimedOut);
     assert_eq!(format!("{:.0}", report.seconds), "600");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_submission_ends_it_once_the_gateway_has_all_of_the_answer() {
+    let desk = Arc::new(Desk::default());
+    desk.hand_over(&[], Vec::new());
+    let own = Arc::clone(&desk);
+    // It would go on for ten minutes, and say more.
+    let stage = Stage::new(move |_, _| {
+        submit(&own);
+        says(600, "Submitted.")
+    });
+    let (context, around, _stopper) = context(&stage);
+    // The rest of the answer, with the usage in it, is on its way for two seconds.
+    *around.held.lock().expect("a lock") = Some(Duration::ZERO);
+    let arrives = async {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        *around.held.lock().expect("a lock") = None;
+    };
+    let coordinated = coordinate(&context, Ok(route()), "judge".to_owned(), &desk);
+    let ((report, judged_by), ()) = tokio::join!(coordinated, arrives);
+    assert_eq!(
+        (report.outcome, judged_by),
+        (ReviewerOutcome::Ok, JudgedBy::Coordinator)
+    );
+    assert_eq!(format!("{:.1}", report.seconds), "2.0");
+    assert_eq!(stage.aborted.lock().expect("a lock").len(), 1, "it does not go on");
+    assert_eq!(stage.models().len(), 1, "and is asked for nothing more");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_whose_rest_never_comes_does_not_hold_up_the_review() {
+    let desk = Arc::new(Desk::default());
+    desk.hand_over(&[], Vec::new());
+    let own = Arc::clone(&desk);
+    let stage = Stage::new(move |_, _| {
+        submit(&own);
+        says(600, "Submitted.")
+    });
+    let (context, around, _stopper) = context(&stage);
+    *around.held.lock().expect("a lock") = Some(Duration::ZERO);
+    let (report, judged_by) = coordinate(&context, Ok(route()), "judge".to_owned(), &desk).await;
+    assert_eq!(judged_by, JudgedBy::Coordinator);
+    assert_eq!(format!("{:.0}", report.seconds), "5");
 }
 
 #[tokio::test(start_paused = true)]

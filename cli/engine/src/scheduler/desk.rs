@@ -39,6 +39,8 @@ pub struct Desk {
     waiting: watch::Sender<bool>,
     answers: AtomicUsize,
     submission: Mutex<Option<(Submission, Words)>>,
+    submitted: watch::Sender<bool>,
+    closed: watch::Sender<bool>,
     /// What the coordinator may speak of besides new findings.
     earlier: Vec<ExistingFinding>,
 }
@@ -58,12 +60,24 @@ impl Desk {
             waiting: watch::Sender::new(false),
             answers: AtomicUsize::new(0),
             submission: Mutex::new(None),
+            submitted: watch::Sender::new(false),
+            closed: watch::Sender::new(false),
         }
     }
 
     /// Whether the coordinator is waiting for the reviewers just now.
     pub fn waiting(&self) -> watch::Receiver<bool> {
         self.waiting.subscribe()
+    }
+
+    /// Becomes `true` with the first valid submission.
+    pub fn submitted(&self) -> watch::Receiver<bool> {
+        self.submitted.subscribe()
+    }
+
+    /// The coordinator's session has ended: whoever still waits for an answer gets it.
+    pub fn close(&self) {
+        self.closed.send_replace(true);
     }
 
     /// Puts the panel's result on the desk. Everybody who waits gets it, and everybody who asks later.
@@ -168,6 +182,9 @@ impl CoordinatorTools for Desk {
             Ok(mut place) => *place = Some((submission, words)),
             Err(_) => return Err(ToolError("the review was stopped".into())),
         }
+        self.submitted.send_replace(true);
+        // The session ends here. An answer would only make the runtime ask the model for closing words that nobody reads.
+        let _ = self.closed.subscribe().wait_for(|closed| *closed).await;
         Ok(json!({"accepted": true}))
     }
 }
@@ -228,6 +245,7 @@ mod tests {
         assert!(desk.was_asked());
         assert_eq!(answered, MOST_ANSWERS);
         let submit = |summary: &str| json!({"summary": summary, "decisions": [], "proposed_verdict": "approved"});
+        desk.close();
         for number in 0..500 {
             desk.submit_review(submit(&format!("number {number}")))
                 .await
@@ -293,11 +311,31 @@ mod tests {
         let desk = Desk::default();
         desk.hand_over(&[], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
         let submit = |summary: &str| json!({"summary": summary, "decisions": [], "proposed_verdict": "approved"});
+        desk.close();
         desk.submit_review(submit("one")).await.expect("valid");
         desk.submit_review(submit("two")).await.expect("valid");
         assert!(desk.submit_review(submit("")).await.is_err());
         assert!(desk.has_submission());
         assert_eq!(desk.take_submission().expect("there").0.summary, "two");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_submission_is_told_at_once_and_answered_when_the_session_has_ended() {
+        let desk = Arc::new(Desk::default());
+        desk.hand_over(&[], Vec::new());
+        let (own, mut told) = (Arc::clone(&desk), desk.submitted());
+        let answered = tokio::spawn(async move { own.submit_review(json!({"summary": "s", "decisions": []})).await });
+        told.wait_for(|told| *told).await.expect("it is told");
+        tokio::time::sleep(std::time::Duration::from_hours(1)).await;
+        assert!(
+            !answered.is_finished(),
+            "an answer would ask the model for closing words"
+        );
+        desk.close();
+        assert_eq!(
+            answered.await.expect("no panic").expect("valid"),
+            json!({"accepted": true})
+        );
     }
 
     #[tokio::test]
@@ -310,6 +348,7 @@ mod tests {
         };
         let refused = desk.submit_review(submit("E2")).await.expect_err("no such finding");
         assert_eq!(refused.to_string(), "there is no earlier finding E2");
+        desk.close();
         desk.submit_review(submit("E1")).await.expect("valid");
         let (_, words) = desk.take_submission().expect("there");
         assert!(words.on("E1").is_some());

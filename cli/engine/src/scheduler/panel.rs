@@ -259,6 +259,7 @@ async fn run_member(
         attempt: member.attempt,
         deadline: Some(deadline),
         waiting: None,
+        done: None,
     };
     let session = run_session(context, &task).await;
     report.outcome = session.outcome;

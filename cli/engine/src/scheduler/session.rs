@@ -9,7 +9,7 @@ use conclave_shared::{
 };
 use tokio::{
     sync::{mpsc, watch},
-    time::{Instant, timeout},
+    time::{Instant, sleep, timeout},
 };
 
 use super::{
@@ -23,6 +23,11 @@ use crate::ports::{
 
 /// How long the runtime may take to end what a session does. Longer, and it has to be ended with the runtime.
 const ABORT: Duration = Duration::from_secs(1);
+/// How long the rest of a model's answer may take after the call in it that was the session's last: with it comes the
+/// usage.
+const REST: Duration = Duration::from_secs(5);
+/// How often the gateway is asked for it.
+const REST_POLL: Duration = Duration::from_millis(5);
 
 /// The prompt after an answer that was cut off at the token limit.
 const SHORTER: &str = "Your answer was cut off at the token limit. Give it again, complete, in fewer words.";
@@ -65,6 +70,8 @@ pub struct SessionTask {
     pub deadline: Option<Instant>,
     /// Becomes `true` while the session rightly waits for somebody else: then silence is no stall and time stands still.
     pub waiting: Option<watch::Receiver<bool>>,
+    /// Becomes `true` once the session has done what it is for: then it is ended, in whichever turn it is.
+    pub done: Option<watch::Receiver<bool>>,
 }
 
 /// How it went.
@@ -244,6 +251,15 @@ impl<'a> Session<'a> {
                     shortened = true;
                     parts = vec![SHORTER.to_owned()];
                 }
+                Ok(TurnEnd::Done) => {
+                    return Answered {
+                        outcome: ReviewerOutcome::Ok,
+                        reason: None,
+                        text: None,
+                        reads: Vec::new(),
+                        overflowed: false,
+                    };
+                }
                 Ok(TurnEnd::TimedOut(reason)) => return Answered::bad(ReviewerOutcome::TimedOut, reason),
                 Ok(TurnEnd::Failed { reason, remedy }) => {
                     tracing::warn!(reviewer = task.name, model = %self.model, reason, "the attempt failed");
@@ -299,6 +315,7 @@ impl<'a> Session<'a> {
                 reason,
                 remedy: Remedy::OtherProvider,
             }),
+            () = done(context, &self.id, task) => Ok(TurnEnd::Done),
             end = turn.run(&prompt, &mut self.events) => Ok(end),
         };
         if !matches!(end, Ok(TurnEnd::Answered(_))) {
@@ -334,6 +351,22 @@ impl<'a> Session<'a> {
             },
         }
     }
+}
+
+/// Comes back when the session has done what it is for, and the gateway has all of the answer that did it.
+async fn done(context: &SessionContext, session: &SessionId, task: &SessionTask) {
+    let Some(mut done) = task.done.clone() else {
+        return std::future::pending().await;
+    };
+    if done.wait_for(|done| *done).await.is_err() {
+        return std::future::pending().await;
+    }
+    let rest = async {
+        while context.ledger.idle_for(session).is_some() {
+            sleep(REST_POLL).await;
+        }
+    };
+    let _ = timeout(REST, rest).await;
 }
 
 /// Whom to ask next. Within a provider the gateway has already tried what there is, so another provider comes first;

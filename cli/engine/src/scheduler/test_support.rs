@@ -319,5 +319,6 @@ pub(crate) fn task() -> SessionTask {
         attempt: Duration::from_mins(5),
         deadline: None,
         waiting: None,
+        done: None,
     }
 }

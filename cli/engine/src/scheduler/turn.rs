@@ -29,6 +29,8 @@ const OUTPUT_LENGTH: &str = "MessageOutputLengthError";
 pub(super) enum TurnEnd {
     /// With an answer, whole or cut off.
     Answered(SessionAnswer),
+    /// The session has done what it is for.
+    Done,
     /// Cut off at the token limit, without any answer.
     CutOff,
     /// Its time was over.
