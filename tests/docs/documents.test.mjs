@@ -118,6 +118,8 @@ describe('docs/security.md', () => {
     for (const name of ['docs/security.md', 'docs/models.md', 'docs/writing-a-plugin.md', 'docs/writing-a-prompt.md']) {
       const named = all(read(name), /`([a-z0-9]+(?:_[a-z0-9]+){2,})`/g).filter((word) => !/^(every_row|path_instructions)$/.test(word));
       assert.deepEqual(named.filter((word) => !known.has(word)), [], name);
+      const table = JSON.stringify(JSON.parse(read('tests/failures/outcomes.json')));
+      assert.deepEqual(all(read(name), /`failure_table::(\w+)`/g).filter((row) => !table.includes(`"name":"${row}"`)), [], name);
     }
     assert.ok(all(read('docs/security.md'), /`([a-z0-9]+(?:_[a-z0-9]+){2,})`/g).length > 30);
   });
