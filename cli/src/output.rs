@@ -8,6 +8,7 @@ mod init;
 mod links;
 mod live;
 mod memory;
+mod numbers;
 mod plain;
 mod plan;
 mod progress;

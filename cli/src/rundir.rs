@@ -35,14 +35,11 @@ impl RunDirectory {
             // A read-only home must not stop a review; a directory that was asked for must be the one.
             Err(_) if asked.is_none() => {
                 let path = temporary().join(format!("conclave-run-{run_id}"));
-                let path = create(&path).map_err(|source| {
-                    Failure::Settings(format!(
-                        "failed to make the run directory {path}: {source}. Name a directory that can be written with --output"
-                    ))
-                })?;
+                let path =
+                    create(&path).map_err(|source| unwritable("make the run directory", &path, &source, "--output"))?;
                 Ok(Self { path })
             }
-            Err(error) => Err(Failure::io(format!("make the run directory {path}"))(error)),
+            Err(source) => Err(unwritable("make the run directory", &path, &source, "--output")),
         }
     }
 
@@ -56,6 +53,22 @@ impl RunDirectory {
         write_file(&path, content)?;
         Ok(path)
     }
+}
+
+/// Makes the directory that reports are asked for in, and tries to write there: that it cannot be done is better known before
+/// anything was paid for.
+pub(crate) fn prepare_reports(directory: Option<&Utf8Path>) -> Result<(), Failure> {
+    let Some(directory) = directory else { return Ok(()) };
+    std::fs::create_dir_all(directory)
+        .and_then(|()| tempfile::tempfile_in(directory))
+        .map(drop)
+        .map_err(|source| unwritable("write reports into", directory, &source, "--reports"))
+}
+
+fn unwritable(what: &str, path: &Utf8Path, source: &std::io::Error, flag: &str) -> Failure {
+    Failure::Settings(format!(
+        "failed to {what} {path}: {source}. Name a directory that can be written with {flag}"
+    ))
 }
 
 /// Writes a file; what is there already is replaced.

@@ -11,6 +11,7 @@ mod lock_files;
 mod memory;
 mod observers;
 mod organisation;
+mod outcome;
 mod own_reviewers;
 pub(crate) mod patches;
 mod plan;
@@ -20,28 +21,23 @@ mod prepare;
 mod registry;
 mod rereview;
 mod runtime;
+mod sessions;
 mod signals;
 mod source;
 mod stopwatch;
 mod tape;
 mod telemetry;
 
-use std::{fmt::Write, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use camino::Utf8Path;
 use conclave_engine::{
-    diff::{FileDiff, FilteredDiff},
-    pipeline::{ReviewJob, ReviewPorts, review as run_review},
     ports::{Forge, Progress, ProgressEvent, ReviewSubject},
-    report::Review,
     rereview::Ledger,
 };
-use conclave_git::{Repository, check_out_workspace};
+use conclave_git::Repository;
 use conclave_shared::{
-    config::PriceList,
     redact::Redactor,
     telemetry::{EventBody, RunStarted},
-    verdict::Verdict,
 };
 use secrecy::SecretString;
 use uuid::Uuid;
@@ -56,24 +52,22 @@ pub(crate) use self::{
 };
 use self::{
     ending::Ending,
-    inputs::Sources,
-    live::Live,
     observers::Observers,
-    prepare::{Prepared, prepare},
+    outcome::{ended_early, exit_of, nothing_reviewed, worth_a_review},
+    prepare::prepare,
     registry::{House, Purpose},
-    runtime::{Child, Runtime, RuntimeInput},
+    runtime::Child,
+    sessions::{Ran, Sessions},
     signals::Signals,
-    source::RepositoryTree,
     stopwatch::Stopwatch,
     tape::Tape,
-    telemetry::Figures,
 };
 use crate::{
     args::{CommonArguments, Gate},
     ci_environment,
     exit::{Exit, Failure},
     output,
-    rundir::{RunDirectory, Scratch},
+    rundir::{RunDirectory, Scratch, prepare_reports},
     settings::Environment,
 };
 
@@ -212,6 +206,7 @@ impl Run<'_> {
         let repo = &prepared.repo.in_force.config.review;
         let publishing = prepared.job.posting.settings(repo, &prepared.config.limits.budget);
         let gate = Gate::in_force(arguments.gate, repo.gate, publishing.mode);
+        prepare_reports(arguments.reports.as_deref())?;
         let directory = RunDirectory::create(arguments.output.as_deref(), &self.id.to_string(), environment)?;
         self.display
             .record_in(directory.path())
@@ -269,220 +264,5 @@ impl Run<'_> {
             None => posted.map(|_| exit_of(&review, gate, arguments.strict)),
             Some(exit) => Ok(ended_early(exit, posted.map(drop), redactor)),
         }
-    }
-}
-
-/// Says how a run ended that was ended early. Its exit code tells that, even if posting failed as well.
-fn ended_early(exit: Exit, posted: Result<(), Failure>, redactor: &Redactor) -> Exit {
-    if let Err(failure) = posted {
-        output::note(&format!("What is known could not be posted: {failure}"), redactor);
-    }
-    let how = if exit == Exit::OutOfTime {
-        "Out of time"
-    } else {
-        "Stopped"
-    };
-    output::note(
-        &format!("{how}: this is what is known so far. Nothing is left running."),
-        redactor,
-    );
-    exit
-}
-
-/// What is said when there is nothing to show yet.
-fn nothing_reviewed(exit: Exit, redactor: &Redactor) -> Exit {
-    let how = if exit == Exit::OutOfTime {
-        "Out of time"
-    } else {
-        "Stopped"
-    };
-    output::note(&format!("{how} before anything was reviewed."), redactor);
-    exit
-}
-
-fn exit_of(review: &Review, gate: Gate, strict: bool) -> Exit {
-    match review.verdict {
-        Verdict::SignificantConcerns if gate == Gate::Block => Exit::Blocked,
-        Verdict::Inconclusive if strict => Exit::Inconclusive,
-        _ => Exit::Reviewed,
-    }
-}
-
-/// What was prepared, or the end of a run that has nothing to do or nobody to do it.
-fn worth_a_review(prepared: Prepared, redactor: &Redactor) -> Result<Prepared, Result<Exit, Failure>> {
-    if prepared.is_settled() {
-        nothing_left(&prepared.diff, redactor);
-        return Err(Ok(Exit::Reviewed));
-    }
-    match prepared.plan.nobody_can_run() {
-        None => Ok(prepared),
-        Some(none) => Err(Err(Failure::Settings(format!("nobody can review: {none}")))),
-    }
-}
-
-fn nothing_left(diff: &FilteredDiff, redactor: &Redactor) {
-    let mut text = String::from("Nothing to review");
-    if diff.filtered.is_empty() {
-        text.push_str(": the diff is empty.");
-    } else {
-        text.push_str(": every changed file is noise by rule.");
-        for file in &diff.filtered {
-            let _ = write!(text, "\n  {} ({})", file.path, file.reason.describe());
-        }
-    }
-    output::note(&text, redactor);
-}
-
-/// What is left of a run when its sessions have ended.
-struct Ran {
-    job: Job,
-    /// All changed files.
-    files: Arc<Vec<FileDiff>>,
-    review: Review,
-    /// The caller stops it.
-    runtime: Runtime,
-    /// What the gateway counted.
-    figures: Figures,
-}
-
-impl Ran {
-    /// Adds to the review what the gateway says, and who follows the configuration.
-    fn new(
-        job: Job,
-        files: Arc<Vec<FileDiff>>,
-        mut review: Review,
-        runtime: Runtime,
-        warning: Option<String>,
-        prices: &PriceList,
-    ) -> Self {
-        let events = runtime.gateway.events();
-        let gateway = output::gateway_lines(&events);
-        review.warnings.extend(gateway.into_iter().chain(warning));
-        date_prices(&mut review, prices);
-        Self {
-            job,
-            files,
-            review,
-            runtime,
-            figures: Figures::of(&events),
-        }
-    }
-}
-
-/// Says of which day the prices are, where they are an operator's.
-fn date_prices(review: &mut Review, prices: &PriceList) {
-    let usage = review.usage();
-    let line = prices.describe(usage.iter().map(|usage| &usage.model));
-    review.coverage.notes.extend(line);
-}
-
-/// What only the part with the agent runtime needs.
-struct Sessions<'a> {
-    run: &'a Run<'a>,
-    scratch: &'a Utf8Path,
-    directory: &'a RunDirectory,
-}
-
-impl Sessions<'_> {
-    /// Everything that needs the agent runtime, which the caller stops. Nothing if the run has to end before it has begun.
-    async fn run(&self, child: Child, prepared: Prepared, watch: &mut Stopwatch) -> Result<Option<Ran>, Failure> {
-        let (run, directory, scratch) = (self.run, self.directory, self.scratch);
-        let Prepared {
-            mut job,
-            mut diff,
-            spool,
-            by_rules,
-            mut plan,
-            config,
-            runtime: runtime_config,
-            library,
-            repo,
-            preset,
-            follower,
-            mut warnings,
-            mut memory,
-            ..
-        } = prepared;
-        run.progress
-            .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
-        let workspace = scratch.join("workspace");
-        let prior = rereview::prepare(&mut job, &mut diff, &plan, &spool).await?;
-        memory::give_a_moment(&mut memory).await;
-        let sources = Sources {
-            job: &job,
-            diff: &diff,
-            repo_config: &repo.in_force.config,
-            contributed: &runtime_config,
-            library: &library,
-            boundary: run.tape.boundary(),
-            memory: &memory.now(),
-        };
-        let desk = rereview::desk(&job);
-        let starting = async {
-            check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
-            let inputs = inputs::write(sources, &mut plan, &spool, directory, &workspace).await?;
-            let tell = |warning: &String| run.progress.report(ProgressEvent::Warning(warning));
-            inputs.warnings.iter().for_each(tell);
-            watch.lap("workspace");
-            let runtime = Runtime::start(RuntimeInput {
-                child,
-                workspace: &workspace,
-                directory,
-                environment: run.environment,
-                redactor: run.redactor,
-                budget: live::budget(&job, run.arguments, &config.limits.budget),
-                limits: live::gateway_limits(&config.limits),
-                prices: PriceList::new(&config.prices),
-                observer: live::observer(Arc::clone(&run.progress), run.observers.sink()),
-                tape: run.tape.settings(&inputs.boundary),
-                config: &runtime_config,
-                library: &library,
-                desk: &desk,
-                trace: run.observers.trace(),
-            })
-            .await?;
-            watch.lap("OpenCode start");
-            Ok::<_, Failure>((runtime, inputs))
-        };
-        let (runtime, inputs) = tokio::select! {
-            _ = run.signals.arrived() => return Ok(None),
-            started = starting => started?,
-        };
-        warnings.extend(inputs.warnings);
-
-        let providers = runtime_config.providers.iter().map(|owned| owned.value.name.clone());
-        let live = Live::start(&follower, &plan, preset.0, providers.collect(), &runtime.gateway);
-        let all = Arc::new(rereview::all_files(&diff, &prior));
-        let review_job = ReviewJob {
-            run_id: run.id.to_string(),
-            subject: job.subject.clone(),
-            files: Arc::new(diff.files),
-            patches: inputs.patches,
-            cut: inputs.cut,
-            filtered: diff.filtered,
-            by_rules,
-            prior,
-            memory,
-            plan,
-            coordinator_message: inputs.coordinator,
-            limits: config.limits,
-            rubric: repo.in_force.config.verdict,
-            warnings,
-            stages: watch.laps(),
-        };
-        let ports = ReviewPorts {
-            runtime: Arc::clone(&runtime.opencode) as _,
-            ledger: Arc::clone(&runtime.gateway) as _,
-            progress: Arc::clone(&run.progress),
-            telemetry: run.observers.sink(),
-            routes: live.routes.clone(),
-            source: Arc::new(RepositoryTree::new(&job, &all, inputs.context)),
-            desk,
-            stop: run.signals.stop(),
-        };
-        let review = run_review(review_job, ports).await;
-        watch.lap("sessions");
-        let prices = PriceList::new(&config.prices);
-        Ok(Some(Ran::new(job, all, review, runtime, live.warning(), &prices)))
     }
 }

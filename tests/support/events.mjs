@@ -145,7 +145,7 @@ export async function outbox(url, token = 'operator') {
 }
 
 /** Waits until the outbox is as wanted: without a condition, until nothing waits in it. */
-export async function settled(url, { until = ({ batches }) => batches === 0, token, within = 30_000 } = {}) {
+export async function settled(url, { until = ({ batches }) => batches === 0, token, within = 120_000 } = {}) {
   const deadline = Date.now() + within;
   for (;;) {
     const status = await outbox(url, token);

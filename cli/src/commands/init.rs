@@ -25,6 +25,9 @@ fn default_image(job: &Job) -> String {
     }
 }
 
+/// What a person is told who does not go on.
+const NOTHING_WRITTEN: &str = "Nothing was written.";
+
 pub(crate) async fn run(arguments: InitArguments, redactor: &Redactor) -> Result<Exit, Failure> {
     let directory = arguments.repo.as_deref().unwrap_or(Utf8Path::new("."));
     let repository = Repository::open(directory).await?;
@@ -33,7 +36,10 @@ pub(crate) async fn run(arguments: InitArguments, redactor: &Redactor) -> Result
         .canonicalize_utf8()
         .map_err(Failure::io(format!("find {directory}")))?;
     let asks = !arguments.yes && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    let answers = answers(&arguments, asks, redactor)?;
+    let Some(answers) = answers(&arguments, asks, redactor)? else {
+        output::note(NOTHING_WRITTEN, redactor);
+        return Ok(Exit::Usage);
+    };
     let mut existing = Vec::new();
     for file in plan(&answers, |_| None) {
         existing.push((file.path, there(&root, file.path)?));
@@ -49,7 +55,7 @@ pub(crate) async fn run(arguments: InitArguments, redactor: &Redactor) -> Result
     }
     if !new.is_empty() {
         if asks && !output::confirmed("Write these files?", redactor) {
-            output::note("Nothing was written.", redactor);
+            output::note(NOTHING_WRITTEN, redactor);
             return Ok(Exit::Usage);
         }
         let mut written: Vec<&str> = Vec::new();
@@ -68,38 +74,71 @@ pub(crate) async fn run(arguments: InitArguments, redactor: &Redactor) -> Result
     Ok(Exit::Reviewed)
 }
 
-/// What a person says, or what is taken where nobody is asked.
-fn answers(arguments: &InitArguments, asks: bool, redactor: &Redactor) -> Result<Answers, Failure> {
-    let ask = |question: &str, default: &str| {
-        if asks {
-            output::asked(question, default, redactor)
-        } else {
-            default.to_owned()
+/// What a person says, or what is taken where nobody is asked; nothing if the person leaves.
+fn answers(arguments: &InitArguments, asks: bool, redactor: &Redactor) -> Result<Option<Answers>, Failure> {
+    let dialogue = Dialogue { asks, redactor };
+    let job = dialogue.answer(
+        arguments.component.as_deref(),
+        "Path of your copy of Conclave's project on this GitLab (empty: copy the job into this repository)",
+        "",
+        |project| match project.trim().trim_matches('/') {
+            "" => Ok(Job::Copy),
+            project => component(project),
+        },
+    )?;
+    let Some(job) = job else { return Ok(None) };
+    let image = dialogue.answer(
+        arguments.image.as_deref(),
+        "Image with conclave, opencode, rg and git",
+        &default_image(&job),
+        image,
+    )?;
+    let Some(image) = image else { return Ok(None) };
+    let block = arguments.block || (asks && output::confirmed("Should significant concerns fail the job?", redactor));
+    Ok(Some(Answers { job, image, block }))
+}
+
+/// Questions to whoever is at the terminal.
+struct Dialogue<'a> {
+    asks: bool,
+    redactor: &'a Redactor,
+}
+
+impl Dialogue<'_> {
+    /// What was given on the command line, or what the person answers, who is asked again after a wrong answer; nothing if
+    /// the person leaves.
+    fn answer<Answer>(
+        &self,
+        given: Option<&str>,
+        question: &str,
+        default: &str,
+        read: impl Fn(&str) -> Result<Answer, Failure>,
+    ) -> Result<Option<Answer>, Failure> {
+        if let Some(given) = given {
+            return read(given).map(Some);
         }
-    };
-    let project = match &arguments.component {
-        Some(project) => project.clone(),
-        None => ask(
-            "Path of your copy of Conclave's project on this GitLab (empty: copy the job into this repository)",
-            "",
-        ),
-    };
-    let job = match project.trim().trim_matches('/') {
-        "" => Job::Copy,
-        project => component(project)?,
-    };
-    let image = match &arguments.image {
-        Some(image) => image.clone(),
-        None => ask("Image with conclave, opencode, rg and git", &default_image(&job)),
-    };
-    if image.trim().is_empty() || image.contains(char::is_whitespace) {
+        if !self.asks {
+            return read(default).map(Some);
+        }
+        while let Some(answer) = output::asked(question, default, self.redactor) {
+            match read(&answer) {
+                Ok(answer) => return Ok(Some(answer)),
+                Err(wrong) => output::error(&wrong.to_string(), self.redactor),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The name of an image.
+fn image(text: &str) -> Result<String, Failure> {
+    if text.trim().is_empty() || text.contains(char::is_whitespace) {
         return Err(Failure::Settings(format!(
             "`{}` is not the name of an image: it looks like registry.example.com/platform/conclave:1",
-            image.escape_debug()
+            text.escape_debug()
         )));
     }
-    let block = arguments.block || (asks && output::confirmed("Should significant concerns fail the job?", redactor));
-    Ok(Answers { job, image, block })
+    Ok(text.to_owned())
 }
 
 /// `group/project`, or `group/project@version`.
@@ -135,7 +174,15 @@ fn there(root: &Utf8Path, path: &str) -> Result<Option<String>, Failure> {
 fn write(root: &Utf8Path, file: &PlannedFile) -> Result<(), Failure> {
     let path: Utf8PathBuf = root.join(file.path);
     let directory = path.parent().unwrap_or(root);
-    let failed = || Failure::io(format!("write {path}"));
+    let failed = || {
+        let path = path.clone();
+        move |source: std::io::Error| {
+            Failure::Settings(format!(
+                "failed to write {path}: {source}. `conclave init --dry-run` shows what would be in it, or run this where the \
+                 repository can be written"
+            ))
+        }
+    };
     std::fs::create_dir_all(directory).map_err(failed())?;
     let real = directory.canonicalize_utf8().map_err(failed())?;
     if !real.starts_with(root) {

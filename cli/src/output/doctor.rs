@@ -4,7 +4,10 @@ use std::fmt::Write;
 
 use owo_colors::OwoColorize;
 
-use super::terminal::{clean, columns, hang};
+use super::{
+    numbers::plural,
+    terminal::{clean, columns, hang},
+};
 use crate::doctor::{Report, Status};
 
 /// The whole report: a line a check, the next step below what needs one.
@@ -40,7 +43,6 @@ pub(crate) fn doctor(report: &Report) -> String {
     }
     let count = |status| report.checks.iter().filter(|check| check.status == status).count();
     let (failures, warnings) = (count(Status::Failure), count(Status::Warning));
-    let plural = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
     let all = format!(
         "{}, {}, {} ok",
         plural(failures, "failure"),

@@ -86,8 +86,8 @@ pub(crate) fn init_steps(steps: &[String]) -> String {
     text.trim_end().to_owned()
 }
 
-/// Asks a person at the terminal; no answer is the default.
-pub(crate) fn asked(question: &str, default: &str, redactor: &Redactor) -> String {
+/// Asks a person at the terminal; an empty answer is the default. Nothing is answered where the input ends (Ctrl-D).
+pub(crate) fn asked(question: &str, default: &str, redactor: &Redactor) -> Option<String> {
     let shown = if default.is_empty() {
         String::new()
     } else {
@@ -97,7 +97,12 @@ pub(crate) fn asked(question: &str, default: &str, redactor: &Redactor) -> Strin
     let asked = write!(std::io::stderr(), "{}{shown}: ", redactor.redact(question));
     let read = asked.and_then(|()| std::io::stdin().lock().read_line(&mut answer));
     match (read, answer.trim()) {
-        (Err(_), _) | (_, "") => default.to_owned(),
-        (Ok(_), given) => given.to_owned(),
+        (Err(_) | Ok(0), _) => {
+            // The next line of the terminal is somebody else's.
+            let _ = writeln!(std::io::stderr());
+            None
+        }
+        (Ok(_), "") => Some(default.to_owned()),
+        (Ok(_), given) => Some(given.to_owned()),
     }
 }

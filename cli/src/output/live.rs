@@ -1,48 +1,81 @@
-//! The table of running sessions in a terminal.
+//! The table of the panel in a terminal: who has ended, who is at work, who is still to come.
 
 use std::{
-    collections::BTreeMap,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
 
 use conclave_engine::ports::ProgressEvent;
+use conclave_shared::model::ModelId;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
+use textwrap::core::display_width;
 
-use super::progress::plural;
+use super::{
+    finding::clip,
+    numbers::{plural, rounded},
+    progress::shown_name,
+};
 
 /// How often the times and the spinners move.
 const TICK: Duration = Duration::from_millis(120);
 
-/// One row a session, redrawn in place; everything else is printed above it.
+/// From this width on the table stands below the text of the lines above it.
+const WIDE: usize = 100;
+
+/// The columns before a row's message other than the name: mark, time, and the gaps.
+const AROUND_NAME: usize = 1 + 1 + 1 + 4 + 2;
+
+/// A row a session in the panel's order, redrawn in place; everything else is printed above it.
 #[derive(Debug)]
 pub(super) struct Live {
     screen: MultiProgress,
-    rows: Mutex<BTreeMap<String, Row>>,
+    /// The terminal's width, which changes while a run goes on.
+    columns: fn() -> usize,
+    panel: Mutex<Panel>,
+}
+
+#[derive(Debug, Default)]
+struct Panel {
+    rows: Vec<Row>,
+    /// As wide as the longest name.
+    name_width: usize,
 }
 
 #[derive(Debug)]
 struct Row {
+    reviewer: String,
     bar: ProgressBar,
-    model: String,
+    begun: bool,
+    model: Option<ModelId>,
     state: String,
     tokens: u64,
     cost_usd: f64,
-    findings: Option<usize>,
 }
 
 impl Live {
-    pub(super) fn new(screen: MultiProgress) -> Self {
+    pub(super) fn new(screen: MultiProgress, columns: fn() -> usize) -> Self {
         Self {
             screen,
-            rows: Mutex::new(BTreeMap::new()),
+            columns,
+            panel: Mutex::new(Panel::default()),
+        }
+    }
+
+    /// Shows who will be at work, in this order.
+    pub(super) fn expect<'a>(&self, reviewers: impl Iterator<Item = &'a str> + Clone) {
+        let mut panel = self.panel.lock().unwrap_or_else(PoisonError::into_inner);
+        let widths = reviewers.clone().map(|reviewer| display_width(&shown_name(reviewer)));
+        panel.name_width = widths.max().unwrap_or_default();
+        for reviewer in reviewers {
+            let place = panel.rows.len();
+            self.add(&mut panel, place, reviewer);
         }
     }
 
     /// Moves the table.
     pub(super) fn update(&self, event: ProgressEvent<'_>) {
-        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut panel = self.panel.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
             ProgressEvent::SessionStarted {
                 reviewer,
@@ -50,71 +83,122 @@ impl Live {
                 attempt,
                 ..
             } => {
-                let row = rows.entry(reviewer.to_owned()).or_insert_with(|| self.row(reviewer));
-                row.model = model.to_string();
-                row.state = if attempt == 1 {
-                    "at work".to_owned()
-                } else {
-                    format!("attempt {attempt}")
-                };
-                row.draw();
+                if !panel.rows.iter().any(|row| row.reviewer == reviewer) {
+                    let place = panel.rows.len();
+                    panel.name_width = panel.name_width.max(display_width(&shown_name(reviewer)));
+                    self.add(&mut panel, place, reviewer);
+                }
+                self.change(&mut panel, reviewer, |row| {
+                    row.model = Some(model.clone());
+                    row.state = if attempt == 1 {
+                        "at work".to_owned()
+                    } else {
+                        format!("attempt {attempt}")
+                    };
+                });
             }
             ProgressEvent::Thinking { reviewer, seconds } => {
-                if let Some(row) = rows.get_mut(reviewer) {
-                    row.state = format!("thinking, silent for {seconds} s");
-                    row.draw();
-                }
+                self.change(&mut panel, reviewer, |row| {
+                    row.state = format!("silent for {seconds} s");
+                });
             }
             ProgressEvent::Usage {
                 reviewer,
                 tokens,
                 cost_usd,
-            } => {
-                if let Some(row) = rows.get_mut(reviewer) {
-                    row.tokens = tokens;
-                    row.cost_usd = cost_usd;
-                    "at work".clone_into(&mut row.state);
-                    row.draw();
-                }
-            }
+            } => self.change(&mut panel, reviewer, |row| {
+                row.tokens = tokens;
+                row.cost_usd = cost_usd;
+                "at work".clone_into(&mut row.state);
+            }),
             ProgressEvent::SessionDone {
                 reviewer,
                 outcome,
                 findings,
                 ..
-            } => {
-                if let Some(row) = rows.get_mut(reviewer) {
-                    // A session that failed did not find nothing: it was not heard.
-                    row.findings = findings.map(<[_]>::len).filter(|_| outcome == "ok");
-                    row.end(outcome);
-                }
-            }
+            } => self.end(&mut panel, reviewer, outcome, findings.map(<[_]>::len)),
             ProgressEvent::Stage(_) | ProgressEvent::Warning(_) => {}
         }
     }
 
-    /// Leaves the table as it is, in the scroll-back.
+    /// Leaves the table as it is, in the scroll-back, without those who never began.
     pub(super) fn close(&self) {
-        for row in self.rows.lock().unwrap_or_else(PoisonError::into_inner).values() {
-            if !row.bar.is_finished() {
+        let panel = self.panel.lock().unwrap_or_else(PoisonError::into_inner);
+        for row in panel.rows.iter().filter(|row| !row.bar.is_finished()) {
+            if row.begun {
                 row.bar.abandon();
+            } else {
+                row.bar.finish_and_clear();
             }
         }
     }
 
-    fn row(&self, reviewer: &str) -> Row {
-        let bar = self.screen.add(ProgressBar::new_spinner());
-        bar.set_style(style("{spinner:.cyan}"));
-        bar.set_prefix(reviewer.to_owned());
-        bar.enable_steady_tick(TICK);
-        Row {
+    fn add(&self, panel: &mut Panel, place: usize, reviewer: &str) {
+        let bar = self.screen.insert(place, ProgressBar::new_spinner());
+        bar.set_prefix(shown_name(reviewer).dimmed().to_string());
+        bar.set_style(self.style(panel.name_width, "·", ""));
+        bar.set_message("waits".dimmed().to_string());
+        bar.tick();
+        let row = Row {
+            reviewer: reviewer.to_owned(),
             bar,
-            model: String::new(),
+            begun: false,
+            model: None,
             state: String::new(),
             tokens: 0,
             cost_usd: 0.0,
-            findings: None,
+        };
+        panel.rows.insert(place, row);
+    }
+
+    /// Changes the row of somebody who is at work, and draws it.
+    fn change(&self, panel: &mut Panel, reviewer: &str, change: impl FnOnce(&mut Row)) {
+        let name_width = panel.name_width;
+        let Some(row) = panel.rows.iter_mut().find(|row| row.reviewer == reviewer) else {
+            return;
+        };
+        change(row);
+        if !row.begun {
+            row.begun = true;
+            row.bar.reset_elapsed();
+            row.bar.set_prefix(shown_name(reviewer));
+            row.bar
+                .set_style(self.style(name_width, "{spinner:.cyan}", "{elapsed:>4}"));
+            row.bar.enable_steady_tick(TICK);
         }
+        row.draw(self.room(name_width));
+    }
+
+    fn end(&self, panel: &mut Panel, reviewer: &str, outcome: &str, findings: Option<usize>) {
+        let (mark, state) = match (outcome, findings) {
+            ("ok", Some(findings)) => ("✓".green().to_string(), plural(findings, "finding")),
+            ("ok", None) => ("✓".green().to_string(), "done".to_owned()),
+            // A session that failed did not find nothing: it was not heard.
+            (outcome, _) => ("✗".red().to_string(), outcome.replace('_', " ")),
+        };
+        let style = self.style(panel.name_width, &mark, "{elapsed:>4}");
+        self.change(panel, reviewer, |row| row.state = state);
+        if let Some(row) = panel.rows.iter().find(|row| row.reviewer == reviewer) {
+            row.bar.set_style(style);
+            row.bar.abandon();
+        }
+    }
+
+    /// The columns that are left for a row's message.
+    fn room(&self, name_width: usize) -> usize {
+        (self.columns)().saturating_sub(self.indent() + AROUND_NAME + name_width)
+    }
+
+    fn indent(&self) -> usize {
+        if (self.columns)() < WIDE { 2 } else { 8 }
+    }
+
+    /// A row: mark, name, time, and as much of the rest as fits the terminal.
+    fn style(&self, name_width: usize, mark: &str, time: &str) -> ProgressStyle {
+        let indent = " ".repeat(self.indent());
+        let time = if time.is_empty() { "    " } else { time };
+        ProgressStyle::with_template(&format!("{indent}{mark} {{prefix:<{name_width}}} {time}  {{wide_msg}}"))
+            .unwrap_or_else(|_| ProgressStyle::default_spinner())
     }
 }
 
@@ -128,54 +212,35 @@ pub(super) fn so_far(tokens: u64, cost_usd: f64) -> String {
 }
 
 impl Row {
-    fn draw(&self) {
-        let mut state = self.state.clone();
-        if let Some(findings) = self.findings {
-            state = format!("{state}, {}", plural(findings, "finding"));
-        }
+    /// What comes first says more: where the terminal is narrow, the model is what goes.
+    fn draw(&self, room: usize) {
         let used = if self.tokens > 0 {
-            format!(
-                "{:>9} tokens  {}",
-                thousands(self.tokens),
-                so_far(self.tokens, self.cost_usd)
-            )
+            let tokens = format!("{} tokens", rounded(self.tokens));
+            format!("{tokens:>11}  {}", so_far(self.tokens, self.cost_usd))
         } else {
             String::new()
         };
-        self.bar
-            .set_message(format!("{state:<20}  {used:<25}  {}", self.model.dimmed()));
-    }
-
-    fn end(&mut self, outcome: &str) {
-        let (mark, state) = if outcome == "ok" {
-            ("✓".green().to_string(), "done".to_owned())
-        } else {
-            ("✗".red().to_string(), outcome.replace('_', " "))
-        };
-        self.state = state;
-        self.bar.set_style(style(&mark));
-        self.draw();
-        self.bar.abandon();
-    }
-}
-
-/// A row: mark, name, time, and as much of the rest as fits the terminal.
-fn style(mark: &str) -> ProgressStyle {
-    ProgressStyle::with_template(&format!("        {mark} {{prefix:<14}} {{elapsed:>4}}  {{wide_msg}}"))
-        .unwrap_or_else(|_| ProgressStyle::default_spinner())
-}
-
-/// `1,234,567`.
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
+        let mut text = format!("{:<16}  {used:<20}  ", self.state);
+        let room = room.saturating_sub(display_width(&text));
+        let model = self.model.as_ref().and_then(|model| fitting(model, room));
+        match model {
+            Some(model) => text.push_str(&model.dimmed().to_string()),
+            None => text.truncate(text.trim_end().len()),
         }
-        text.push(digit);
+        self.bar.set_message(text);
     }
-    text
+}
+
+/// As much of a model's name as says which one it is: all of it, or its own part, or the beginning of that.
+fn fitting(model: &ModelId, room: usize) -> Option<String> {
+    /// Less says nothing.
+    const LEAST: usize = 10;
+    let own = model.model().rsplit('/').next().unwrap_or_default();
+    match room {
+        room if display_width(model.as_str()) <= room => Some(model.to_string()),
+        room if room >= display_width(own).min(LEAST) => Some(clip(own, room)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -185,20 +250,29 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn the_table_has_one_row_a_session_and_fits_the_terminal() {
-        let terminal = InMemoryTerm::new(10, 80);
+    /// A table of security, documentation and the coordinator in a terminal of so many columns.
+    fn table(columns: fn() -> usize) -> (InMemoryTerm, Live) {
+        let terminal = InMemoryTerm::new(10, u16::try_from(columns()).expect("a width"));
         let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
-        let live = Live::new(MultiProgress::with_draw_target(target));
-        let model = "anthropic/claude-sonnet-5".parse().expect("a model");
-        for reviewer in ["security", "documentation"] {
-            live.update(ProgressEvent::SessionStarted {
-                reviewer,
-                session: &SessionId("ses_1".into()),
-                model: &model,
-                attempt: 1,
-            });
-        }
+        let live = Live::new(MultiProgress::with_draw_target(target), columns);
+        live.expect(["security", "documentation", "coordinator"].into_iter());
+        (terminal, live)
+    }
+
+    fn start(live: &Live, reviewer: &str) {
+        live.update(ProgressEvent::SessionStarted {
+            reviewer,
+            session: &SessionId("ses_1".into()),
+            model: &"anthropic/claude-sonnet-5".parse().expect("a model"),
+            attempt: 1,
+        });
+    }
+
+    /// The rows after security is at work, and documentation has failed, which began first.
+    fn rows(columns: fn() -> usize) -> Vec<String> {
+        let (terminal, live) = table(columns);
+        start(&live, "documentation");
+        start(&live, "security");
         live.update(ProgressEvent::Usage {
             reviewer: "security",
             tokens: 1_234_567,
@@ -211,30 +285,51 @@ mod tests {
             seconds: 3.0,
             reason: Some("its time is over"),
         });
-        live.close();
         let shown = terminal.contents();
-        let rows: Vec<&str> = shown.lines().collect();
-        assert_eq!(rows.len(), 2, "{shown}");
-        assert!(
-            rows[0].contains("security") && rows[0].contains("at work               1,234,567 tokens  $0.2500"),
-            "{shown}"
-        );
-        assert!(
-            rows[1].contains("✗ documentation") && rows[1].contains("timed out") && !rows[1].contains("findings"),
-            "{shown}"
-        );
-        assert!(
-            rows.iter()
-                .all(|row| row.chars().count() <= usize::from(terminal.width())),
-            "{shown}"
-        );
+        let fits = |row: &str| display_width(row) <= usize::from(terminal.width());
+        assert!(shown.lines().all(fits), "{shown}");
+        shown.lines().map(str::to_owned).collect()
     }
 
     #[test]
-    fn numbers_are_grouped() {
-        assert_eq!(
-            [0, 999, 1000, 1_234_567].map(thousands),
-            ["0", "999", "1,000", "1,234,567"]
+    fn the_table_has_the_panels_order_and_as_much_of_a_model_as_fits() {
+        let wide = rows(|| 120);
+        let [security, documentation, coordinator] = wide.as_slice() else {
+            panic!("{wide:?}");
+        };
+        assert!(
+            security.contains("security") && security.contains("at work           1.2M tokens  $0.2500"),
+            "{security}"
         );
+        assert!(security.ends_with("  anthropic/claude-sonnet-5"), "{security}");
+        assert!(
+            documentation.contains("✗ documentation")
+                && documentation.contains("timed out")
+                && !documentation.contains("finding"),
+            "{documentation}"
+        );
+        assert!(
+            coordinator.contains("coordinator") && coordinator.ends_with("waits"),
+            "{coordinator}"
+        );
+
+        let usual = rows(|| 80);
+        assert!(usual[0].ends_with("  claude-sonnet-5"), "{usual:?}");
+        let narrow = rows(|| 64);
+        assert!(narrow[0].ends_with("$0.2500"), "{narrow:?}");
+        let phone = rows(|| 40);
+        assert!(phone[0].contains("at work"), "{phone:?}");
+    }
+
+    #[test]
+    fn who_never_began_is_not_left_behind_and_who_was_not_expected_is_shown() {
+        let (terminal, live) = table(|| 80);
+        start(&live, "security");
+        start(&live, "tests");
+        live.close();
+        let shown = terminal.contents();
+        let rows: Vec<&str> = shown.lines().map(str::trim).filter(|row| !row.is_empty()).collect();
+        assert_eq!(rows.len(), 2, "{shown}");
+        assert!(rows[0].contains("security") && rows[1].contains("tests"), "{shown}");
     }
 }

@@ -7,7 +7,10 @@ use conclave_engine::pipeline::{Presence, SessionEstimate};
 use conclave_shared::{model::ModelId, pricing::TokenUsage};
 use owo_colors::OwoColorize;
 
-use super::terminal::{clean, columns, wrap};
+use super::{
+    numbers::{plural, rounded},
+    terminal::{clean, columns, wrap},
+};
 use crate::wiring::{ChosenBy, ModelChoice, PlanDocument, PlannedModel, PlannedReviewer};
 
 /// The whole plan.
@@ -59,7 +62,7 @@ fn headline(text: &mut String, plan: &PlanDocument, width: usize) {
         text,
         "{} · {} · about {}",
         format!("Tier {}", plan.tier).bold(),
-        count(on_panel(plan).count(), "reviewer"),
+        plural(on_panel(plan).count(), "reviewer"),
         sum(plan).bold()
     );
     for reason in &plan.tier_reasons {
@@ -73,10 +76,10 @@ fn files(text: &mut String, plan: &PlanDocument) {
     let _ = writeln!(
         text,
         "\n{} to review, +{added} -{removed}",
-        count(plan.files.len(), "file")
+        plural(plan.files.len(), "file")
     );
     if !plan.filtered.is_empty() {
-        let _ = writeln!(text, "{} filtered", count(plan.filtered.len(), "file"));
+        let _ = writeln!(text, "{} filtered", plural(plan.filtered.len(), "file"));
         for file in &plan.filtered {
             let _ = writeln!(
                 text,
@@ -159,7 +162,7 @@ fn usage(tokens: &TokenUsage) -> [String; 3] {
         0 => "–".to_owned(),
         prompt => format!("{} %", tokens.cache_read * 100 / prompt),
     };
-    [thousands(prompt), cached, thousands(tokens.output + tokens.reasoning)]
+    [rounded(prompt), cached, rounded(tokens.output + tokens.reasoning)]
 }
 
 fn cost(session: &SessionEstimate) -> String {
@@ -178,20 +181,6 @@ fn sum(plan: &PlanDocument) -> String {
 fn dollars(amount: f64) -> String {
     let digits = if amount > 0.0 && amount < 0.01 { 4 } else { 2 };
     format!("${amount:.digits$}")
-}
-
-/// A number of tokens, as exact as an estimate can be.
-fn thousands(tokens: u64) -> String {
-    match tokens {
-        0..1_000 => tokens.to_string(),
-        1_000..9_950 => format!("{}.{}k", (tokens + 50) / 1_000, (tokens + 50) % 1_000 / 100),
-        9_950..999_500 => format!("{}k", (tokens + 500) / 1_000),
-        _ => format!(
-            "{}.{}M",
-            (tokens + 50_000) / 1_000_000,
-            (tokens + 50_000) % 1_000_000 / 100_000
-        ),
-    }
 }
 
 fn seat(reviewer: &PlannedReviewer) -> [String; 2] {
@@ -277,28 +266,12 @@ fn bullet(line: &str, width: usize) -> String {
     textwrap::fill(line, options)
 }
 
-fn count(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_as_exact_as_an_estimate() {
-        for (tokens, text) in [
-            (7, "7"),
-            (999, "999"),
-            (1_000, "1.0k"),
-            (9_949, "9.9k"),
-            (9_950, "10k"),
-            (154_400, "154k"),
-            (999_499, "999k"),
-            (1_220_000, "1.2M"),
-        ] {
-            assert_eq!(thousands(tokens), text);
-        }
+    fn small_amounts_have_more_digits() {
         for (amount, text) in [(0.0, "$0.00"), (0.0042, "$0.0042"), (0.06, "$0.06"), (1.034, "$1.03")] {
             assert_eq!(dollars(amount), text);
         }

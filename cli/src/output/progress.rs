@@ -9,10 +9,10 @@ use conclave_engine::{
     ports::{Progress, ProgressEvent},
 };
 use conclave_gateway::GatewayEvent;
-use conclave_shared::redact::Redactor;
+use conclave_shared::{redact::Redactor, reviewer::ReviewerName};
 use owo_colors::OwoColorize;
 
-use super::{live::Live, record::Record, sections::Sections};
+use super::{live::Live, numbers::plural, record::Record, sections::Sections};
 
 /// Where the text of a line begins, behind the seconds.
 const LINE_INDENT: usize = 8;
@@ -49,7 +49,7 @@ impl Display {
     pub(crate) fn new(screen: Screen, redactor: Redactor) -> Self {
         let shown = match screen {
             Screen::Lines => Shown::Lines,
-            Screen::Table => Shown::Table(Live::new(super::take_screen())),
+            Screen::Table => Shown::Table(Live::new(super::take_screen(), textwrap::termwidth)),
             Screen::Sections => Shown::Sections(Sections::default()),
             Screen::Nothing => Shown::Nothing,
         };
@@ -64,6 +64,14 @@ impl Display {
     /// Keeps a record in the run's directory, from the run's beginning.
     pub(crate) fn record_in(&self, directory: &Utf8Path) -> std::io::Result<()> {
         self.record.open(directory)
+    }
+
+    /// Says which reviewers will be at work, in the panel's order; the coordinator comes after them.
+    pub(crate) fn expect(&self, panel: &[ReviewerName]) {
+        if let Shown::Table(live) = &self.shown {
+            let panel = panel.iter().map(ReviewerName::as_str);
+            live.expect(panel.chain([ReviewerName::COORDINATOR]));
+        }
     }
 
     /// Ends what is open on the screen, before something else is printed.
@@ -129,20 +137,22 @@ pub(crate) fn timed_line(seconds: f64, event: ProgressEvent<'_>) -> Option<Strin
             model,
             attempt: 1,
             ..
-        } => format!("  {} {reviewer:<14} {}", "▸".dimmed(), model.dimmed()),
+        } => format!("  {} {:<14} {}", "▸".dimmed(), shown_name(reviewer), model.dimmed()),
         ProgressEvent::SessionStarted {
             reviewer,
             model,
             attempt,
             ..
         } => format!(
-            "  {} {reviewer:<14} {} (attempt {attempt})",
+            "  {} {:<14} {} (attempt {attempt})",
             "▸".yellow(),
+            shown_name(reviewer),
             model.dimmed()
         ),
         ProgressEvent::Thinking { reviewer, seconds } => format!(
-            "  {} {reviewer:<14} Model is thinking... ({seconds}s since last output)",
-            "…".dimmed()
+            "  {} {:<14} Model is thinking... ({seconds}s since last output)",
+            "…".dimmed(),
+            shown_name(reviewer)
         ),
         ProgressEvent::Usage { .. } => return None,
         ProgressEvent::SessionDone {
@@ -158,6 +168,7 @@ pub(crate) fn timed_line(seconds: f64, event: ProgressEvent<'_>) -> Option<Strin
 }
 
 fn done(reviewer: &str, outcome: &str, findings: Option<usize>, seconds: f64, reason: Option<&str>) -> String {
+    let reviewer = shown_name(reviewer);
     if outcome == "ok" {
         let result = findings.map_or_else(|| "judged".to_owned(), |findings| plural(findings, "finding"));
         return format!("  {} {reviewer:<14} {result} in {seconds:.1} s", "✓".green());
@@ -170,9 +181,10 @@ fn done(reviewer: &str, outcome: &str, findings: Option<usize>, seconds: f64, re
     )
 }
 
-/// `1 finding`, `2 findings`.
-pub(super) fn plural(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+/// A reviewer as a table names it: as everywhere else, without the remark that it is the project's own.
+pub(super) fn shown_name(reviewer: &str) -> String {
+    let name = ReviewerName::new(reviewer).map_or_else(|_| reviewer.to_owned(), |name| name.display_name());
+    name.split(" (").next().unwrap_or_default().to_owned()
 }
 
 /// The plan in one line.
@@ -232,7 +244,8 @@ pub(crate) fn gateway_lines(events: &[GatewayEvent]) -> Vec<String> {
                 let how_much = if *spent { "all" } else { "four fifths" };
                 format!("{how_much} of the budget of {line} is spent")
             }
-            GatewayEvent::Rejected { .. } => continue,
+            // That it was left alone is told already, and by now the wait is over.
+            GatewayEvent::Waiting { .. } | GatewayEvent::Rejected { .. } => continue,
         };
         match lines.iter_mut().find(|(known, _)| *known == line) {
             Some((_, count)) => *count += 1,

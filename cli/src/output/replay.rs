@@ -11,7 +11,8 @@ use super::{
     finding::finding,
     links::Links,
     live::so_far,
-    progress::plural,
+    numbers::{grouped, plural},
+    progress::shown_name,
     terminal::{Page, clean, wrap},
 };
 use crate::replay::{SessionRecord, Unfinished};
@@ -57,8 +58,8 @@ fn session(record: &SessionRecord) -> String {
         .map(conclave_shared::model::ModelId::as_str)
         .collect();
     let used = format!(
-        "{:>7} tokens  {}  {}",
-        record.tokens,
+        "{:>9} tokens  {}  {}",
+        grouped(record.tokens),
         so_far(record.tokens, record.cost_usd),
         models.join(", ")
     );
@@ -78,5 +79,9 @@ fn session(record: &SessionRecord) -> String {
             ("…".yellow().to_string(), format!("still at work; {seen}"))
         }
     };
-    format!("  {mark} {:<14} {}  {state}", record.reviewer, used.dimmed())
+    format!(
+        "  {mark} {:<14} {}  {state}",
+        shown_name(&record.reviewer),
+        used.dimmed()
+    )
 }

@@ -11,7 +11,12 @@ use conclave_engine::{
 use conclave_shared::{telemetry::ReviewerOutcome, verdict::Verdict};
 use owo_colors::{OwoColorize, Style};
 
-use super::{excerpts::Excerpts, finding::finding, links::Links};
+use super::{
+    excerpts::Excerpts,
+    finding::finding,
+    links::Links,
+    numbers::{grouped, plural},
+};
 
 /// The widest that text is set.
 const MOST_COLUMNS: usize = 100;
@@ -150,9 +155,9 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
     let mut lines = Vec::new();
     let coverage = &review.coverage;
     let reviewed = coverage.reviewed.len() - coverage.not_read.len().min(coverage.reviewed.len());
-    let files = if reviewed == 1 { "file" } else { "files" };
     let summary = format!(
-        "{reviewed} {files} reviewed, {} filtered, {} not read · tier {} · {} · {}",
+        "{} reviewed, {} filtered, {} not read · tier {} · {} · {}",
+        plural(reviewed, "file"),
         coverage.filtered.len(),
         coverage.not_read.len(),
         review.tier,
@@ -179,9 +184,9 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
         .map_or_else(|| "–".to_owned(), |rate| format!("{:.0} %", rate * 100.0));
     let dropped = review.findings.iter().filter(|entry| !entry.stands()).count();
     lines.push(aside(&format!(
-        "{} tokens, cache hit rate {rate}; {dropped} finding{} merged or dropped, {} without evidence",
-        tokens.total(),
-        if dropped == 1 { "" } else { "s" },
+        "{} tokens, cache hit rate {rate}; {} merged or dropped, {} without evidence",
+        grouped(tokens.total()),
+        plural(dropped, "finding"),
         coverage.hallucinated
     )));
     let stages: Vec<String> = review
@@ -200,7 +205,7 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
 fn reviewer(report: &ReviewerReport, width: usize) -> String {
     let models: Vec<&str> = report.usage.iter().map(|usage| usage.model.as_str()).collect();
     let models = models.join(", ");
-    let tokens: u64 = report.usage.iter().map(|usage| usage.tokens.total()).sum();
+    let tokens = grouped(report.usage.iter().map(|usage| usage.tokens.total()).sum());
     let cost = Cost::of(&report.usage).text(4);
     let name = report.name.display_name();
     let time = duration(report.seconds);
@@ -216,7 +221,7 @@ fn reviewer(report: &ReviewerReport, width: usize) -> String {
         Some(_) => "✗".red().to_string(),
     };
     let mut text = if width >= WIDE {
-        let line = format!("{name:<14} {time:>8}  {tokens:>7} tokens  {cost}  {models}");
+        let line = format!("{name:<14} {time:>8}  {tokens:>9} tokens  {cost}  {models}");
         format!("  {mark} {}", super::finding::clip(line.trim_end(), width - 4).dimmed())
     } else {
         let line = format!("{name}: {time}, {tokens} tokens, {cost}, {models}");

@@ -19,7 +19,8 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::{
-    Assignment, inputs, nothing_left,
+    Assignment, inputs,
+    outcome::nothing_left,
     prepare::{ChosenBy, Prepared, prepare},
     registry::{self, Purpose},
     runtime::{COORDINATOR_PROMPT, REVIEWER_PROMPT},

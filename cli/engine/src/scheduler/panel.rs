@@ -186,9 +186,10 @@ pub async fn run_panel(
         .collect();
     let mut running = JoinSet::new();
     for (index, member) in members.into_iter().enumerate() {
-        let (context, input, permits) = (context.clone(), input.clone(), Arc::clone(&permits));
+        let (context, input) = (context.clone(), input.clone());
+        // In the panel's order: those whose absence counts do not come last.
+        let permit = Arc::clone(&permits).acquire_owned().await;
         running.spawn(async move {
-            let permit = permits.acquire().await;
             let result = run_member(&context, member, deadline, &input).await;
             drop(permit);
             (index, result)

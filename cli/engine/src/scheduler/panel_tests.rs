@@ -85,6 +85,18 @@ async fn seven_work_side_by_side_and_no_more_than_allowed() {
     assert_eq!(*stage.most_busy.lock().expect("free"), 2);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn one_after_the_other_is_in_the_panels_order() {
+    for _ in 0..20 {
+        let stage = Stage::new(|_, _| nothing_found(0));
+        let (context, ..) = context(&stage);
+        run_panel(&context, members(&SEVEN), &input(), 1).await;
+        let prompts = stage.prompts.lock().expect("free");
+        let order: Vec<&str> = prompts.iter().map(|(_, prompt)| prompt.agent.as_str()).collect();
+        assert_eq!(order, SEVEN);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn after_twenty_five_minutes_every_session_is_ended_and_none_is_started() {
     let stage = Stage::new(|_, _| lives(1000, 20));

@@ -1,0 +1,91 @@
+//! The commands that review, or show what a review would be or was.
+
+use camino::Utf8PathBuf;
+use clap::Args;
+
+use super::{
+    choices::{BreakGlass, Format, Mode, ReviewFormat},
+    common::{CommonArguments, PlanningArguments},
+};
+
+#[derive(Debug, Args)]
+pub(crate) struct LocalArguments {
+    /// What to review: `base..head`, or a branch to compare with; by default everything that the working tree, with its
+    /// uncommitted changes, adds to the default branch
+    pub(crate) range: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: PlaceArguments,
+    /// Review nothing: install a pre-push hook, as `conclave hook install` does
+    #[arg(long, conflicts_with_all = ["range", "staged"], env = "CONCLAVE_INSTALL_HOOK")]
+    pub(crate) install_hook: bool,
+    #[command(flatten)]
+    pub(crate) common: CommonArguments,
+}
+
+/// Which changes of which repository.
+#[derive(Debug, Args)]
+pub(crate) struct PlaceArguments {
+    /// Only what is staged: what the next commit would add
+    #[arg(long, conflicts_with = "range", env = "CONCLAVE_STAGED")]
+    pub(crate) staged: bool,
+    /// A directory in the repository; by default the current one
+    #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
+    pub(crate) repo: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReviewArguments {
+    /// Print the review, post nothing
+    #[arg(long, env = "CONCLAVE_DRY_RUN")]
+    pub(crate) dry_run: bool,
+    /// Review nothing: print what `conclave plan` prints, for this merge request
+    #[arg(long, env = "CONCLAVE_ESTIMATE")]
+    pub(crate) estimate: bool,
+    /// The merge request's address, as in the browser; by default that of the pipeline
+    #[arg(long, value_name = "URL", env = "CONCLAVE_MR")]
+    pub(crate) mr: Option<String>,
+    /// With --mr: a directory in a clone of the project, or in no repository at all; by default the current one
+    #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
+    pub(crate) repo: Option<Utf8PathBuf>,
+    /// What the verdict may do on the merge request; by default what `.conclave.toml` says, else `approve`
+    #[arg(long, value_enum, env = "CONCLAVE_MODE")]
+    pub(crate) mode: Option<Mode>,
+    /// Most findings beside their lines, the others stand in the summary; by default what `.conclave.toml` says, else 20
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=1000), env = "CONCLAVE_MAX_INLINE")]
+    pub(crate) max_inline: Option<u16>,
+    /// Whose comment `break glass` skips the review: that of developers, the same without the author, or nobody's
+    #[arg(long, value_enum, default_value_t, env = "CONCLAVE_BREAK_GLASS")]
+    pub(crate) break_glass: BreakGlass,
+    /// Additional certificates (PEM) to trust when talking to GitLab and to model providers
+    #[arg(long, value_name = "FILE", env = "CONCLAVE_CA_FILE")]
+    pub(crate) ca_file: Option<Utf8PathBuf>,
+    #[command(flatten)]
+    pub(crate) common: CommonArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArguments {
+    /// What would be reviewed: `base..head`, or a branch to compare with; by default everything that the working tree,
+    /// with its uncommitted changes, adds to the default branch
+    pub(crate) range: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: PlaceArguments,
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value_t, env = "CONCLAVE_FORMAT")]
+    pub(crate) format: Format,
+    /// Show `opencode.json` instead, each line with the plugin that it comes from
+    #[arg(long, env = "CONCLAVE_EXPLAIN")]
+    pub(crate) explain: bool,
+    #[command(flatten)]
+    pub(crate) planning: PlanningArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArguments {
+    /// The run directory: what `--output` named, or what the review printed as `records`
+    #[arg(value_name = "RUN_DIR")]
+    pub(crate) directory: Utf8PathBuf,
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value_t, env = "CONCLAVE_FORMAT")]
+    pub(crate) format: ReviewFormat,
+}

@@ -1,0 +1,98 @@
+//! The commands around reviews: to set them up, to check what they need, and what shells and manuals read.
+
+use camino::Utf8PathBuf;
+use clap::{Args, Subcommand};
+
+use super::common::CommonArguments;
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArguments {
+    /// A directory in the repository; by default the current one
+    #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
+    pub(crate) repo: Option<Utf8PathBuf>,
+    /// The project of your GitLab that has a copy of Conclave, and the version, as in platform/conclave@1.0.0; without it
+    /// the job is copied into the repository
+    #[arg(long, value_name = "PROJECT", env = "CONCLAVE_COMPONENT")]
+    pub(crate) component: Option<String>,
+    /// The image that the job runs in
+    #[arg(long, value_name = "IMAGE", env = "CONCLAVE_IMAGE")]
+    pub(crate) image: Option<String>,
+    /// Significant concerns fail the job
+    #[arg(long, env = "CONCLAVE_BLOCK")]
+    pub(crate) block: bool,
+    /// Show what would be written, and write nothing
+    #[arg(long, env = "CONCLAVE_DRY_RUN")]
+    pub(crate) dry_run: bool,
+    /// Ask nothing: what is not given is the default
+    #[arg(long, env = "CONCLAVE_YES")]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 nothing failed, 1 something did, 2 bad usage.")]
+pub(crate) struct DoctorArguments {
+    /// A merge request's address, to check the token there; by default the pipeline's
+    #[arg(long, value_name = "URL", env = "CONCLAVE_MR")]
+    pub(crate) mr: Option<String>,
+    /// A directory in the repository; by default the job's checkout, else the current one
+    #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
+    pub(crate) repo: Option<Utf8PathBuf>,
+    /// Additional certificates (PEM) to trust when talking to GitLab and to model providers
+    #[arg(long, value_name = "FILE", env = "CONCLAVE_CA_FILE")]
+    pub(crate) ca_file: Option<Utf8PathBuf>,
+    /// Most seconds that a check may take; all run at once
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=120), env = "CONCLAVE_CHECK_SECONDS")]
+    pub(crate) check_seconds: u64,
+    /// Print JSON
+    #[arg(long, env = "CONCLAVE_JSON")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HookArguments {
+    #[command(subcommand)]
+    pub(crate) command: HookCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HookCommand {
+    /// Put the hook where git looks for hooks of this repository; never in the place of another
+    Install(HookPlaceArguments),
+    /// Take it away again
+    Uninstall(HookPlaceArguments),
+    /// What the hook runs: review what git says on standard input
+    PrePush(Box<PrePushArguments>),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HookPlaceArguments {
+    /// A directory in the repository; by default the current one
+    #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
+    pub(crate) repo: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PrePushArguments {
+    /// The remote's name, from git
+    pub(crate) remote: Option<String>,
+    /// The remote's address, from git
+    pub(crate) url: Option<String>,
+    #[command(flatten)]
+    pub(crate) common: CommonArguments,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "For example, in ~/.bashrc: source <(conclave completions bash)")]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "To read it at once: conclave man | man -l -")]
+pub(crate) struct ManArguments {
+    /// A directory for the pages of all commands; without it the first one is printed
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: Option<Utf8PathBuf>,
+}

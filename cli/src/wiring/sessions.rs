@@ -1,0 +1,194 @@
+//! The part of a run that needs the agent runtime: the workspace, the gateway, OpenCode, and the sessions in it.
+
+use std::sync::Arc;
+
+use camino::Utf8Path;
+use conclave_engine::{
+    diff::FileDiff,
+    pipeline::{ReviewJob, ReviewPorts, review as run_review},
+    ports::ProgressEvent,
+    report::Review,
+    rereview::Instructions,
+};
+use conclave_git::check_out_workspace;
+use conclave_shared::config::PriceList;
+
+use super::{
+    Job, Run,
+    inputs::{self, Sources},
+    live::{self, Live},
+    memory,
+    prepare::Prepared,
+    rereview,
+    runtime::{Child, Runtime, RuntimeInput},
+    source::RepositoryTree,
+    stopwatch::Stopwatch,
+    telemetry::Figures,
+};
+use crate::{exit::Failure, output, rundir::RunDirectory};
+
+/// What is left of a run when its sessions have ended.
+pub(super) struct Ran {
+    /// What was reviewed.
+    pub(super) job: Job,
+    /// All changed files.
+    pub(super) files: Arc<Vec<FileDiff>>,
+    /// The review.
+    pub(super) review: Review,
+    /// The caller stops it.
+    pub(super) runtime: Runtime,
+    /// What the gateway counted.
+    pub(super) figures: Figures,
+}
+
+impl Ran {
+    /// Adds to the review what the gateway says, and who follows the configuration.
+    fn new(
+        job: Job,
+        files: Arc<Vec<FileDiff>>,
+        mut review: Review,
+        runtime: Runtime,
+        warning: Option<String>,
+        prices: &PriceList,
+    ) -> Self {
+        let events = runtime.gateway.events();
+        let gateway = output::gateway_lines(&events);
+        review.warnings.extend(gateway.into_iter().chain(warning));
+        date_prices(&mut review, prices);
+        Self {
+            job,
+            files,
+            review,
+            runtime,
+            figures: Figures::of(&events),
+        }
+    }
+}
+
+/// Says of which day the prices are, where they are an operator's.
+fn date_prices(review: &mut Review, prices: &PriceList) {
+    let usage = review.usage();
+    let line = prices.describe(usage.iter().map(|usage| &usage.model));
+    review.coverage.notes.extend(line);
+}
+
+/// What only the part with the agent runtime needs.
+pub(super) struct Sessions<'a> {
+    /// The run.
+    pub(super) run: &'a Run<'a>,
+    /// What is gone when the run has ended.
+    pub(super) scratch: &'a Utf8Path,
+    /// What stays.
+    pub(super) directory: &'a RunDirectory,
+}
+
+impl Sessions<'_> {
+    /// Everything that needs the agent runtime, which the caller stops. Nothing if the run has to end before it has begun.
+    pub(super) async fn run(
+        &self,
+        child: Child,
+        prepared: Prepared,
+        watch: &mut Stopwatch,
+    ) -> Result<Option<Ran>, Failure> {
+        let (run, directory, scratch) = (self.run, self.directory, self.scratch);
+        let Prepared {
+            mut job,
+            mut diff,
+            spool,
+            by_rules,
+            mut plan,
+            config,
+            runtime: runtime_config,
+            library,
+            repo,
+            preset,
+            follower,
+            mut warnings,
+            mut memory,
+            ..
+        } = prepared;
+        run.progress
+            .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
+        let workspace = scratch.join("workspace");
+        let instructions = Instructions::new(&repo.in_force.config, &library, &plan.rules.book);
+        let prior = rereview::prepare(&mut job, &mut diff, &plan, &instructions, &spool).await?;
+        memory::give_a_moment(&mut memory).await;
+        let sources = Sources {
+            job: &job,
+            diff: &diff,
+            repo_config: &repo.in_force.config,
+            contributed: &runtime_config,
+            library: &library,
+            boundary: run.tape.boundary(),
+            memory: &memory.now(),
+        };
+        let desk = rereview::desk(&job);
+        let starting = async {
+            check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
+            let inputs = inputs::write(sources, &mut plan, &spool, directory, &workspace).await?;
+            let tell = |warning: &String| run.progress.report(ProgressEvent::Warning(warning));
+            inputs.warnings.iter().for_each(tell);
+            watch.lap("workspace");
+            let runtime = Runtime::start(RuntimeInput {
+                child,
+                workspace: &workspace,
+                directory,
+                environment: run.environment,
+                redactor: run.redactor,
+                budget: live::budget(&job, run.arguments, &config.limits.budget),
+                limits: live::gateway_limits(&config.limits),
+                prices: PriceList::new(&config.prices),
+                observer: live::observer(Arc::clone(&run.progress), run.observers.sink()),
+                tape: run.tape.settings(&inputs.boundary),
+                config: &runtime_config,
+                library: &library,
+                desk: &desk,
+                trace: run.observers.trace(),
+            })
+            .await?;
+            watch.lap("OpenCode start");
+            Ok::<_, Failure>((runtime, inputs))
+        };
+        let (runtime, inputs) = tokio::select! {
+            _ = run.signals.arrived() => return Ok(None),
+            started = starting => started?,
+        };
+        warnings.extend(inputs.warnings);
+
+        let providers = runtime_config.providers.iter().map(|owned| owned.value.name.clone());
+        let live = Live::start(&follower, &plan, preset.0, providers.collect(), &runtime.gateway);
+        let all = Arc::new(rereview::all_files(&diff, &prior));
+        let review_job = ReviewJob {
+            run_id: run.id.to_string(),
+            subject: job.subject.clone(),
+            files: Arc::new(diff.files),
+            patches: inputs.patches,
+            cut: inputs.cut,
+            filtered: diff.filtered,
+            by_rules,
+            prior,
+            memory,
+            plan,
+            coordinator_message: inputs.coordinator,
+            limits: config.limits,
+            rubric: repo.in_force.config.verdict,
+            warnings,
+            stages: watch.laps(),
+        };
+        let ports = ReviewPorts {
+            runtime: Arc::clone(&runtime.opencode) as _,
+            ledger: Arc::clone(&runtime.gateway) as _,
+            progress: Arc::clone(&run.progress),
+            telemetry: run.observers.sink(),
+            routes: live.routes.clone(),
+            source: Arc::new(RepositoryTree::new(&job, &all, inputs.context)),
+            desk,
+            stop: run.signals.stop(),
+        };
+        run.display.expect(&review_job.plan.reviewers());
+        let review = run_review(review_job, ports).await;
+        watch.lap("sessions");
+        let prices = PriceList::new(&config.prices);
+        Ok(Some(Ran::new(job, all, review, runtime, live.warning(), &prices)))
+    }
+}

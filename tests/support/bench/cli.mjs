@@ -1,0 +1,239 @@
+// What a person waits for, beside the same work of the nearest peers: `scripts/bench cli`.
+//
+//   node cli.mjs --binary CONCLAVE --provider DEMO_PROVIDER --small REPOSITORY --large REPOSITORY --peers FILE
+//     [--rounds N] --output FILE
+//
+// Models answer at once everywhere, so that nothing of what is measured is a model's time. In both repositories the branch with
+// the change is checked out, and `main` is what it is compared with. FILE has a line `NAME VERSION COMMAND` for each peer.
+
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:http';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync, cpSync, existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { once } from 'node:events';
+import { parseArgs } from 'node:util';
+
+const BARS = { version: 10, plan: 1000, local: 3000 };
+
+const { values: options } = parseArgs({
+  options: {
+    binary: { type: 'string' },
+    provider: { type: 'string' },
+    small: { type: 'string' },
+    large: { type: 'string' },
+    peers: { type: 'string' },
+    rounds: { type: 'string', default: '7' },
+    output: { type: 'string' },
+  },
+});
+const rounds = Number(options.rounds);
+// What takes seconds is not run as often.
+const few = Math.min(rounds, 3);
+const scratch = mkdtempSync(join(tmpdir(), 'conclave-bench-'));
+process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
+
+// What the peers take for a review with one finding.
+const PEER_REVIEW = {
+  'pr-agent': `review:
+  estimated_effort_to_review_[1-5]: 2
+  relevant_tests: |
+    No
+  key_issues_to_review:
+    - relevant_file: |
+        src/shop/orders.py
+      issue_header: |
+        Possible Bug
+      issue_content: |
+        The query is put together from what a user gives.
+      start_line: 1
+      end_line: 2
+  security_concerns: |
+    No
+`,
+  gito: JSON.stringify([
+    {
+      title: 'Injection',
+      details: 'The query is put together from what a user gives.',
+      severity: 1,
+      confidence: 1,
+      tags: ['security'],
+      affected_lines: [{ start_line: 1, end_line: 2 }],
+    },
+  ]),
+};
+
+// A provider that answers at once; the path's first part says whom. The demo provider only streams, which peers do not ask for.
+const calls = { count: 0, heard: () => {} };
+const standIn = createServer((request, response) => {
+  request.resume().on('end', () => {
+    calls.count += 1;
+    calls.heard();
+    const content = PEER_REVIEW[request.url.split('/')[1]];
+    response.setHeader('content-type', 'application/json');
+    response.end(
+      JSON.stringify({
+        id: 'chatcmpl-1',
+        object: 'chat.completion',
+        created: 1700000000,
+        model: 'gpt-5',
+        choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+        usage: { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 },
+      }),
+    );
+  });
+});
+
+// Runs a command to its end, or to its first model call; gives milliseconds.
+async function time({ command, directory = scratch, variables = {}, untilCall = false, codes = [0] }) {
+  const [program, ...rest] = command;
+  calls.count = 0;
+  const called = new Promise((resolve) => {
+    calls.heard = resolve;
+  });
+  const start = process.hrtime.bigint();
+  const child = spawn(program, rest, {
+    cwd: directory,
+    env: { PATH: process.env.PATH, HOME: scratch, TMPDIR: scratch, LANG: 'C.UTF-8', ...variables },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (said = (said + data).slice(-2000)));
+  const ended = once(child, 'exit');
+  const first = await Promise.race([ended, called.then(() => (untilCall ? 'called' : ended))]);
+  const milliseconds = Number(process.hrtime.bigint() - start) / 1e6;
+  if (first === 'called') {
+    process.kill(-child.pid, 'SIGKILL');
+    await ended;
+  } else if (untilCall || !codes.includes(first[0])) {
+    throw new Error(`${command.join(' ')} ended with ${first[0]}${untilCall ? ' without asking a model' : ''}:\n${said}`);
+  }
+  return milliseconds;
+}
+
+// The median of so many runs, after one that only warms up what is kept in memory.
+async function median(count, job) {
+  await time(job);
+  const times = [];
+  for (let round = 0; round < count; round += 1) times.push(await time(job));
+  times.sort((a, b) => a - b);
+  return times[Math.floor(count / 2)];
+}
+
+const rounded = (milliseconds) => Math.round(milliseconds * 100) / 100;
+
+// The figures of a peer beside our own.
+const beside = (peer, own, more = {}) => ({ median_ms: rounded(peer), times_conclave: rounded(peer / own), ...more });
+
+async function demoProvider() {
+  const child = spawn(options.provider, ['--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  process.on('exit', () => child.kill());
+  const [line] = await once(child.stdout, 'data');
+  return String(line).match(/http:\/\/\S+/)[0];
+}
+
+function readPeers(url) {
+  const peers = readFileSync(options.peers, 'utf8').split('\n').filter(Boolean);
+  // Both count tokens with files that they would download; one of them brings them along.
+  const tokenizers = join(scratch, 'tokenizers');
+  mkdirSync(tokenizers);
+  for (const line of peers) {
+    const library = join(dirname(dirname(line.split(' ')[2])), 'lib');
+    for (const python of readdirSync(library)) {
+      const brought = join(library, python, 'site-packages/litellm/litellm_core_utils/tokenizers');
+      if (existsSync(brought)) cpSync(brought, tokenizers, { recursive: true });
+    }
+  }
+  const known = {
+    'pr-agent': (program) => ({
+      start: [program, '--version'],
+      review: [program, '--pr_url=main', 'review'],
+      variables: {
+        CONFIG__GIT_PROVIDER: 'local',
+        CONFIG__MODEL: 'openai/gpt-5',
+        CONFIG__FALLBACK_MODELS: '[]',
+        LOCAL__REVIEW_PATH: join(scratch, 'pr-agent.md'),
+        OPENAI__KEY: 'demo',
+        OPENAI__API_BASE: `${url}/pr-agent/v1`,
+        LITELLM_LOCAL_MODEL_COST_MAP: 'True',
+      },
+    }),
+    gito: (program) => ({
+      start: [program, 'version'],
+      review: [program, 'review', 'HEAD..main', '--output', join(scratch, 'gito')],
+      variables: { LLM_API_TYPE: 'openai', LLM_API_KEY: 'demo', LLM_API_BASE: `${url}/gito/v1`, MODEL: 'gpt-5' },
+    }),
+  };
+  return peers.map((line) => {
+    const [name, version, program] = line.split(' ');
+    const peer = known[name](program);
+    return { ...peer, name: `${name} ${version}`, variables: { ...peer.variables, TIKTOKEN_CACHE_DIR: tokenizers } };
+  });
+}
+
+standIn.listen(0, '127.0.0.1');
+await once(standIn, 'listening');
+const peers = readPeers(`http://127.0.0.1:${standIn.address().port}`);
+const { binary, small, large } = options;
+
+const version = await median(rounds, { command: [binary, '--version'] });
+const versionPeers = {
+  'opencode --version': beside(await median(few, { command: [process.env.CONCLAVE_OPENCODE, '--version'] }), version),
+};
+
+const planned = { command: [binary, 'plan', 'main..HEAD', '--repo', large, '--format', 'json'] };
+const plan = await median(rounds, planned);
+const planPeers = {};
+
+const run = join(scratch, 'run');
+const provider = await demoProvider();
+const local = await median(few, {
+  command: [binary, 'local', 'main..HEAD', '--repo', small, '--quiet', '--format', 'json', '--output', run],
+  variables: {
+    ANTHROPIC_API_KEY: 'demo',
+    ANTHROPIC_BASE_URL: provider,
+    CONCLAVE_OPENCODE: process.env.CONCLAVE_OPENCODE,
+  },
+});
+const review = JSON.parse(readFileSync(join(run, 'review.json'), 'utf8'));
+const modelCalls = [...review.reviewers, review.coordinator]
+  .flatMap((report) => report.usage)
+  .reduce((sum, usage) => sum + (usage.calls ?? usage.requests ?? 0), 0);
+const localPeers = {};
+
+for (const { name, start, review: reviewing, variables } of peers) {
+  versionPeers[start.join(' ').replace(/^.*\//, '')] = beside(await median(few, { command: start, variables }), version);
+  const prepared = await median(few, { command: reviewing, directory: large, variables, untilCall: true });
+  planPeers[name] = beside(prepared, plan, { measured: 'from the start to its first model call, on the same change' });
+  const whole = await median(few, { command: reviewing, directory: small, variables });
+  localPeers[name] = beside(whole, local, { model_calls: calls.count });
+}
+standIn.close();
+standIn.closeAllConnections();
+
+const bar = (name, milliseconds) => ({ median_ms: rounded(milliseconds), bar_ms: BARS[name], held: milliseconds <= BARS[name] });
+const result = {
+  bench: 'cli',
+  version: { ...bar('version', version), peers: versionPeers },
+  plan: {
+    ...bar('plan', plan),
+    peers: planPeers,
+    not_the_same: 'no peer has a command that plans; what is measured of it is what it does before a model is asked',
+  },
+  local: {
+    ...bar('local', local),
+    reviewers: review.reviewers.length,
+    ...(modelCalls ? { model_calls: modelCalls } : {}),
+    last_stages_ms: Object.fromEntries(review.stages.map(({ stage, seconds }) => [stage, Math.round(seconds * 1000)])),
+    peers: localPeers,
+    not_the_same:
+      'the same repository and change, and models that answer at once; a peer asks one model once, or once a file, without tools, while conclave runs a panel of sessions that read the source, and a judge',
+  },
+  compared_with: peers.map(({ name }) => name),
+};
+result.held = result.version.held && result.plan.held && result.local.held;
+const text = `${JSON.stringify(result, null, 2)}\n`;
+writeFileSync(options.output, text);
+process.stdout.write(text);
+process.exit(result.held ? 0 : 1);
