@@ -102,6 +102,8 @@ test('an event of the next project is counted as its own', async () => {
 test('the cron takes more projects in a step when there are more, so that each has its turn while its files are looked at', { timeout: 120_000 }, async () => {
   const cron = async () => (await worker.mf.getWorker()).scheduled({ cron: '*/5 * * * *' });
   const at = async () => (await database.prepare(`SELECT position FROM chores WHERE name = 'compact'`).first())?.position ?? 0;
+  // The cron also logs the metrics; a log of thousands of series is more than Miniflare takes from a Worker at once.
+  await database.prepare('DELETE FROM daily_usage').run();
   await cron();
   const first = await at();
   await cron();

@@ -18,7 +18,8 @@ function duration(value) {
   return seconds < 60 ? `${seconds}s` : seconds < 3600 ? `${Math.floor(seconds / 60)}m${seconds % 60 ? ` ${String(seconds % 60).padStart(2, '0')}s` : ''}` : `${(seconds / 3600).toFixed(1)}h`;
 }
 
-const day = (seconds) => new Date(seconds * 1000).toLocaleDateString('en', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+// Days as the tables write them: `22 Nov`.
+const day = (seconds) => new Date(seconds * 1000).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
 /** The columns of the table that belongs to a chart, the oldest day first. */
 function columns(figure, wanted) {
@@ -85,7 +86,7 @@ function draw(figure) {
             outputs.forEach((output, index) => {
               const values = raw[index + 1];
               // Where nothing is pointed at: bars add up, lines have a latest value.
-              const value = pointed ? values[at] : isStacked ? values.reduce((sum, one) => sum + (one ?? 0), 0) : values.at(-1);
+              const value = pointed ? values[at] : isStacked ? values.reduce((sum, one) => sum + (one ?? 0), 0) : values.findLast((one) => one !== null);
               output.value = value === null || value === undefined ? '' : unit.value(value);
             });
             figure.querySelector('.at').textContent = pointed ? day(raw[0][at]) : isStacked ? 'In all' : 'Latest';

@@ -213,10 +213,19 @@ fn lead(page: &HealthPage, now_ms: i64) -> Html {
 }
 
 fn lag(page: &HealthPage, periods: Periods) -> Table {
-    let rows = page.lag.iter().rev().map(|(day, bins)| {
-        let quantile = |share| Cell::or_nothing(sketch::quantile(bins, share), Cell::Duration);
-        Row::from(vec![Cell::Day(*day), quantile(0.5), quantile(0.95), quantile(0.99)])
-    });
+    let of = |start| {
+        merged(
+            page.lag
+                .iter()
+                .filter(|(day, _)| periods.start_of(*day) == start)
+                .map(|(_, bins)| bins),
+        )
+    };
+    let cells = |start| {
+        let bins = of(start);
+        let quantile = |share| Cell::or_nothing(sketch::quantile(&bins, share), Cell::Duration);
+        vec![quantile(0.5), quantile(0.95), quantile(0.99)]
+    };
     Table {
         id: "lag",
         title: texts::LAG_BY_DAY,
@@ -227,7 +236,11 @@ fn lag(page: &HealthPage, periods: Periods) -> Table {
             Column::number("P95", "p95_seconds"),
             Column::number("P99", "p99_seconds"),
         ],
-        rows: rows.collect(),
+        rows: if page.lag.is_empty() {
+            Vec::new()
+        } else {
+            periods.rows(cells)
+        },
         chart: periods.several().then(|| Chart {
             kind: Kind::Lines,
             unit: Unit::Milliseconds,
