@@ -133,6 +133,10 @@ pub(crate) fn url(variable: &str, text: &str) -> Result<Url, Failure> {
 }
 
 #[cfg(test)]
+#[path = "providers_document_tests.rs"]
+mod document;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -69,9 +69,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_example_of_the_readme_is_a_good_one() {
-        let readme = include_str!("../../README.md");
-        let example = readme
+    fn the_example_of_the_settings_is_a_good_one() {
+        let document = include_str!("../../docs/settings.md");
+        let example = document
             .split("```toml\n")
             .nth(1)
             .and_then(|rest| rest.split("```").next());

@@ -65,9 +65,13 @@ after(async () => {
   await Promise.all([filled, empty].map((worker) => worker?.dispose()));
 });
 
+let visitors = 0;
+
 /** A page of its own, which fails the test on an error in the console or a request to anywhere else. */
 async function open(options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme: 'light', ...options });
+  // Each from an address of its own: one address may not log in as often as all of these tests do.
+  const extraHTTPHeaders = { 'cf-connecting-ip': `192.0.2.${(visitors += 1)}` };
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme: 'light', extraHTTPHeaders, ...options });
   const page = await context.newPage();
   const faults = [];
   page.on('console', (message) => ['error', 'warning'].includes(message.type()) && faults.push(message.text()));

@@ -76,7 +76,7 @@ describe('commands in the documents', () => {
       test(`${name}: what costs nothing runs`, async () => {
         for (const { lines } of runnable) {
           // The doctor ends with 1 where something is missing, as a key is here.
-          const script = lines.filter((line) => RUNS.test(line)).map((line) => line.replaceAll('=...', '=x').replace(/^(conclave doctor[^#]*)/, '{ $1; } || test $? = 1'));
+          const script = lines.filter((line) => RUNS.test(line)).map((line) => line.replaceAll('=...', '=x').replace(/^(conclave doctor[^#]*)/, '{ $1; } || test $? = 1 '));
           const { code, stdout, stderr } = await run('bash', ['-euc', script.join('\n')], { cwd: repository, env: environment(), timeout: 60_000 })
             .then((good) => ({ code: 0, ...good }), (error) => error);
           assert.equal(code, 0, `${script.join('\n')}\n${stdout}${stderr}`);

@@ -66,7 +66,7 @@ describe('README.md', () => {
       assert.deepEqual(named.filter((word) => !mentioned.includes(word)), [], name);
     }
     const ci = read('cli/src/ci_environment.rs');
-    const gitlab = all(readme.split('\n## Reference\n')[1].split('\n## ')[0], /`(CI_\w+)`/g);
+    const gitlab = all(read('docs/gitlab.md').split('\n## What is read from the job\n')[1], /`(CI_\w+)`/g);
     assert.deepEqual(gitlab.toSorted(), [...new Set(all(ci, /"(CI_\w+)"/g))].toSorted());
   });
 
@@ -89,19 +89,24 @@ describe('README.md', () => {
     assert.ok(models.length > 4);
     assert.deepEqual(models.filter((model) => !preset.includes(`"${model}"`)), []);
     const workers = globSync('workers/*/src/**/*.rs', { cwd: root }).map(read).join('\n');
-    assert.deepEqual([...new Set(all(readme, /\b([A-Z]+_TOKENS)\b/g))].filter((name) => !workers.includes(`"${name}"`)), []);
-    assert.deepEqual(all(readme, /`(conclave_\w+)`/g).filter((name) => !workers.includes(name.replace(/_total$/, ''))), []);
+    for (const text of [readme, read('docs/operating.md')]) {
+      assert.deepEqual([...new Set(all(text, /\b([A-Z]+_TOKENS)\b/g))].filter((name) => !workers.includes(`"${name}"`)), []);
+      assert.deepEqual(all(text, /`(conclave_\w+)`/g).filter((name) => !workers.includes(name.replace(/_total$/, ''))), []);
+    }
   });
 
-  test('shows a configuration that is JSON, and lists its fields', () => {
-    const example = JSON.parse(readme.match(/```json\n(.*?)```/s)[1]);
-    const fields = table(readme, 'Run the Workers').flatMap(([cell]) => all(cell, /`([\w.]+)`/g));
-    for (const field of Object.keys(example)) {
-      assert.ok(fields.some((listed) => listed.split('.')[0] === field), field);
-    }
-    const document = read('shared/src/config/document.rs');
-    const limits = all(document.match(/pub struct Limits \{(.*?)\n\}/s)[1], /pub (\w+):/g).map((name) => `limits.${name}`);
-    assert.deepEqual(limits.filter((name) => !fields.includes(name)), []);
+  test('is read in some minutes', () => {
+    assert.ok(readme.split(/\s+/).length < 2600, 'what is longer belongs into docs/');
+  });
+});
+
+describe('docs/operating.md', () => {
+  test('shows configurations that are JSON, with fields that the reference lists', () => {
+    const section = read('docs/operating.md').split('\n## Changing the configuration\n')[1].split('\n## ')[0];
+    const examples = all(section, /```json\n(.*?)```/gs).map((text) => JSON.parse(text));
+    assert.ok(examples.length >= 3);
+    const fields = all(read('docs/configuration.md').split('\n## The document of all reviews\n')[1], /^\| `(\w+)/gm);
+    assert.deepEqual(examples.flatMap((example) => Object.keys(example)).filter((field) => !fields.includes(field)), []);
   });
 });
 

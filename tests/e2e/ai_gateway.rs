@@ -75,7 +75,8 @@ async fn every_request_of_a_review_goes_through_it_as_it_wants_it() {
         assert!(!text.contains(TOKEN) && !text.contains("acc0unt"), "{record}");
     }
     let asked = provider.requests().len();
-    job(&repository, &provider).run().await.expect_code(0);
+    let again = job(&repository, &provider).env("CONCLAVE_FOCUS", "security");
+    again.run().await.expect_code(0);
     assert_eq!(
         users(&provider, asked),
         first,

@@ -170,7 +170,7 @@ async fn an_empty_variable_counts_as_not_set() {
 #[tokio::test]
 async fn every_provider_switched_off() {
     let (provider, repository) = (provider().await, Repository::flawed());
-    let mut workers = crate::support::Workers::start().await;
+    let mut workers = crate::support::Workers::config().await;
     workers
         .command(r#"kv put provider/anthropic {"enabled":false,"reason":"incident 7"}"#)
         .await;

@@ -29,7 +29,7 @@ use nix::{
     unistd::Pid,
 };
 use serde_json::{Value, json};
-use support::{Pipeline, Repository, nothing_left_running, provider, used};
+use support::{Conclave, Pipeline, Repository, nothing_left_running, opencode, provider, used};
 
 const FIRST_BYTE: Duration = Duration::from_millis(300);
 const TOKENS_PER_SECOND: f64 = 40.0;
@@ -125,6 +125,12 @@ fn thorough(provider: &ScriptedProvider) {
     }
 }
 
+/// A job with OpenCode as people run it; tests tell it that it will be brief.
+fn job(pipeline: &Pipeline, repository: &Repository, provider: &ScriptedProvider) -> Conclave {
+    let job = pipeline.job(repository, &[]).anthropic(provider);
+    job.env("CONCLAVE_OPENCODE", opencode())
+}
+
 async fn whole_run() -> Measured {
     let (provider, repository) = (provider().await, large());
     thorough(&provider);
@@ -151,7 +157,7 @@ async fn whole_run() -> Measured {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    let job = pipeline.job(&repository, &[]).anthropic(&provider);
+    let job = job(&pipeline, &repository, &provider);
     let outcome = job.run_while(watching).await.expect_code(0);
     let wall = started.elapsed().as_secs_f64();
     let books = provider.books();
@@ -195,7 +201,7 @@ async fn cancelled() -> Measured {
     let (provider, repository) = (provider().await, large());
     let pipeline = Pipeline::new(&repository).await;
     provider.inject(Fault::hang());
-    let (mut child, home) = pipeline.job(&repository, &[]).anthropic(&provider).start();
+    let (mut child, home) = job(&pipeline, &repository, &provider).start();
     assert!(
         provider.wait_for_requests(8, Duration::from_mins(2)).await,
         "all are at work"

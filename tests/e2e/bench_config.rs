@@ -28,7 +28,7 @@ use nix::{
     unistd::Pid,
 };
 use serde_json::json;
-use support::{Conclave, PROVIDER_KEY, Repository, Workers};
+use support::{Conclave, PROVIDER_KEY, Repository, Workers, opencode};
 
 const BAR: Duration = Duration::from_secs(5);
 const LONGEST: Duration = Duration::from_mins(2);
@@ -77,6 +77,7 @@ async fn api(workers: &Workers, enabled: bool) {
 async fn flip(repository: &Repository, workers: &mut Workers, by_hand: bool) -> (Duration, usize) {
     let (anthropic, openai) = (slow().await, slow().await);
     let (mut child, _home) = Conclave::new(repository.path(), &["local", "main..feature"])
+        .env("CONCLAVE_OPENCODE", opencode())
         .env("CONCLAVE_CONFIG_URL", &workers.config_url)
         .env("CONCLAVE_CONFIG_TOKEN", Workers::READER_TOKEN)
         .anthropic(&anthropic)

@@ -1,7 +1,8 @@
 //! What a CI job has of the repository: a shallow clone, a temporary merge commit, nothing.
 
-use conclave_fake_gitlab::{AccessLevel, FakeGitlab, NewMergeRequest, Scope};
+use conclave_fake_gitlab::{AccessLevel, FakeGitlab, MergeRequestRef, NewMergeRequest, Scope};
 use conclave_scripted_provider::ScriptedProvider;
+use serde_json::Value;
 
 use crate::support::{Conclave, Repository, provider};
 
@@ -11,6 +12,7 @@ struct MergedResults {
     head: String,
     merge: String,
     gitlab: FakeGitlab,
+    merge_request: MergeRequestRef,
     variables: Vec<(&'static str, String)>,
 }
 
@@ -48,13 +50,19 @@ impl MergedResults {
             head,
             merge,
             gitlab,
+            merge_request,
             variables,
         }
     }
 
     /// `conclave review --dry-run` in this directory.
     fn job(&self, directory: &std::path::Path, provider: &ScriptedProvider) -> Conclave {
-        let mut job = Conclave::new(directory, &["review", "--dry-run"])
+        self.command(directory, provider, &["review", "--dry-run"])
+    }
+
+    /// The same with other arguments.
+    fn command(&self, directory: &std::path::Path, provider: &ScriptedProvider, arguments: &[&str]) -> Conclave {
+        let mut job = Conclave::new(directory, arguments)
             .anthropic(provider)
             .env("CI_PROJECT_DIR", directory);
         for (name, value) in &self.variables {
@@ -69,7 +77,7 @@ impl MergedResults {
 }
 
 #[tokio::test]
-async fn a_shallow_merged_results_checkout_is_reviewed_as_the_merge_request() {
+async fn a_dry_run_reviews_a_shallow_merged_results_checkout_as_the_merge_request_and_writes_nothing() {
     let (provider, stage) = (provider().await, MergedResults::new().await);
     let directory = tempfile::tempdir().unwrap();
     let checkout = directory.path().join("checkout");
@@ -82,6 +90,7 @@ async fn a_shallow_merged_results_checkout_is_reviewed_as_the_merge_request() {
         &stage.url(),
         target,
     ]);
+    let before = stage.gitlab.snapshot(stage.merge_request);
     let outcome = stage.job(&checkout, &provider).run().await.expect_code(0);
     let review = outcome.review();
     assert_eq!(review["head_sha"], stage.head.as_str());
@@ -91,8 +100,11 @@ async fn a_shallow_merged_results_checkout_is_reviewed_as_the_merge_request() {
         serde_json::json!(["src/users.py"]),
         "nothing of the target's own work"
     );
-    assert!(outcome.stdout.contains("src/users.py:6"), "{}", outcome.stdout);
     assert!(!outcome.stderr.contains("this pipeline runs for"), "{}", outcome.stderr);
+    // A dry run prints the review, and writes nothing.
+    assert!(outcome.stdout.contains("src/users.py:6"), "{}", outcome.stdout);
+    assert_eq!(stage.gitlab.writes().len(), 0);
+    assert_eq!(stage.gitlab.snapshot(stage.merge_request), before);
     assert_eq!(stage.gitlab.violations(), []);
 }
 
@@ -100,9 +112,13 @@ async fn a_shallow_merged_results_checkout_is_reviewed_as_the_merge_request() {
 async fn a_job_without_a_checkout_fetches_the_merge_request() {
     let (provider, stage) = (provider().await, MergedResults::new().await);
     let empty = tempfile::tempdir().unwrap();
-    let job = stage.job(empty.path(), &provider).env("CI_REPOSITORY_URL", stage.url());
-    let review = job.run().await.expect_code(0).review();
-    assert_eq!(review["coverage"]["reviewed"], serde_json::json!(["src/users.py"]));
+    let arguments = ["review", "--estimate", "--format", "json"];
+    let job = stage
+        .command(empty.path(), &provider, &arguments)
+        .env("CI_REPOSITORY_URL", stage.url());
+    let plan: Value = serde_json::from_str(&job.run().await.expect_code(0).stdout).expect("JSON");
+    assert_eq!(plan["files"][0]["path"], "src/users.py", "{plan:#}");
+    assert_eq!(plan["files"].as_array().unwrap().len(), 1, "{plan:#}");
     assert_eq!(
         std::fs::read_dir(empty.path()).unwrap().count(),
         0,

@@ -31,7 +31,7 @@ fn json_of(outcome: &Outcome) -> Value {
 
 #[tokio::test]
 async fn a_provider_is_switched_off_and_on_again_and_the_history_says_why() {
-    let (workers, place) = (Workers::start().await, tempfile::tempdir().unwrap());
+    let (workers, place) = (Workers::config().await, tempfile::tempdir().unwrap());
     let at = place.path();
 
     let refused = run(&workers, at, &["provider", "off", "anthropic"])
@@ -105,7 +105,7 @@ async fn a_provider_is_switched_off_and_on_again_and_the_history_says_why() {
 
 #[tokio::test]
 async fn a_document_is_checked_compared_applied_and_rolled_back() {
-    let (workers, place) = (Workers::start().await, tempfile::tempdir().unwrap());
+    let (workers, place) = (Workers::config().await, tempfile::tempdir().unwrap());
     let at = place.path();
     let write = |document: &Value| std::fs::write(at.join("config.json"), document.to_string()).unwrap();
 
@@ -225,7 +225,7 @@ async fn a_document_is_checked_compared_applied_and_rolled_back() {
 
 #[tokio::test]
 async fn what_is_missing_or_wrong_is_said_with_what_to_do() {
-    let (workers, place) = (Workers::start().await, tempfile::tempdir().unwrap());
+    let (workers, place) = (Workers::config().await, tempfile::tempdir().unwrap());
     let at = place.path();
     let none = Conclave::new(at, &["config", "show"]).run().await.expect_code(2);
     assert!(none.stderr.contains("CONCLAVE_CONFIG_ADMIN_TOKEN"), "{}", none.stderr);
@@ -258,7 +258,7 @@ async fn what_is_missing_or_wrong_is_said_with_what_to_do() {
 
 #[tokio::test]
 async fn a_job_reads_with_its_own_token_and_an_operators_prices_count() {
-    let (provider, repository, mut workers) = (provider().await, Repository::flawed(), Workers::start().await);
+    let (provider, repository, mut workers) = (provider().await, Repository::flawed(), Workers::config().await);
     let document = json!({
         "schema_version": 1,
         "revision": 8,

@@ -1,6 +1,6 @@
 //! `conclave doctor` against real causes of failure: each is found by its name, with the next step, and by nothing else.
 
-use std::{net::TcpListener, os::unix::fs::PermissionsExt, path::Path, sync::Arc};
+use std::{net::TcpListener, path::Path, sync::Arc};
 
 use conclave_fake_gitlab::{AccessLevel, FakeGitlab, Fault, FaultKind, Options, Scope};
 use conclave_scripted_provider::ScriptedProvider;
@@ -15,7 +15,7 @@ use tokio_rustls::{
     },
 };
 
-use crate::support::{Conclave, Pipeline, Repository, Workers, provider};
+use crate::support::{Conclave, Pipeline, Repository, Workers, executable, provider};
 
 /// What the doctor found.
 struct Findings(Value);
@@ -103,9 +103,7 @@ fn bin(programs: &[&str]) -> tempfile::TempDir {
 }
 
 fn script(directory: &Path, name: &str, text: &str) {
-    let path = directory.join(name);
-    std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    executable(&directory.join(name), &format!("#!/bin/sh\n{text}\n"));
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::support::{Outcome, Pipeline, provider, repository_root};
+use crate::support::{Outcome, Pipeline, crowd, provider, repository_root};
 use scenes::Scene;
 
 /// One row of the table.
@@ -93,14 +93,6 @@ async fn run(name: &str) {
         let text = serde_json::to_string(&found).unwrap();
         std::fs::write(directory.join(format!("{name}.json")), text).unwrap();
     }
-}
-
-/// How many processes share a processor: on a machine that is busy otherwise, everything takes longer.
-fn crowd() -> f64 {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let load: f64 = text.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(1.0);
-    let processors = u32::try_from(std::thread::available_parallelism().map_or(1, usize::from)).unwrap_or(1);
-    (load / f64::from(processors)).max(1.0)
 }
 
 fn compare(row: &Row, pipeline: &Pipeline, outcome: &Outcome) {

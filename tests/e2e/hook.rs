@@ -4,7 +4,7 @@ use std::{path::Path, process::Output};
 
 use tokio::process::Command;
 
-use crate::support::{Conclave, PROVIDER_KEY, Repository, opencode, provider};
+use crate::support::{Conclave, PROVIDER_KEY, Repository, brief_opencode, provider};
 
 /// `conclave hook COMMAND`, and what it said.
 async fn hook(directory: &Path, command: &str, code: i32) -> String {
@@ -46,7 +46,7 @@ async fn push(repository: &Repository, home: &Path, variables: &[(&str, String)]
         .env("PATH", path)
         .env("HOME", home)
         .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("CONCLAVE_OPENCODE", opencode())
+        .env("CONCLAVE_OPENCODE", brief_opencode(home))
         .envs(variables.iter().map(|(name, value)| (*name, value.as_str())))
         .kill_on_drop(true)
         .output();

@@ -272,7 +272,7 @@ fn attempts(home: &Path, repository: &Repository) -> Answer {
 #[tokio::test]
 async fn nothing_of_the_branch_is_executed_and_nothing_leaks() {
     let (provider, repository, canary) = (provider().await, Repository::flawed(), Canary::new());
-    let mut workers = Workers::start().await;
+    let mut workers = Workers::tracker().await;
     let home = tempfile::tempdir().unwrap();
     std::fs::write(
         home.path().join(".netrc"),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::support::{Conclave, PROVIDER_KEY, Repository, provider};
 
 #[tokio::test]
-async fn a_flawed_branch_is_reviewed_printed_and_recorded() {
+async fn a_flawed_branch_is_reviewed_printed_recorded_and_shown_again() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let outcome = Conclave::new(repository.path(), &["local", "main..feature"])
         .anthropic(&provider)
@@ -89,6 +89,13 @@ async fn a_flawed_branch_is_reviewed_printed_and_recorded() {
             .record("patches/0001-src-users-py.patch")
             .contains("+def find(connection, name):")
     );
+
+    // The same review, looked at by others.
+    crate::plan::knows_what_the_runtime_sends(&provider, &repository).await;
+    let asked = provider.requests().len();
+    drop(repository);
+    crate::replay::shows_again(&outcome).await;
+    assert_eq!(provider.requests().len(), asked, "no model is asked");
 }
 
 fn sum(review: &Value, model: &str) -> [u64; 4] {
@@ -171,54 +178,44 @@ async fn the_other_wire_format_reviews_as_well() {
 }
 
 #[tokio::test]
-async fn json_goes_to_standard_output_and_the_gate_to_the_exit_code() {
+async fn json_goes_to_standard_output_the_gate_to_the_exit_code_and_sections_to_the_log() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let arguments = ["local", "main..feature", "--format", "json", "--gate", "block"];
     let outcome = Conclave::new(repository.path(), &arguments)
         .anthropic(&provider)
+        .env("GITLAB_CI", "true")
         .run()
         .await
         .expect_code(1);
     let printed: Value = serde_json::from_str(&outcome.stdout).expect("nothing but JSON on standard output");
     assert_eq!(printed, outcome.review());
     assert_eq!(printed["schema_version"], 1);
+    sections_close(&outcome.stderr);
 }
 
-#[tokio::test]
-async fn reviewers_share_their_prompt_up_to_the_role() {
-    let (provider, repository) = (provider().await, Repository::flawed());
-    // A security-sensitive path brings the whole panel.
-    repository.write("auth/session.py", "def renew(token):\n    return token\n");
-    repository.commit("Renew sessions");
-    Conclave::new(repository.path(), &["local", "main"])
-        .anthropic(&provider)
-        .run()
-        .await
-        .expect_code(0);
-    let first: Vec<(String, String)> = provider
-        .requests()
-        .into_iter()
-        .filter(|request| request.turn == 1 && request.agent != "coordinator")
-        .map(|request| (request.model.clone(), request.text()))
-        .collect();
-    let standard: Vec<&String> = first
-        .iter()
-        .filter(|(model, _)| model == "claude-sonnet-5")
-        .map(|(_, body)| body)
-        .collect();
-    assert_eq!(standard.len(), 4, "security, correctness, performance, code quality");
-    let role = "# Reviewer: ";
-    let shared = |body: &str| {
-        body.split_once(role)
-            .expect("every reviewer is told its role")
-            .0
-            .to_owned()
-    };
-    for body in &standard {
-        assert_eq!(
-            shared(body),
-            shared(standard[0]),
-            "what comes before the role is byte-identical"
-        );
+/// The log of a GitLab job has sections, each of which ends before the next one begins.
+fn sections_close(log: &str) {
+    let mut open: Option<String> = None;
+    let mut headers = Vec::new();
+    for line in log.split('\n') {
+        for marker in line.split("\x1b[0K").filter(|piece| piece.starts_with("section_")) {
+            let mut fields = marker.trim_end_matches('\r').split(':');
+            let (kind, time, name) = (fields.next().unwrap(), fields.next().unwrap(), fields.next().unwrap());
+            assert!(time.parse::<u64>().unwrap() > 1_600_000_000, "{marker}");
+            if kind == "section_start" {
+                assert_eq!(open.replace(name.to_owned()), None, "sections do not nest: {line}");
+                headers.push(line.rsplit("\x1b[0K").next().unwrap().to_owned());
+            } else {
+                assert_eq!(open.take().as_deref(), Some(name), "{line}");
+            }
+        }
     }
+    assert_eq!(open, None, "the last section is closed: {log}");
+    assert!(headers.len() >= 3, "{headers:?}");
+    assert!(
+        headers
+            .iter()
+            .any(|header| header.contains("Reviewers and coordinator are at work")),
+        "{headers:?}"
+    );
 }

@@ -11,7 +11,6 @@
 mod ai_gateway;
 mod bad_input;
 mod bounds;
-mod broken_things;
 mod checkouts;
 mod codex;
 mod config_command;

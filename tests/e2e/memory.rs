@@ -56,7 +56,7 @@ fn memory(workers: &Workers, arguments: &[&str]) -> Conclave {
 
 #[tokio::test]
 async fn what_was_turned_down_in_two_merge_requests_is_left_out_of_the_third_until_it_is_cleared() {
-    let (provider, repository, mut workers) = (provider().await, repository(), Workers::start().await);
+    let (provider, repository, mut workers) = (provider().await, repository(), Workers::tracker().await);
     let pipeline = Pipeline::new(&repository).await;
     let url = workers.tracker_url.clone();
     let open = |branch: &str| {
@@ -177,7 +177,7 @@ async fn tell(workers: &Workers, events: Vec<Value>) {
 
 #[tokio::test]
 async fn reviewers_hear_of_hot_spots_and_what_is_critical_is_only_lowered() {
-    let (provider, repository, mut workers) = (provider().await, Repository::flawed(), Workers::start().await);
+    let (provider, repository, mut workers) = (provider().await, Repository::flawed(), Workers::tracker().await);
     let pipeline = Pipeline::new(&repository).await;
     let url = workers.tracker_url.clone();
     let job = |arguments: &[&str]| {

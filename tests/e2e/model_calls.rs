@@ -192,9 +192,9 @@ async fn a_recorded_review_runs_again_without_provider_and_without_key() {
 }
 
 #[tokio::test]
-async fn a_model_without_a_price_is_named_in_the_review() {
+async fn the_document_decides_the_models_and_one_without_a_price_is_named_in_the_review() {
     let (provider, repository) = (provider().await, Repository::flawed());
-    let mut workers = Workers::start().await;
+    let mut workers = Workers::config().await;
     workers
         .command(
             r#"kv put config/document {"schema_version":1,"reviewers":{"generalist":{"models":["anthropic/a-model-of-our-own"]}}}"#,
@@ -214,6 +214,7 @@ async fn a_model_without_a_price_is_named_in_the_review() {
         "{}",
         outcome.stdout
     );
+    assert!(outcome.models().contains(&"anthropic/a-model-of-our-own".to_owned()));
 }
 
 #[tokio::test]

@@ -251,3 +251,23 @@ async fn a_hundred_thousand_files() {
     );
     assert_eq!(review["coverage"]["gaps"], serde_json::json!([]));
 }
+
+#[tokio::test]
+async fn a_line_longer_than_is_shown_at_once_is_read_to_its_end() {
+    let (provider, repository) = (provider().await, Repository::new());
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    let table = format!("TABLE = \"{}END\"\n", "ä1".repeat(3_000));
+    repository.write("src/table.py", &table);
+    repository.commit("A table in one line");
+    let outcome = Conclave::new(repository.path(), &["local", "main..feature", "--quiet"])
+        .anthropic(&provider)
+        .run()
+        .await
+        .expect_code(0);
+    let review = outcome.review();
+    assert_eq!(review["coverage"]["gaps"], serde_json::json!([]));
+    assert_eq!(review["verdict"], "approved");
+    let patch = outcome.record("patches/0001-src-table-py.patch");
+    assert!(patch.ends_with("END\"\n"), "nothing of it is left out");
+    assert!(patch.lines().all(|line| line.chars().count() < 2_000));
+}

@@ -1,5 +1,6 @@
 //! `conclave plan`: what a review would be, without a model, a key, or a network.
 
+use conclave_scripted_provider::ScriptedProvider;
 use serde_json::Value;
 
 use crate::support::{Conclave, Repository, provider};
@@ -272,16 +273,10 @@ async fn each_line_of_the_configuration_names_its_plugin() {
     assert!(file["agent"]["coordinator"].is_object(), "{file:#}");
 }
 
-/// What the runtime adds to the prompts of a reviewer is a constant of the estimate: it must be what OpenCode sends.
-#[tokio::test]
-async fn the_estimate_knows_what_the_runtime_sends() {
-    let (provider, repository) = (provider().await, Repository::flawed());
-    let plan = plan(&repository, &["main..feature"], |job| job.anthropic(&provider)).await;
-    Conclave::new(repository.path(), &["local", "main..feature"])
-        .anthropic(&provider)
-        .run()
-        .await
-        .expect_code(0);
+/// What the runtime adds to the prompts of a reviewer is a constant of the estimate: it must be what OpenCode has sent in a
+/// review of this repository's flawed branch.
+pub(crate) async fn knows_what_the_runtime_sends(provider: &ScriptedProvider, repository: &Repository) {
+    let plan = plan(repository, &["main..feature"], |job| job.anthropic(provider)).await;
     let requests = provider.requests();
     let first = requests
         .iter()

@@ -27,11 +27,12 @@ async fn findings_stand_beside_their_lines_and_a_second_run_writes_nothing() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let pipeline = Pipeline::new(&repository).await;
     let first = pipeline
-        .job(&repository, &[])
+        .job(&repository, &["--gate", "block"])
         .anthropic(&provider)
         .run()
         .await
-        .expect_code(0);
+        .expect_code(1);
+    assert!(!pipeline.approved());
     let found = threads(&pipeline);
     let (path, line, body) = found
         .iter()
@@ -58,6 +59,10 @@ async fn findings_stand_beside_their_lines_and_a_second_run_writes_nothing() {
     sorted.sort_unstable();
     assert_eq!(lines, sorted, "every finding that stands, each on its line");
     let summary = pipeline.notes().concat();
+    for part in ["Significant concerns", "`src/users.py:6`", "<!-- conclave:summary:"] {
+        assert!(summary.contains(part), "{part} is missing in:\n{summary}");
+    }
+    assert!(!first.stderr.contains(&pipeline.token) && !summary.contains(&pipeline.token));
     assert!(summary.contains("#note_"), "the summary says where: {summary}");
     assert!(first.stderr.contains("new beside the code"), "{}", first.stderr);
 
@@ -131,7 +136,7 @@ async fn the_mode_gate_requests_changes_and_fails_the_job() {
 
 #[tokio::test]
 async fn broken_glass_skips_the_review_approves_and_is_told_to_the_tracker() {
-    let (provider, repository, mut workers) = (provider().await, Repository::flawed(), Workers::start().await);
+    let (provider, repository, mut workers) = (provider().await, Repository::flawed(), Workers::tracker().await);
     let pipeline = Pipeline::new(&repository).await;
     let alice = pipeline.author;
     let note = pipeline

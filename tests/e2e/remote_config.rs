@@ -1,7 +1,5 @@
 //! The control plane and the tracker, for real: a switch in KV changes the next review, and every run is counted.
 
-use serde_json::json;
-
 use crate::support::{Conclave, Repository, Workers, provider};
 
 fn review(repository: &Repository, workers: &Workers) -> Conclave {
@@ -75,47 +73,4 @@ async fn reqwest_text(url: &str, token: &str) -> String {
     let response = reqwest::Client::new().get(url).bearer_auth(token).send().await.unwrap();
     assert!(response.status().is_success(), "{url}: {}", response.status());
     response.text().await.unwrap()
-}
-
-#[tokio::test]
-async fn the_document_decides_reviewers_and_models() {
-    let (provider, repository, mut workers) = (provider().await, Repository::flawed(), Workers::start().await);
-    let document = json!({
-        "schema_version": 1,
-        "reviewers": {"generalist": {"models": ["anthropic/claude-opus-4-6"]}},
-    });
-    workers.command(&format!("kv put config/document {document}")).await;
-    let outcome = review(&repository, &workers)
-        .anthropic(&provider)
-        .run()
-        .await
-        .expect_code(0);
-    assert!(
-        outcome.models().contains(&"anthropic/claude-opus-4-6".to_owned()),
-        "{:?}",
-        outcome.models()
-    );
-}
-
-#[tokio::test]
-async fn broken_services_cost_a_warning_and_nothing_else() {
-    let (provider, repository) = (provider().await, Repository::flawed());
-    let job = Conclave::new(repository.path(), &["local", "main..feature"])
-        .env("CONCLAVE_CONFIG_URL", "http://127.0.0.1:9")
-        .env("CONCLAVE_CONFIG_TOKEN", "t")
-        .env("CONCLAVE_TRACKER_URL", "http://127.0.0.1:9")
-        .env("CONCLAVE_TRACKER_TOKEN", "t")
-        .anthropic(&provider);
-    let outcome = job.run().await.expect_code(0);
-    assert!(
-        outcome.stderr.contains("the built-in defaults are used"),
-        "{}",
-        outcome.stderr
-    );
-    assert!(
-        outcome.stderr.contains("telemetry events did not reach the tracker"),
-        "{}",
-        outcome.stderr
-    );
-    assert_eq!(outcome.review()["verdict"], "significant_concerns");
 }

@@ -5,18 +5,6 @@ use serde_json::Value;
 
 use crate::support::{Pipeline, Repository, provider};
 
-/// Two files with a flaw each that the demo model knows.
-fn two_flaws() -> Repository {
-    let repository = Repository::flawed();
-    repository.write(
-        "src/orders.py",
-        "import sqlite3\n\n\ndef orders(connection, user):\n    return connection.execute(f\"SELECT * FROM orders WHERE user = \
-         '{user}'\").fetchall()\n",
-    );
-    repository.commit("List orders");
-    repository
-}
-
 impl Pipeline {
     fn push(&self, repository: &Repository) {
         self.gitlab
@@ -46,7 +34,7 @@ fn reviewed(review: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn a_fixed_finding_is_resolved_and_only_what_changed_is_reviewed() {
-    let (provider, repository) = (provider().await, two_flaws());
+    let (provider, repository) = (provider().await, Repository::two_flaws());
     let pipeline = Pipeline::new(&repository).await;
     let job = || pipeline.job(&repository, &[]).anthropic(&provider);
     let first = job().run().await.expect_code(0).review();
@@ -78,12 +66,21 @@ async fn a_fixed_finding_is_resolved_and_only_what_changed_is_reviewed() {
 }
 
 #[tokio::test]
-async fn a_rebase_without_a_change_asks_no_model_and_is_approved_at_its_new_commit() {
+async fn a_clean_merge_request_is_approved_in_one_note_and_a_rebase_of_it_without_a_model() {
     let (provider, repository) = (provider().await, Repository::clean());
     let pipeline = Pipeline::new(&repository).await;
     let job = || pipeline.job(&repository, &[]).anthropic(&provider);
-    let first = job().run().await.expect_code(0).review();
+    let outcome = job().run().await.expect_code(0);
+    assert!(outcome.stderr.contains("approved by the bot"), "{}", outcome.stderr);
+    let first = outcome.review();
+    assert_eq!(first["verdict"], "approved");
     assert!(pipeline.approved());
+    let notes = pipeline.notes();
+    assert_eq!(notes.len(), 1, "{notes:#?}");
+    assert!(notes[0].contains("Approved: nothing to change"), "{}", notes[0]);
+
+    job().run().await.expect_code(0);
+    assert_eq!(pipeline.notes().len(), 1, "a second run posts nothing twice");
     let asked = provider.requests().len();
 
     repository.git(&["checkout", "--quiet", "main"]);

@@ -132,7 +132,14 @@ async fn a_model_that_is_down_is_asked_a_few_times_by_all_seven_together() {
     ] {
         assert!(outcome.stderr.contains(part), "{part}:\n{}", outcome.stderr);
     }
-    assert!(outcome.stdout.contains("is left alone for 120 s"), "{}", outcome.stdout);
+    for part in [
+        "is left alone for 120 s",
+        "anthropic/claude-sonnet-4-6 stood in for anthropic/claude-sonnet-5",
+    ] {
+        assert!(outcome.stdout.contains(part), "{part}:\n{}", outcome.stdout);
+    }
+    assert!(outcome.models().contains(&format!("anthropic/{STAND_IN}")));
+    assert!(outcome.categories().contains(&"sql-injection".to_owned()));
     let circuits = told(&mut workers, "circuit_changed").await;
     assert_eq!(
         circuits[0],
@@ -145,6 +152,24 @@ async fn a_model_that_is_down_is_asked_a_few_times_by_all_seven_together() {
     }
     let reasons: Vec<&str> = failbacks.iter().filter_map(|event| event["reason"].as_str()).collect();
     assert!(reasons.contains(&"circuit_open"), "{reasons:?}");
+}
+
+#[tokio::test]
+async fn a_broken_provider_is_left_for_the_next_one() {
+    let (broken, healthy, repository) = (provider().await, provider().await, Repository::flawed());
+    broken.inject(Fault::status(503));
+    let outcome = Conclave::new(repository.path(), &["local", "main..feature", "--strict"])
+        .anthropic(&broken)
+        .openai(&healthy)
+        .run()
+        .await
+        .expect_code(0);
+    assert!(
+        outcome.models().iter().all(|model| model.starts_with("openai/")),
+        "{:?}",
+        outcome.models()
+    );
+    assert!(outcome.stderr.contains("going on with openai/"), "{}", outcome.stderr);
 }
 
 #[tokio::test]

@@ -9,9 +9,12 @@ mod workers;
 mod wrapper;
 
 pub(crate) use pipeline::{PROJECT, Pipeline};
-pub(crate) use program::{Conclave, Outcome, PROVIDER_KEY, nothing_left_running, opencode, provider, repository_root};
+pub(crate) use program::{
+    BRIEF, Conclave, Outcome, PROVIDER_KEY, brief_opencode, executable, nothing_left_running, opencode, provider,
+    repository_root,
+};
 pub(crate) use repository::Repository;
 pub(crate) use terminal::Terminal;
-pub(crate) use usage::used;
+pub(crate) use usage::{crowd, used};
 pub(crate) use workers::Workers;
 pub(crate) use wrapper::Wrapper;

@@ -41,18 +41,6 @@ fn of_kind<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
     events.iter().filter(|event| event["type"] == kind).collect()
 }
 
-/// Two files with a flaw each that the demo model knows.
-fn two_flaws() -> Repository {
-    let repository = Repository::flawed();
-    repository.write(
-        "src/orders.py",
-        "import sqlite3\n\n\ndef orders(connection, user):\n    return connection.execute(f\"SELECT * FROM orders WHERE user = \
-         '{user}'\").fetchall()\n",
-    );
-    repository.commit("List orders");
-    repository
-}
-
 /// The start, and the end of each session.
 fn run_and_sessions(told: &[Value], first: &Value, merge_request: u64) {
     let started = of_kind(told, "run_started")[0];
@@ -141,7 +129,7 @@ fn end_of_run(told: &[Value], first: &Value) {
 
 #[tokio::test]
 async fn every_event_of_two_reviews_is_told_with_its_content() {
-    let (provider, repository, mut workers) = (provider().await, two_flaws(), Workers::start().await);
+    let (provider, repository, mut workers) = (provider().await, Repository::two_flaws(), Workers::tracker().await);
     let pipeline = Pipeline::on(FakeGitlab::builder().tier(Tier::Premium), &repository).await;
     let job = || {
         let job = pipeline.job(&repository, &["--mode", "gate"]).anthropic(&provider);
@@ -251,7 +239,7 @@ async fn fails_at_first(tracker: String, failures: usize) -> String {
 
 #[tokio::test]
 async fn what_was_lost_is_told_once_the_tracker_is_back() {
-    let (provider, repository, mut workers) = (provider().await, Repository::clean(), Workers::start().await);
+    let (provider, repository, mut workers) = (provider().await, Repository::clean(), Workers::tracker().await);
     let proxy = fails_at_first(workers.tracker_url.clone(), 1).await;
     let job = Conclave::new(repository.path(), &["local", "main..feature"]).anthropic(&provider);
     let outcome = tracked(job, &proxy).run().await.expect_code(0);

@@ -5,7 +5,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -31,16 +30,8 @@ export function promtool(args, { input = '', cwd } = {}) {
   }
 }
 
-async function freePort() {
-  const server = createServer();
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 /** Polls until `probe` gives something that is not undefined; `what` is told if it never does. */
-export async function eventually(what, probe, limit = 30_000) {
+export async function eventually(what, probe, limit = 120_000) {
   const end = Date.now() + limit;
   for (;;) {
     const found = await probe();
@@ -53,7 +44,6 @@ export async function eventually(what, probe, limit = 30_000) {
 /** Starts Prometheus, which scrapes `url`/metrics every second. */
 export async function startPrometheus(url, token) {
   const home = mkdtempSync(join(tmpdir(), 'conclave-prometheus-'));
-  const port = await freePort();
   writeFileSync(join(home, 'token'), token);
   writeFileSync(
     join(home, 'prometheus.yml'),
@@ -70,13 +60,23 @@ export async function startPrometheus(url, token) {
   );
   const child = spawn(
     program('prometheus'),
-    [`--config.file=${home}/prometheus.yml`, `--storage.tsdb.path=${home}/data`, `--web.listen-address=127.0.0.1:${port}`, '--log.level=warn'],
+    [
+      `--config.file=${home}/prometheus.yml`,
+      `--storage.tsdb.path=${home}/data`,
+      // A port that is free now could be somebody's a moment later: it takes one, and tells which.
+      '--web.listen-address=127.0.0.1:0',
+      '--log.level=info',
+    ],
     { stdio: ['ignore', 'ignore', 'pipe'] },
   );
   let log = '';
   child.stderr.on('data', (text) => (log += text));
   let ended;
   child.on('exit', (code) => (ended = code));
+  const port = await eventually('Prometheus listens', () => {
+    assert.equal(ended, undefined, log);
+    return log.match(/msg="Listening on" address=127\.0\.0\.1:(\d+)/)?.[1];
+  });
   const api = async (path, parameters = {}) => {
     const response = await fetch(`http://127.0.0.1:${port}/api/v1/${path}?${new URLSearchParams(parameters)}`);
     const { status, data, error } = await response.json();

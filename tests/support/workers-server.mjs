@@ -3,7 +3,7 @@
 //
 //   node tests/support/workers-server.mjs [--persist DIR] [--reader-tokens T] [--ingest-tokens T] [--metrics-tokens T]
 //        [--admin-tokens T] [--dashboard-tokens T] [--operator-tokens T] [--config-port N] [--tracker-port N] [--kv KEY=VALUE]...
-//        [--job-projects PATTERNS]
+//        [--job-projects PATTERNS] [--only reviewer-config|review-tracker]
 //
 // Tokens may also come from READER_TOKENS, ADMIN_TOKENS, INGEST_TOKENS, METRICS_TOKENS, DASHBOARD_TOKENS and OPERATOR_TOKENS,
 // the directory from PERSIST_TO. Without a directory the storage ends with the process. Each list is comma-separated.
@@ -36,6 +36,7 @@ const { values: options } = parseArgs({
     'operator-tokens': { type: 'string', default: process.env.OPERATOR_TOKENS },
     'admin-tokens': { type: 'string', default: process.env.ADMIN_TOKENS },
     'job-projects': { type: 'string' },
+    only: { type: 'string' },
     'config-port': { type: 'string', default: '0' },
     'tracker-port': { type: 'string', default: '0' },
     kv: { type: 'string', multiple: true, default: [] },
@@ -60,13 +61,16 @@ const jobs = issuer && {
   OIDC_AUDIENCE: issuer.claims().aud,
   OIDC_PROJECTS: options['job-projects'],
 };
-const config = await start('reviewer-config', {
+/** Each Worker costs a second of processor time. */
+const startIfWanted = (name, settings) => (options.only ?? name) === name ? start(name, settings) : undefined;
+
+const config = await startIfWanted('reviewer-config', {
   vars: { ...secrets('READER_TOKENS', 'ADMIN_TOKENS'), ...jobs },
   reachable: issuer ? [issuer.url] : [],
   persist: options.persist,
   port: Number(options['config-port']),
 });
-const tracker = await start('review-tracker', {
+const tracker = await startIfWanted('review-tracker', {
   vars: {
     ...secrets('INGEST_TOKENS', 'METRICS_TOKENS', 'DASHBOARD_TOKENS'),
     OPERATOR_TOKENS: [options['operator-tokens'], operator].filter(Boolean).join(','),
@@ -81,8 +85,8 @@ const guard = spawn('/bin/sh', ['-c', 'cat >/dev/null; kill -9 "$@" 2>/dev/null'
   detached: true,
 });
 
-const kv = await config.mf.getKVNamespace('CONFIG');
-const database = await tracker.mf.getD1Database('DB');
+const kv = await config?.mf.getKVNamespace('CONFIG');
+const database = await tracker?.mf.getD1Database('DB');
 
 for (const pair of options.kv) {
   const separator = pair.indexOf('=');
@@ -118,7 +122,7 @@ async function run(line) {
 
 let stopping;
 function stop() {
-  stopping ??= Promise.all([config.dispose(), tracker.dispose()]).then(() => {
+  stopping ??= Promise.all([config?.dispose(), tracker?.dispose()]).then(() => {
     guard.kill('SIGKILL');
     process.exit(0);
   });
@@ -128,7 +132,7 @@ process.on('SIGTERM', stop);
 process.on('SIGINT', stop);
 
 const answer = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
-answer({ config_url: config.url, tracker_url: tracker.url });
+answer({ config_url: config?.url, tracker_url: tracker?.url });
 for await (const line of createInterface({ input: process.stdin })) {
   if (line.trim() !== '') {
     answer(await run(line).then((result) => ({ ok: true, ...result }), (error) => ({ ok: false, error: error.message })));

@@ -31,6 +31,7 @@ async function deploy(args = [], env = {}) {
       XDG_CONFIG_HOME: join(directory, 'config'),
       CI: '1',
       SKIP_WORKER_BUILD: '1',
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
       CLOUDFLARE_API_BASE_URL: account.url,
       CLOUDFLARE_API_TOKEN: TOKEN,
       CLOUDFLARE_ACCOUNT_ID: ACCOUNT,

@@ -148,7 +148,7 @@ describe('the keys', () => {
       const before = issuer.token();
       issuer.keys = [makeKey(), ...issuer.keys];
       // The Worker asks again not more often than every five seconds, whatever tokens name.
-      const until = Date.now() + 20_000;
+      const until = Date.now() + 60_000;
       while ((await get(issuer.token())).status !== 200) {
         assert.ok(Date.now() < until, 'the new key is never seen');
         await new Promise((resolve) => setTimeout(resolve, 250));
@@ -159,12 +159,15 @@ describe('the keys', () => {
 
   test('forged key ids do not make the Worker ask for every one', () =>
     withIssuer(async ({ issuer, get }) => {
+      const began = Date.now();
       await get(issuer.token());
       const own = makeKey('own');
       for (let guess = 0; guess < 20; guess += 1) {
         await get(issuer.token({}, { key: { ...own, id: `guess-${guess}` } }));
       }
-      assert.ok(issuer.asked <= 3, `asked ${issuer.asked} times`);
+      // Once for the first token, once for a name that is not known, and not again for five seconds.
+      const most = 2 + Math.ceil((Date.now() - began) / 5000);
+      assert.ok(issuer.asked <= most && issuer.asked < 20, `asked ${issuer.asked} times`);
     }));
 
   for (const [name, broken] of [
@@ -178,7 +181,7 @@ describe('the keys', () => {
         issuer.broken = broken;
         await assertProblem(await get(issuer.token()), 503, 'no-keys');
         issuer.broken = undefined;
-        const until = Date.now() + 20_000;
+        const until = Date.now() + 60_000;
         while ((await get(issuer.token())).status !== 200) {
           assert.ok(Date.now() < until, 'the keys are never read again');
           await new Promise((resolve) => setTimeout(resolve, 250));

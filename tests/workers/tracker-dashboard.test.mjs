@@ -347,6 +347,45 @@ describe('a month of reviews', () => {
     assert.match(await page('/?project=nobody%2Fknows'), /No review fits these filters/);
   });
 
+  test('a filter by tier narrows all five pages to the rows of that tier', async () => {
+    const of = (table, tier) => `FROM ${table} t JOIN runs r USING (run_id) WHERE r.tier = '${tier}'`;
+    const sum = (rows, name) => rows.reduce((total, row) => total + Number(row[name]), 0);
+    for (const tier of ['trivial', 'lite', 'full']) {
+      const query = `?days=90&tier=${tier}`;
+      const { findings, kept } = await first(`SELECT count(*) AS findings, sum(fate = 'kept') AS kept ${of('findings', tier)}`);
+      const judged = await csv(`/findings${query}`, 'judged');
+      assert.equal(sum(judged, 'reported'), findings, tier);
+      assert.equal(sum(judged, 'kept'), kept);
+      assert.equal(sum(await csv(`/findings${query}`, 'categories'), 'total'), kept);
+      assert.equal(sum(await csv(`/findings${query}`, 'placements'), 'findings'), (await first(`SELECT count(placement) AS n ${of('findings', tier)} AND fate = 'kept'`)).n);
+      assert.equal(sum(await csv(`/findings${query}`, 'outcomes'), 'fixed'), (await first(`SELECT count(*) AS n ${of('outcomes', tier)} AND outcome = 'fixed'`)).n);
+      const hot = await csv(`/findings${query}`, 'hot');
+      const [worst] = await all(`SELECT count(*) AS n ${of('findings', tier)} AND fate = 'kept' GROUP BY r.project, t.path ORDER BY n DESC`);
+      assert.equal(Number(hot[0]?.total ?? 0), worst?.n ?? 0, `hot files of ${tier}`);
+
+      const used = await first(`SELECT sum(t.cost_usd) AS cost, sum(t.calls) AS calls ${of('usage', tier)}`);
+      for (const table of ['models', 'agents']) {
+        const rows = await csv(`/models${query}`, table);
+        assert.equal(sum(rows, 'calls'), used.calls, `${table} ${tier}`);
+        assert.ok(Math.abs(sum(rows, 'cost_usd') - used.cost) < 1e-6);
+      }
+      assert.equal(sum(await csv(`/models${query}`, 'sessions'), 'ok'), (await first(`SELECT count(*) AS n ${of('sessions', tier)} AND outcome = 'ok'`)).n);
+      assert.equal(sum(await csv(`/models${query}`, 'failbacks'), 'times'), (await first(`SELECT count(*) AS n ${of('failbacks', tier)}`)).n);
+      const runs = new Set((await all(`SELECT run_id FROM runs WHERE tier = '${tier}'`)).map(({ run_id: id }) => id));
+      for (const table of ['switches', 'circuits']) {
+        for (const row of await csv(`/models${query}`, table)) assert.ok(runs.has(row.run_id), `${table} ${tier}`);
+      }
+
+      const { n: events } = await first(`SELECT count(*) AS n ${of('events', tier)}`);
+      assert.equal(sum(await csv(`/health${query}`, 'kinds'), 'events'), events);
+      assert.equal(sum(await csv(`/health${query}`, 'applied'), 'reviews'), (await first(`SELECT count(*) AS n FROM runs WHERE tier = '${tier}' AND wanted IS NOT NULL`)).n);
+      const started = await first(`SELECT count(*) AS n FROM runs WHERE tier = '${tier}' AND verdict IS NULL`);
+      const unended = (await csv(`/${query}`, 'tiers')).find((row) => row.tier === 'unclassified');
+      assert.equal(Number(unended?.reviews ?? 0), started.n, 'reviews of this tier without an end');
+      for (const path of PAGES) assert.doesNotMatch(await page(`${path}${query}`), /Left out/, path);
+    }
+  });
+
   test('a period of any days is looked at, and files have its figures', async () => {
     const day = (ago) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
     const [from, to] = [day(20), day(10)];

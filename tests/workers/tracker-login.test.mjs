@@ -96,6 +96,33 @@ describe('log-in', () => {
   });
 });
 
+describe('guesses', () => {
+  const from = (address) => ({ 'cf-connecting-ip': address });
+
+  test('an address has thirty attempts to log in a minute, and then not even the right token is looked at', async () => {
+    const answers = [];
+    for (let attempt = 0; attempt < 32; attempt += 1) answers.push(await site.post('/login', { token: `guess-${attempt}` }, from('192.0.2.1')));
+    assert.deepEqual(answers.map(({ status }) => status), [...Array(30).fill(401), 429, 429]);
+    assert.equal(answers[31].headers.get('retry-after'), '60');
+    assert.match(await answers[31].text(), /name="token"[^]*role="alert">Too many attempts/);
+    const right = await site.post('/login', { token: 'new-token' }, from('192.0.2.1'));
+    assert.deepEqual([right.status, right.headers.get('set-cookie')], [429, null]);
+    assert.equal((await site.post('/login', { token: 'new-token' }, from('192.0.2.2'))).status, 303, 'others are not held up');
+  });
+
+  test('guesses at the tokens of the interfaces are limited as well, and a good token never is', async () => {
+    const ask = (token, address) => fetch(`${worker.url}/v1/events`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...from(address) },
+      body: '{"events":[]}',
+    });
+    const statuses = [];
+    for (let attempt = 0; attempt < 32; attempt += 1) statuses.push((await ask(`guess-${attempt}`, '192.0.2.3')).status);
+    assert.deepEqual(statuses, [...Array(30).fill(401), 429, 429]);
+    assert.equal((await ask('i', '192.0.2.3')).status, 202);
+  });
+});
+
 describe('sessions', () => {
   test('a cookie of the right key is good until it expires', async () => {
     assert.equal((await site.get('/', { cookie: cookieOf('old-token', seconds() + 60) })).status, 200);

@@ -47,7 +47,8 @@ async function tell(events) {
 }
 
 async function until(what, happened) {
-  for (let tries = 0; tries < 400; tries += 1) {
+  const deadline = Date.now() + 60_000;
+  while (Date.now() < deadline) {
     if (await happened()) return;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }

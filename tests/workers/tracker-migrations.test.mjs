@@ -23,6 +23,7 @@ import {
   uuid7,
   verdict,
 } from '../support/events.mjs';
+import { client } from '../support/dashboard.mjs';
 import { assertProblem } from '../support/problem.mjs';
 import { applyMigrations, migrations, root, start } from '../support/workerd.mjs';
 
@@ -136,13 +137,69 @@ test('a database that the first version filled keeps everything, and its rollups
   }
 });
 
+test('what was counted before tiers were kept stays in every sum, and a filter by tier says what it leaves out', async () => {
+  const all = migrations('review-tracker');
+  const before = all.filter(({ name }) => name < '0004');
+  const worker = await start('review-tracker', { vars, migrate: false });
+  try {
+    const database = await worker.mf.getD1Database('DB');
+    await applyMigrations(database, before);
+    const day = Math.floor(Date.now() / 86_400_000) - 1;
+    const monday = day - ((day + 3) % 7);
+    // As the version before wrote it: grains, and no tier.
+    const grains = [['old/one', day], ['*', day], ['*', 0]];
+    const add = (sql, ...values) => database.prepare(sql).bind(...values);
+    await database.batch(
+      grains
+        .flatMap(([project, at]) => [
+          add(`INSERT INTO daily_counts VALUES (?, 'event', ?, 'finding', '', '', 40)`, project, at),
+          add(`INSERT INTO daily_counts VALUES (?, 'event', ?, 'break_glass', '', '', 2)`, project, at),
+          add(`INSERT INTO daily_counts VALUES (?, 'finding', ?, 'security', 'warning', 'kept', 40)`, project, at),
+          add(`INSERT INTO daily_usage VALUES (?, ?, 'openai/gpt-6-sol', 'security', 9, 100, 50, 5, 900, 10, 1.25)`, project, at),
+          add(`INSERT INTO daily_metrics VALUES (?, ?, 'stage_diff_ms', 4, 100, 70)`, project, at),
+        ])
+        .concat([
+          add(`INSERT INTO names (kind, name, rank) VALUES ('project', 'old/one', 1)`),
+          ...['*', 'old/one'].map((grain) => add(`INSERT INTO hot_files VALUES (?, ?, 'old/one', 'src/old.rs', 40, 0, 40, 0)`, grain, monday)),
+        ]),
+    );
+    await applyMigrations(database, all);
+    const run = uuid7();
+    const make = (body) => event(body, { run, project: 'old/one', at: Date.now() - 86_400_000 });
+    await send(worker.url, 'i', [make(started({ tier: 'lite' })), make(finding({ path: 'src/new.rs' })), make(finding({ path: 'src/old.rs' })), make(session())]);
+
+    const site = client(worker.url);
+    const cookie = await site.logIn('d');
+    const figure = (html, name) => new RegExp(`<dt>${name}</dt><dd><strong>([^<]+)</strong>`).exec(html)[1];
+    const [everything, lite, full] = await Promise.all(['', '?tier=lite', '?tier=full'].map((query) => site.text(`/findings${query}`, cookie)));
+    assert.deepEqual([everything, lite, full].map((html) => figure(html, 'Reported')), ['42', '2', '0']);
+    assert.doesNotMatch(everything, /Left out/);
+    for (const html of [lite, full]) assert.match(html, /Left out: 40 events of reviews whose tier is not known/, 'and skipped reviews are missing nowhere');
+    const hot = (html) => [...html.matchAll(/<span class="file">([^<]*(?:<wbr>[^<]*)*)<\/span>/g)].map(([, path]) => path.replaceAll('<wbr>', ''));
+    assert.deepEqual(hot(everything), ['src/old.rs', 'src/new.rs']);
+    assert.deepEqual(hot(lite), ['src/new.rs', 'src/old.rs']);
+    assert.deepEqual(hot(full), []);
+    const models = await Promise.all(['/models', '/models?tier=lite', '/models?tier=full'].map((path) => site.text(path, cookie)));
+    assert.deepEqual(models.map((html) => figure(html, 'Cost')), ['$1.65', '$0.40', '$0.00']);
+    assert.match(await site.text('/health', cookie), /stage_diff_ms/);
+    const rows = await database.prepare(`SELECT tier, n FROM daily_counts WHERE project = '*' AND day = 0 AND kind = 'finding'`).all();
+    assert.deepEqual(rows.results, [{ tier: '', n: 42 }], 'of all time no tier is kept');
+  } finally {
+    await worker.dispose();
+  }
+});
+
 const COMPARED = {
   daily_runs: 'SELECT * FROM daily_runs ORDER BY project, day, tier, verdict',
-  daily_usage: 'SELECT * FROM daily_usage ORDER BY project, day, model, reviewer',
+  // Nor tiers: only what is added up over all of them can be the same.
+  daily_usage: `SELECT project, day, model, reviewer, sum(calls) AS calls, sum(input) AS input, sum(output) AS output,
+    sum(reasoning) AS reasoning, sum(cache_read) AS cache_read, sum(cache_write) AS cache_write, sum(cost_usd) AS cost_usd
+    FROM daily_usage GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`,
   // The first version did not keep why and where; how long events waited is not known.
-  daily_counts: `SELECT * FROM daily_counts WHERE kind NOT IN ('reason', 'placement') ORDER BY project, kind, day, a, b, c`,
+  daily_counts: `SELECT project, kind, day, a, b, c, sum(n) AS n FROM daily_counts WHERE kind NOT IN ('reason', 'placement')
+    GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6`,
   bins: `SELECT * FROM bins WHERE metric <> 'lag_ms' ORDER BY project, metric, span, start, tier, bin`,
-  hot_files: 'SELECT * FROM hot_files ORDER BY grain, week, project, path',
+  hot_files: `SELECT * FROM hot_files WHERE tier = '*' ORDER BY grain, week, project, path`,
   merge_requests: 'SELECT * FROM merge_requests ORDER BY project, merge_request',
   runs: 'SELECT * FROM runs ORDER BY run_id',
   sessions: 'SELECT event_id, run_id, started_ms, at_ms, duration_ms FROM sessions ORDER BY event_id',

@@ -117,17 +117,20 @@ describe('what is over', () => {
     await database
       .prepare(
         `WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 300)
-         INSERT INTO hot_files SELECT grain, ${week}, 'hot/project', 'src/' || value || '.rs', value, 0, 0, value
-         FROM n CROSS JOIN (SELECT column1 AS grain FROM (VALUES ('*'), ('hot/project')))`,
+         INSERT INTO hot_files SELECT grain, tier, ${week}, 'hot/project', 'src/' || value || '.rs', value, 0, 0, value
+         FROM n CROSS JOIN (SELECT column1 AS grain FROM (VALUES ('*'), ('hot/project')))
+         CROSS JOIN (SELECT column1 AS tier FROM (VALUES ('*'), ('lite')))`,
       )
       .run();
     await send(worker.url, 't', [event(finding(), { project: 'hot/project' })]);
     for (let more = 0; more < 3; more += 1) await cron();
     for (const grain of ['*', 'hot/project']) {
-      const [{ n, least }] = await rows(
-        `SELECT count(*) AS n, min(findings) AS least FROM hot_files WHERE grain = '${grain}' AND week = ${week} AND project = 'hot/project'`,
-      );
-      assert.deepEqual([n, least], [200, 101], grain);
+      for (const tier of ['*', 'lite']) {
+        const [{ n, least }] = await rows(
+          `SELECT count(*) AS n, min(findings) AS least FROM hot_files WHERE grain = '${grain}' AND tier = '${tier}' AND week = ${week} AND project = 'hot/project'`,
+        );
+        assert.deepEqual([n, least], [200, 101], `${grain} ${tier}`);
+      }
     }
     assert.equal(await count('hot_files', `grain = 'hot/project' AND week > ${week}`), 1, 'this week is not over');
   });

@@ -58,7 +58,6 @@ describe('one event of each kind', () => {
   test('counts are what their views say, in every grain', async () => {
     const expected = {
       daily_started: { runs: 1 },
-      daily_merge_requests: { merge_requests: 2 },
       daily_categories: { reviewer: 'security', category: 'sql-injection', severity: 'warning', findings: 1 },
       daily_reasons: { reviewer: 'security', fate: 'dropped', reason: 'not_in_diff', findings: 1 },
       daily_placements: { placement: 'line', findings: 1 },
@@ -66,17 +65,27 @@ describe('one event of each kind', () => {
       daily_sessions: { reviewer: 'security', outcome: 'ok', sessions: 1 },
       daily_failbacks: { from_model: 'anthropic/claude-sonnet-5', to_model: 'anthropic/claude-sonnet-4-6', reason: 'circuit_open', failbacks: 1 },
       daily_circuits: { model: 'anthropic/claude-sonnet-5', state: 'open', changes: 1 },
-      daily_break_glass: { uses: 1 },
       daily_verdicts: { wanted: 'approved', shown: 'none', mismatch: 'yes', runs: 1 },
       daily_dropped: { events: 3 },
     };
     for (const [view, counts] of Object.entries(expected)) {
       assert.deepEqual(
         await rows(`SELECT * FROM ${view} ORDER BY project DESC, day DESC`),
-        [['one/project', today], ['*', today], ['*', 0]].map(([project, day]) => ({ project, day, ...counts })),
+        [['one/project', today, 'full'], ['*', today, 'full'], ['*', 0, '']].map(([project, day, tier]) => ({ project, day, tier, ...counts })),
         view,
       );
     }
+    // A review that was skipped has no tier.
+    assert.deepEqual(await rows('SELECT project, day, tier, uses FROM daily_break_glass ORDER BY project DESC, day DESC'), [
+      { project: 'one/project', day: today, tier: 'none', uses: 1 },
+      { project: '*', day: today, tier: 'none', uses: 1 },
+      { project: '*', day: 0, tier: '', uses: 1 },
+    ]);
+    assert.deepEqual(await rows(`SELECT day, tier, merge_requests FROM daily_merge_requests WHERE project = '*' ORDER BY day, tier`), [
+      { day: 0, tier: '', merge_requests: 2 },
+      { day: today, tier: 'full', merge_requests: 1 },
+      { day: today, tier: 'none', merge_requests: 1 },
+    ]);
     assert.deepEqual(await rows(`SELECT severity, fate, findings FROM daily_findings WHERE project = 'one/project' ORDER BY fate`), [
       { severity: 'suggestion', fate: 'dropped', findings: 1 },
       { severity: 'warning', fate: 'kept', findings: 1 },
@@ -110,9 +119,10 @@ describe('one event of each kind', () => {
   test('files with findings that stand are hot, in their week', async () => {
     const week = today - ((today + 3) % 7);
     assert.deepEqual(
-      await rows('SELECT * FROM hot_files ORDER BY grain'),
-      ['*', 'one/project'].map((grain) => ({
+      await rows('SELECT * FROM hot_files ORDER BY grain, tier'),
+      ['*', 'one/project'].flatMap((grain) => ['*', 'full'].map((tier) => [grain, tier])).map(([grain, tier]) => ({
         grain,
+        tier,
         week,
         project: 'one/project',
         path: 'src/store.py',
@@ -136,6 +146,47 @@ describe('one event of each kind', () => {
     const lag = await rows(`SELECT DISTINCT project, span FROM bins WHERE metric = 'lag_ms' ORDER BY span`);
     assert.deepEqual(lag, [0, 1, 7].map((span) => ({ project: '*', span })));
   });
+});
+
+test('an event has the tier of its run, also when that was told in an earlier batch or is told later in the same one', async () => {
+  const worker = await start('review-tracker', { vars: { INGEST_TOKENS: 't' } });
+  try {
+    const database = await worker.mf.getD1Database('DB');
+    const [early, late, unknown] = [uuid7(), uuid7(), uuid7()];
+    const make = (run, body) => event(body, { run, project: 'tier/project', at: now });
+    await send(worker.url, 't', [make(early, started({ tier: 'trivial' }))]);
+    await send(worker.url, 't', [
+      make(early, finding()),
+      make(late, finding()),
+      make(late, session()),
+      make(late, completed({ tier: 'lite' })),
+      make(unknown, finding()),
+      make(unknown, metrics({ stage_diff_ms: 5 })),
+    ]);
+    const rows = async (sql) => (await database.prepare(sql).all()).results;
+    assert.deepEqual(await rows(`SELECT tier, findings FROM daily_findings WHERE project = 'tier/project' ORDER BY tier`), [
+      { tier: '', findings: 1 },
+      { tier: 'lite', findings: 1 },
+      { tier: 'trivial', findings: 1 },
+    ]);
+    assert.deepEqual(await rows(`SELECT day, tier, calls FROM daily_usage WHERE project = '*' ORDER BY day`), [
+      { day: 0, tier: '', calls: 3 },
+      { day: today, tier: 'lite', calls: 3 },
+    ]);
+    assert.deepEqual(await rows(`SELECT tier FROM daily_metrics WHERE project = 'tier/project'`), [{ tier: '' }]);
+    assert.deepEqual(await rows(`SELECT tier, findings FROM hot_files WHERE grain = '*' ORDER BY tier`), [
+      { tier: '*', findings: 3 },
+      { tier: 'lite', findings: 1 },
+      { tier: 'trivial', findings: 1 },
+    ]);
+    // Told again, all of it: nothing moves.
+    const before = await rows('SELECT * FROM daily_counts ORDER BY 1, 2, 3, 4, 5, 6, 7');
+    const events = await rows('SELECT id, run_id, at_ms, body FROM events');
+    await send(worker.url, 't', events.map(({ id, run_id: run, at_ms: at, body }) => event(JSON.parse(body), { id, run, at, project: 'tier/project' })));
+    assert.deepEqual(await rows('SELECT * FROM daily_counts ORDER BY 1, 2, 3, 4, 5, 6, 7'), before);
+  } finally {
+    await worker.dispose();
+  }
 });
 
 describe('the demo data set', { timeout: 300_000 }, () => {
@@ -213,7 +264,7 @@ describe('the demo data set', { timeout: 300_000 }, () => {
     assert.equal(sums.duration, done.reduce((sum, one) => sum + one.duration_ms, 0));
     assert.ok(Math.abs(sums.cost - done.reduce((sum, one) => sum + one.cost_usd, 0)) < 1e-6 * sums.cost);
     const kept = events.filter(({ event: body }) => body.type === 'finding' && body.fate === 'kept').length;
-    const hot = await database.prepare(`SELECT sum(findings) AS n FROM hot_files WHERE grain = '*'`).first();
+    const hot = await database.prepare(`SELECT sum(findings) AS n FROM hot_files WHERE grain = '*' AND tier = '*'`).first();
     assert.equal(hot.n, kept);
   });
 });

@@ -110,6 +110,11 @@ pub async fn post_configure(
     warnings
 }
 
+/// The example of the document, which has to compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/writing-a-plugin.md")]
+mod document {}
+
 #[cfg(test)]
 #[path = "plugin/plugin_tests.rs"]
 mod tests;

@@ -4,7 +4,8 @@
 //! Everything here is a function of what was read before: the threads with their answers, what our last summary
 //! remembers ([`Ledger`]), the diff, the text of the files, and the judge's word. The order:
 //!
-//! 1. [`narrow`]: a file whose patch was reviewed before, by everybody who is on the panel now, is not reviewed again.
+//! 1. [`narrow`]: a file whose patch was reviewed before, by everybody who is on the panel now and under the [`Instructions`]
+//!    that are in force now, is not reviewed again.
 //! 2. [`assess`]: where the earlier findings are at head, and whether their code has changed.
 //! 3. [`take_words`]: what the coordinator says of them, checked.
 //! 4. [`settle`]: what stands. Carrying forward is no model's business: an earlier finding goes away only if its code has
@@ -13,6 +14,7 @@
 
 mod anchor;
 mod assess;
+mod instructions;
 mod ledger;
 mod patch_id;
 mod reply;
@@ -25,6 +27,7 @@ mod words;
 
 pub use anchor::{Anchor, AnchorPlace, AnchorState, Lines};
 pub use assess::{Texts, assess, needs_judge, wanted};
+pub use instructions::Instructions;
 pub(crate) use ledger::LONGEST_CLAIM;
 pub use ledger::{Done, Ledger, MOST_LEDGER_BYTES, Remembered, ReviewedFiles, remember};
 pub use patch_id::PatchId;

@@ -16,6 +16,8 @@ pub struct RuleInForce {
     pub id: String,
     /// Where it is explained. Findings take the link from here, never from a model.
     pub link: String,
+    /// What the reviewer is told of it, without the files.
+    pub text: String,
     /// The highest severity that a breach of it can have.
     pub most: Option<Severity>,
     /// The changed files that it is for.
@@ -37,6 +39,11 @@ impl RuleBook {
     /// Whether there is nothing to check.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
+    }
+
+    /// The rules that are for this file.
+    pub fn of_file(&self, path: &str) -> impl Iterator<Item = &RuleInForce> {
+        self.rules.iter().filter(move |rule| rule.files.contains(path))
     }
 
     /// The rule of this id, however the reviewer spells it.
@@ -87,6 +94,7 @@ mod tests {
         let book = RuleBook::new(vec![RuleInForce {
             id: "NET-012".into(),
             link: "https://rules.example.com/net-012".into(),
+            text: String::new(),
             most: None,
             files: BTreeSet::new(),
         }]);

@@ -1,6 +1,7 @@
 //! The circuits of all models, and the right to a call.
 
 use std::{
+    collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
@@ -27,6 +28,8 @@ struct Shared {
     /// Counts the changes, for those who wait for one.
     changes: watch::Sender<u64>,
     events: Arc<Events>,
+    /// Until when calls are known to wait, by the model that they ask for.
+    waiting: Mutex<HashMap<ModelId, Instant>>,
 }
 
 impl Shared {
@@ -48,6 +51,7 @@ impl Circuits {
             breakers: Mutex::new(Breakers::new(settings)),
             changes: watch::Sender::new(0),
             events,
+            waiting: Mutex::default(),
         }))
     }
 
@@ -84,6 +88,18 @@ impl Circuits {
         now: Instant,
     ) -> Option<NextProbe> {
         self.0.breakers().next_probe(models, now)
+    }
+
+    /// Tells that calls for this model wait until then. Seven reviewers need not say it seven times.
+    pub(crate) fn tell_of_waiting(&self, model: &ModelId, until: Instant, now: Instant) {
+        let mut waiting = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.insert(model.clone(), until) != Some(until) {
+            drop(waiting);
+            self.0.events.record(GatewayEvent::Waiting {
+                model: model.clone(),
+                wait: until.saturating_duration_since(now),
+            });
+        }
     }
 
     /// Tells of each change from now on, whichever circuit it is.

@@ -3,6 +3,7 @@
 use std::{
     fmt,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use conclave_engine::ports::SessionId;
@@ -48,6 +49,14 @@ pub enum GatewayEvent {
         model: ModelId,
         /// What it did.
         change: Change,
+    },
+    /// Calls wait until a model that is left alone may be tried again, because there is nobody else to ask. Told once for
+    /// each time that it is left alone, whoever waits.
+    Waiting {
+        /// The model.
+        model: ModelId,
+        /// How long it is until then.
+        wait: Duration,
     },
     /// A provider was switched off or on while the run was under way.
     ProviderSwitched {
@@ -218,6 +227,7 @@ fn log(event: &GatewayEvent) {
             ..
         } => tracing::warn!(%session, %from, %to, %reason, "another model takes over"),
         GatewayEvent::CircuitChanged { model, change } => tracing::warn!(%model, %change, "circuit"),
+        GatewayEvent::Waiting { model, wait } => tracing::warn!(%model, ?wait, "nobody else to ask"),
         GatewayEvent::ProviderSwitched {
             provider,
             enabled,

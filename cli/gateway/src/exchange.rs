@@ -197,7 +197,8 @@ impl Exchange<'_> {
                 return Ok(());
             }
             let now = now();
-            let wait = match self.core.circuits.next_probe(left_alone.iter().copied(), now) {
+            let next = self.core.circuits.next_probe(left_alone.iter().copied(), now);
+            let wait = match next {
                 Some(NextProbe::At(at)) => at.saturating_duration_since(now),
                 Some(NextProbe::InHand) | None => deadline.left(now),
             };
@@ -207,6 +208,9 @@ impl Exchange<'_> {
             // A chance that comes too late is none; with somebody's probe under way all the time that is left counts.
             if deadline.passed(now) || wait > deadline.left(now) {
                 return Err(none);
+            }
+            if let Some(NextProbe::At(at)) = next {
+                self.core.circuits.tell_of_waiting(&self.asked, at, now);
             }
             tokio::select! {
                 done = self.unless_called_off(self.rest(wait.min(SIGN_OF_LIFE))) => done?,

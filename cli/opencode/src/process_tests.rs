@@ -70,7 +70,7 @@ fn start(bin: &Bin, home: &Home) -> Process {
 
 /// Waits until the file exists and is not empty, then returns its text.
 async fn appears(path: &Utf8Path) -> String {
-    tokio::time::timeout(Duration::from_secs(20), async {
+    tokio::time::timeout(Duration::from_mins(1), async {
         loop {
             match std::fs::read_to_string(path) {
                 Ok(text) if text.ends_with('\n') => return text,
@@ -101,7 +101,7 @@ async fn a_child_that_ignores_sigterm_is_killed_with_its_children() {
 /// Waits until this process is gone: killed, and then reaped by whoever adopted it.
 async fn goes(pid: &str) {
     let pid = Pid::from_raw(pid.parse().expect("a number"));
-    tokio::time::timeout(Duration::from_secs(10), async {
+    tokio::time::timeout(Duration::from_mins(1), async {
         while nix::sys::signal::kill(pid, None).is_ok() && !is_zombie(pid) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -195,7 +195,7 @@ async fn a_gigabyte_of_output_takes_no_memory_and_does_not_block_the_child() {
     let grown = peak_memory() - before;
     assert!(grown < 20, "{grown} MB");
     // The end of the pipe may arrive a moment later than the file.
-    tokio::time::timeout(Duration::from_secs(5), async {
+    tokio::time::timeout(Duration::from_mins(1), async {
         while !process.last_words().await.ends_with("Error: the last words") {
             tokio::task::yield_now().await;
         }

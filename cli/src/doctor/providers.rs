@@ -104,6 +104,6 @@ fn taken(name: &str, provider: &ProviderSpec, models: &[String]) -> Check {
     if missing.len() < wanted.len() {
         Check::warning(name, detail).next("nothing, if others may stand in; else ask the provider for access")
     } else {
-        Check::warning(name, detail).next("name models that it has with --model, or in the configuration")
+        Check::warning(name, detail).next("name models that it has with --models, or in the configuration")
     }
 }

@@ -249,7 +249,8 @@ pub(crate) fn gateway_lines(events: &[GatewayEvent]) -> Vec<String> {
                 let how_much = if *spent { "all" } else { "four fifths" };
                 format!("{how_much} of the budget of {line} is spent")
             }
-            GatewayEvent::Rejected { .. } => continue,
+            // That it was left alone is told already, and by now the wait is over.
+            GatewayEvent::Waiting { .. } | GatewayEvent::Rejected { .. } => continue,
         };
         match lines.iter_mut().find(|(known, _)| *known == line) {
             Some((_, count)) => *count += 1,

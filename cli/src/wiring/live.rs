@@ -3,11 +3,13 @@
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use conclave_engine::{
     pipeline::Plan,
     ports::{Progress, ProgressEvent, TelemetrySink},
+    report::duration,
     scheduler::{LiveRoutes, RouteFacts},
 };
 use conclave_gateway::{
@@ -70,6 +72,9 @@ pub(super) fn observer(progress: Arc<dyn Progress>, sink: Arc<dyn TelemetrySink>
                 },
             }));
         }
+        GatewayEvent::Waiting { model, wait } => {
+            progress.report(ProgressEvent::Warning(&waiting(model, *wait)));
+        }
         GatewayEvent::FailedBack {
             reviewer,
             from,
@@ -99,6 +104,14 @@ pub(super) fn observer(progress: Arc<dyn Progress>, sink: Arc<dyn TelemetrySink>
         }
         _ => {}
     })
+}
+
+/// What the person who waits is told: why nothing happens, and until when.
+fn waiting(model: &ModelId, wait: Duration) -> String {
+    format!(
+        "{model} does not answer and there is nobody else to ask: the next attempt is in {}",
+        duration(wait.as_secs_f64().ceil())
+    )
 }
 
 /// All models of a plan, those included that only a switch keeps from being used: it may be flipped back.
@@ -182,5 +195,19 @@ impl Drop for Live {
         if let Some(task) = &self.gateway {
             task.abort();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_told_with_its_end() {
+        let model: ModelId = "anthropic/claude-opus-5-5".parse().unwrap();
+        assert_eq!(
+            waiting(&model, Duration::from_millis(99_300)),
+            "anthropic/claude-opus-5-5 does not answer and there is nobody else to ask: the next attempt is in 1 min 40 s"
+        );
     }
 }

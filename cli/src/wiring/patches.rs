@@ -3,7 +3,7 @@
 use camino::Utf8Path;
 use conclave_engine::{
     diff::FileDiff,
-    prompt::{CONTEXT_FILE, INDEX_FILE, PatchSize, REVIEW_DIRECTORY, Share, cut},
+    prompt::{CONTEXT_FILE, INDEX_FILE, PatchSize, REVIEW_DIRECTORY, Share, cut, fold},
 };
 
 use super::changes::Spool;
@@ -82,6 +82,7 @@ impl Writer<'_> {
                     cut.lines_left_out
                 }
             });
+            text = fold(text);
             let record = self.directory.write(&format!("patches/{name}"), &text)?;
             link_or_copy(&record, &self.workspace.join(patch))?;
         }

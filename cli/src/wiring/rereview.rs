@@ -6,7 +6,7 @@ use conclave_engine::{
     diff::{FileDiff, FilterReason, FilteredDiff, FilteredFile},
     pipeline::{Plan, Prior},
     ports::Comment,
-    rereview::{PatchId, Texts, assess, narrow, wanted},
+    rereview::{Instructions, PatchId, Texts, assess, narrow, wanted},
     scheduler::Desk,
 };
 use conclave_git::Repository;
@@ -21,6 +21,7 @@ pub(super) async fn prepare(
     job: &mut Job,
     diff: &mut FilteredDiff,
     plan: &Plan,
+    instructions: &Instructions,
     spool: &Spool,
 ) -> Result<Prior, Failure> {
     if job.subject.merge_request.is_none() {
@@ -29,7 +30,7 @@ pub(super) async fn prepare(
     // Who cannot run does not make a review of what others have reviewed.
     let panel = plan.members.iter().filter(|member| member.route.is_ok());
     let panel: Vec<ReviewerName> = panel.map(|member| member.name.clone()).collect();
-    narrow_down(job, diff, &panel, spool).await
+    narrow_down(job, diff, &panel, instructions, spool).await
 }
 
 /// The same for this panel.
@@ -37,13 +38,14 @@ async fn narrow_down(
     job: &mut Job,
     diff: &mut FilteredDiff,
     panel: &[ReviewerName],
+    instructions: &Instructions,
     spool: &Spool,
 ) -> Result<Prior, Failure> {
     let existing = std::mem::take(&mut job.subject.existing_findings);
     let texts = texts(job, &wanted(&existing, &job.ledger, &diff.files)).await?;
     job.subject.existing_findings = assess(existing, &job.ledger, &diff.files, &texts);
 
-    let patches = identities(&diff.files, spool)?;
+    let patches = identities(&diff.files, instructions, spool)?;
     let narrowed = narrow(std::mem::take(&mut diff.files), patches, panel, &job.ledger);
     diff.files = narrowed.files;
     diff.filtered.extend(narrowed.unchanged.iter().map(|file| FilteredFile {
@@ -69,12 +71,12 @@ pub(super) fn desk(job: &Job) -> Arc<Desk> {
     Arc::new(Desk::new(job.subject.existing_findings.clone()))
 }
 
-fn identities(files: &[FileDiff], spool: &Spool) -> Result<Vec<PatchId>, Failure> {
+fn identities(files: &[FileDiff], instructions: &Instructions, spool: &Spool) -> Result<Vec<PatchId>, Failure> {
     let mut patch = Vec::new();
     let mut identities = Vec::with_capacity(files.len());
     for file in files {
         spool.patch(file, &mut patch)?;
-        identities.push(PatchId::new(file, &patch));
+        identities.push(PatchId::new(file, &patch).under(&instructions.of(file)));
     }
     Ok(identities)
 }

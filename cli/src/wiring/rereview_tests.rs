@@ -12,8 +12,10 @@ use conclave_engine::{
     diff::FilteredDiff,
     judge::{JudgedFinding, RubricInput, RubricSettings, verdict},
     ports::{ExistingFinding, Forge, Publication, PublishSettings, ReviewMode},
+    prompt::PromptLibrary,
+    repo_config::{PathInstruction, RepoConfig},
     report::{Coverage, Review, SCHEMA_VERSION},
-    rereview::{Anchor, Done, Ledger, Lines, SettleInput, needs_judge, remember, settle, take_words},
+    rereview::{Anchor, Done, Instructions, Ledger, Lines, SettleInput, needs_judge, remember, settle, take_words},
     scheduler::ReviewerReport,
 };
 use conclave_fake_gitlab::{
@@ -66,6 +68,8 @@ struct Scene {
     carl: UserId,
     token: String,
     working_copy: tempfile::TempDir,
+    /// What is in force on the target branch.
+    instructions: Instructions,
 }
 
 impl Drop for Scene {
@@ -141,6 +145,7 @@ impl Scene {
             bob,
             carl,
             working_copy,
+            instructions: Instructions::default(),
         }
     }
 
@@ -216,7 +221,9 @@ impl Scene {
             aside_open: info.aside_open,
             notes: Vec::new(),
         };
-        let prior = narrow_down(&mut job, &mut diff, &[security()], &spool).await.unwrap();
+        let prior = narrow_down(&mut job, &mut diff, &[security()], &self.instructions, &spool)
+            .await
+            .unwrap();
         let reviewed: Vec<String> = diff.files.iter().map(|file| file.path.clone()).collect();
         let earlier = job.subject.existing_findings;
         let mut judged = Vec::new();
@@ -601,6 +608,29 @@ async fn a_rebase_without_a_change_is_not_reviewed_again() {
     assert_eq!(run.review.verdict, Verdict::SignificantConcerns);
     assert_eq!(run.review.coverage.earlier[0].files, [A, B]);
     assert_eq!(scene.threads(), [OPEN_ONE, OPEN_TWO]);
+}
+
+#[tokio::test]
+async fn what_was_reviewed_under_other_instructions_is_reviewed_again_and_said_once() {
+    let mut scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    assert_eq!(scene.run(&BOTH).await.reviewed, [""; 0]);
+    let instruction = |text: &str| PathInstruction {
+        paths: vec![B.to_owned()],
+        instructions: text.to_owned(),
+    };
+    for text in ["Mind the locks.", "Mind the clocks."] {
+        let config = RepoConfig {
+            path_instructions: vec![instruction(text)],
+            ..RepoConfig::default()
+        };
+        scene.instructions = Instructions::new(&config, &PromptLibrary::default(), &Arc::default());
+        assert_eq!(scene.run(&BOTH).await.reviewed, [B], "{text}");
+        let again = scene.run(&BOTH).await;
+        assert_eq!(again.reviewed, [""; 0]);
+        assert_eq!(again.standing(), ["critical Bad: bad one.", "warning Bad: bad two."]);
+        assert_eq!(scene.threads(), [OPEN_ONE, OPEN_TWO]);
+    }
 }
 
 #[tokio::test]
@@ -1066,4 +1096,35 @@ async fn a_run_that_dies_while_it_opens_a_thread_again_leaves_it_open() {
     assert!(run.warnings[0].contains("could not be changed"), "{:?}", run.warnings);
     assert_eq!(scene.threads(), [OPEN_TWO]);
     assert_eq!(scene.run(&[]).await.standing(), ["critical Bad: bad two."]);
+}
+
+#[tokio::test]
+async fn a_thread_that_gitlab_does_not_resolve_is_resolved_by_the_next_run() {
+    let scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    scene.push(&[(A, &text(&[(5, "good one")]))]);
+    scene.gitlab.inject(Fault::once(
+        "PUT",
+        "/projects/{id}/merge_requests/{iid}/discussions/{discussion}",
+        FaultKind::InsufficientScope,
+    ));
+    let run = scene.run_judged(&[], says("bad one", "fixed")).await;
+    assert_eq!(scene.gitlab.remaining_faults(), 0, "it was tried");
+    assert!(run.warnings[0].contains("could not be changed"), "{:?}", run.warnings);
+    let open = "src/a.py:5 (outdated) open | review-bot: bad one";
+    assert_eq!(scene.threads(), [open, OPEN_TWO]);
+
+    // Nobody has opened it again: it is no news, and the next run does what this one could not.
+    let run = scene.run_judged(&[], says("bad one", "fixed")).await;
+    assert_eq!(run.reviewed, [""; 0]);
+    assert_eq!(run.warnings, [""; 0]);
+    assert_eq!(run.standing(), ["warning Bad: bad two."]);
+    let resolved = "src/a.py:5 (outdated) resolved by review-bot | review-bot: bad one";
+    assert_eq!(scene.threads(), [resolved, OPEN_TWO]);
+    assert_eq!(scene.writes_of_another(&[]).await, [""; 0]);
+
+    // What is opened by a person now is opened by a person.
+    scene.resolve("bad one", scene.bob, false);
+    scene.run_judged(&[], says("bad one", "fixed")).await;
+    assert_eq!(scene.threads(), [open, OPEN_TWO]);
 }

@@ -8,6 +8,7 @@ use conclave_engine::{
     pipeline::{ReviewJob, ReviewPorts, review as run_review},
     ports::ProgressEvent,
     report::Review,
+    rereview::Instructions,
 };
 use conclave_git::check_out_workspace;
 use conclave_shared::config::PriceList;
@@ -109,7 +110,8 @@ impl Sessions<'_> {
         run.progress
             .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
         let workspace = scratch.join("workspace");
-        let prior = rereview::prepare(&mut job, &mut diff, &plan, &spool).await?;
+        let instructions = Instructions::new(&repo.in_force.config, &library, &plan.rules.book);
+        let prior = rereview::prepare(&mut job, &mut diff, &plan, &instructions, &spool).await?;
         memory::give_a_moment(&mut memory).await;
         let sources = Sources {
             job: &job,

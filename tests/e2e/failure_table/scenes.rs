@@ -10,7 +10,7 @@ use nix::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Conclave, Outcome, Pipeline, Repository, Workers, Wrapper};
+use crate::support::{Conclave, Outcome, Pipeline, Repository, Workers, Wrapper, crowd};
 
 /// The only reviewer of a change this small.
 const REVIEWER: &str = "generalist";
@@ -98,7 +98,7 @@ impl Scene {
             "out_of_time" => {
                 // Half a minute of the job's time is kept for its end; the start has to fit into the rest.
                 self.provider.inject(Fault::hang());
-                let limit = format!("{:.0}", 30.0 + 10.0 * super::crowd());
+                let limit = format!("{:.0}", 30.0 + 10.0 * crowd());
                 return self.job().env("CI_JOB_TIMEOUT", limit).run().await;
             }
             "both_workers_down" => {
@@ -113,7 +113,7 @@ impl Scene {
 
     /// With these limits, through the real configuration service.
     async fn limited(&self, job: Conclave, limits: &Value) -> Outcome {
-        let mut workers = Workers::start().await;
+        let mut workers = Workers::config().await;
         let document = json!({"schema_version": 1, "limits": limits});
         workers.command(&format!("kv put config/document {document}")).await;
         let job = job.env("CONCLAVE_CONFIG_URL", &workers.config_url);

@@ -1,6 +1,7 @@
 //! Running `conclave` as a user does: as a process, with an environment of its own.
 
 use std::{
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Stdio,
     time::Duration,
@@ -13,8 +14,11 @@ use tokio::process::{Child, Command};
 
 /// The key that the stand-in for the model provider asks for. In no place but conclave may it ever be seen.
 pub(crate) const PROVIDER_KEY: &str = "provider-key-that-nobody-may-see";
-/// A review takes seconds; on a busy machine some more. Longer than this it hangs.
-const LONGEST: Duration = Duration::from_mins(3);
+/// A review takes seconds; on a busy machine minutes. Longer than this it hangs.
+const LONGEST: Duration = Duration::from_mins(5);
+/// What OpenCode's JavaScript engine is told in tests. They run for seconds: what the optimising compiler would make quicker is
+/// over by then, and its threads take a fifth of the processor time that a test needs.
+pub(crate) const BRIEF: [(&str, &str); 2] = [("BUN_JSC_useDFGJIT", "0"), ("BUN_JSC_numberOfGCMarkers", "1")];
 
 pub(crate) fn repository_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -31,6 +35,20 @@ pub(crate) fn opencode() -> PathBuf {
         .map(|package| modules.join(package).join("bin/opencode"))
         .find(|path| path.is_file());
     found.expect("OpenCode is missing: run `scripts/setup`, or set CONCLAVE_OPENCODE")
+}
+
+/// Puts a program into this directory that is the pinned OpenCode, told that it will be [`BRIEF`].
+pub(crate) fn brief_opencode(directory: &Path) -> PathBuf {
+    let settings = BRIEF.map(|(name, value)| format!("{name}={value}")).join(" ");
+    let script = format!("#!/bin/sh\n{settings} exec '{}' \"$@\"\n", opencode().display());
+    executable(&directory.join("opencode"), &script)
+}
+
+/// Writes a program.
+pub(crate) fn executable(path: &Path, text: &str) -> PathBuf {
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path.to_owned()
 }
 
 /// A provider that plays the demo model and asks for [`PROVIDER_KEY`].
@@ -50,6 +68,8 @@ pub(crate) struct Outcome {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
     output: PathBuf,
+    /// Kept as long as somebody may look into it.
+    _home: TempDir,
 }
 
 impl Outcome {
@@ -132,6 +152,7 @@ impl Conclave {
     pub(crate) fn new(directory: &Path, arguments: &[&str]) -> Self {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir(home.path().join("tmp")).unwrap();
+        let opencode = brief_opencode(home.path());
         let mut command = Command::new(env!("CARGO_BIN_EXE_conclave"));
         command
             .args(arguments)
@@ -140,7 +161,7 @@ impl Conclave {
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", home.path())
             .env("TMPDIR", home.path().join("tmp"))
-            .env("CONCLAVE_OPENCODE", opencode())
+            .env("CONCLAVE_OPENCODE", opencode)
             .env("CONCLAVE_OUTPUT", home.path().join("run"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -203,7 +224,8 @@ impl Conclave {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).expect("UTF-8"),
             stderr: String::from_utf8(output.stderr).expect("UTF-8"),
-            output: self.home.keep().join("run"),
+            output: self.home.path().join("run"),
+            _home: self.home,
         };
         assert!(
             !outcome.stdout.contains(PROVIDER_KEY) && !outcome.stderr.contains(PROVIDER_KEY),
@@ -214,12 +236,14 @@ impl Conclave {
     }
 }
 
+/// How long what was killed may take to be gone, on a machine that does a lot else.
+const SETTLED: Duration = Duration::from_mins(1);
+
 /// Waits until no process refers to this run directory or its home any more.
 pub(crate) async fn nothing_left_running(run: &Path) {
     let home = run.parent().unwrap().to_string_lossy().into_owned();
-    let waiting = tokio::time::timeout(Duration::from_secs(10), async {
-        while let Some(process) = running_with(&home) {
-            let _ = process;
+    let waiting = tokio::time::timeout(SETTLED, async {
+        while running_with(&home).is_some() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     });

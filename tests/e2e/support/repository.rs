@@ -51,6 +51,18 @@ impl Repository {
         repository
     }
 
+    /// The same with a flaw in a second file, `src/orders.py`.
+    pub(crate) fn two_flaws() -> Self {
+        let repository = Self::flawed();
+        repository.write(
+            "src/orders.py",
+            "import sqlite3\n\n\ndef orders(connection, user):\n    return connection.execute(f\"SELECT * FROM orders WHERE \
+             user = '{user}'\").fetchall()\n",
+        );
+        repository.commit("List orders");
+        repository
+    }
+
     /// The repository that the demo reviews, with its branch `feature/order-export`.
     pub(crate) fn demo() -> Self {
         let directory = tempfile::tempdir().unwrap();

@@ -10,9 +10,10 @@ use tokio::{
 
 use super::repository_root;
 
-const STARTUP: Duration = Duration::from_mins(1);
+/// How long they may take, on a machine that does a lot else.
+const STARTUP: Duration = Duration::from_mins(3);
 
-/// The running Workers; they end with this.
+/// The running Workers; they end with this. The address of one that does not run is empty.
 pub(crate) struct Workers {
     pub(crate) config_url: String,
     pub(crate) tracker_url: String,
@@ -30,11 +31,26 @@ impl Workers {
 
     /// Starts both, with empty storage.
     pub(crate) async fn start() -> Self {
+        Self::start_with(&[]).await
+    }
+
+    /// Starts `reviewer-config` alone.
+    pub(crate) async fn config() -> Self {
+        Self::start_with(&["--only", "reviewer-config"]).await
+    }
+
+    /// Starts `review-tracker` alone.
+    pub(crate) async fn tracker() -> Self {
+        Self::start_with(&["--only", "review-tracker"]).await
+    }
+
+    async fn start_with(arguments: &[&str]) -> Self {
         let root = repository_root();
         let node = root.join("node_modules/.bin/node");
         assert!(node.exists(), "Node is missing: run `scripts/setup`");
         let mut child = Command::new(node)
             .arg("tests/support/workers-server.mjs")
+            .args(arguments)
             .args(["--reader-tokens", Self::READER_TOKEN])
             .args(["--admin-tokens", &format!("ada:{}", Self::ADMIN_TOKEN)])
             .args(["--job-projects", "**"])
@@ -54,7 +70,7 @@ impl Workers {
             .expect("it starts in time")
             .unwrap();
         let ready: Value = serde_json::from_str(&line.expect("the Workers are built: `scripts/test` does it")).unwrap();
-        let url = |name: &str| ready[name].as_str().unwrap().to_owned();
+        let url = |name: &str| ready[name].as_str().unwrap_or_default().to_owned();
         Self {
             config_url: url("config_url"),
             tracker_url: url("tracker_url"),

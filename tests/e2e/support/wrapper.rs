@@ -1,8 +1,10 @@
 //! The real OpenCode with something wrong around it: a script in its place that misbehaves and runs it.
 
-use std::{os::unix::fs::PermissionsExt, path::PathBuf};
+use std::path::PathBuf;
 
 use tempfile::TempDir;
+
+use super::program::{BRIEF, executable, opencode};
 
 /// A script in OpenCode's place. It tells the real one's version.
 pub(crate) struct Wrapper {
@@ -14,15 +16,14 @@ impl Wrapper {
     /// look into and write to.
     pub(crate) fn new(serve: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
+        let settings = BRIEF.map(|(name, value)| format!("export {name}={value}\n")).concat();
         let script = format!(
-            "#!/bin/sh\nOPENCODE='{}'\nDIR='{}'\nif [ \"$1\" = --version ]; then exec \"$OPENCODE\" --version; \
+            "#!/bin/sh\n{settings}OPENCODE='{}'\nDIR='{}'\nif [ \"$1\" = --version ]; then exec \"$OPENCODE\" --version; \
              fi\n{serve}\n",
-            super::program::opencode().display(),
+            opencode().display(),
             directory.path().display(),
         );
-        let path = directory.path().join("opencode");
-        std::fs::write(&path, script).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        executable(&directory.path().join("opencode"), &script);
         Self { directory }
     }
 

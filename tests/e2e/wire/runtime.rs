@@ -16,12 +16,12 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::time::timeout;
 
-use crate::support::opencode;
+use crate::support::{BRIEF, opencode};
 
 /// The key that OpenCode sends; of this run only.
 pub(crate) const KEY: &str = "key-of-this-run-only";
 /// Longer than any session of these tests may take.
-const LONGEST: Duration = Duration::from_mins(1);
+const LONGEST: Duration = Duration::from_mins(3);
 /// So many requests without an event of a retry between them are a loop.
 const LOOP: usize = 4;
 /// The most sessions at once.
@@ -136,12 +136,13 @@ impl Runtime {
         }
         std::fs::write(root.join("opencode.json"), config.to_string()).unwrap();
         let binary = Utf8PathBuf::from_path_buf(opencode()).unwrap();
+        let environment = [(GATEWAY_KEY_VARIABLE, KEY), BRIEF[0], BRIEF[1]];
         let child = Launched::start(LaunchSettings {
             binary: &binary,
             home: &root.join("home"),
             config: &root.join("opencode.json"),
             path: &std::env::var("PATH").unwrap(),
-            environment: &[(GATEWAY_KEY_VARIABLE.to_owned(), KEY.to_owned())],
+            environment: &environment.map(|(name, value)| (name.to_owned(), value.to_owned())),
             password: "a-password-for-this-test".to_owned().into(),
         })
         .expect("a child");

@@ -2,7 +2,8 @@
 // What the tracker can take, in workerd through the Miniflare API.
 //
 //   node tests/support/bench/tracker.mjs ingest --reference DIR [--seconds N] [--rounds N] [--clients N]
-//   node tests/support/bench/tracker.mjs dashboard [--few N] [--many N] [--repeat N]
+//   node tests/support/bench/tracker.mjs dashboard --program FILE [--few N] [--many N] [--repeat N]
+//   node tests/support/bench/tracker.mjs page --program FILE [--few N] [--many N] [--repeat N]
 //   node tests/support/bench/tracker.mjs kill [--kills N] [--clients N]
 //
 // Prints JSON; exits with 1 if a bar is missed.
@@ -13,6 +14,7 @@ const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     reference: { type: 'string' },
+    program: { type: 'string' },
     seconds: { type: 'string', default: '6' },
     rounds: { type: 'string', default: '3' },
     clients: { type: 'string', default: '16' },
@@ -23,12 +25,12 @@ const { values: options, positionals } = parseArgs({
   },
 });
 const [part] = positionals;
-if (!['ingest', 'dashboard', 'kill'].includes(part)) {
-  process.stderr.write(`bench: unknown part '${part}': give ingest, dashboard or kill\n`);
+if (!['ingest', 'dashboard', 'page', 'kill'].includes(part)) {
+  process.stderr.write(`bench: unknown part '${part}': give ingest, dashboard, page or kill\n`);
   process.exit(2);
 }
 const numbers = Object.fromEntries(
-  Object.entries(options).map(([name, value]) => [name, name === 'reference' ? value : Number(value)]),
+  Object.entries(options).map(([name, value]) => [name, ['reference', 'program'].includes(name) ? value : Number(value)]),
 );
 const { measure } = await import(`./tracker/${part}.mjs`);
 const result = { bench: `tracker ${part}`, ...(await measure(numbers)) };

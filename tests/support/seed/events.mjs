@@ -124,8 +124,11 @@ function mergeRequest({ project, files, number, reviews, begin, now, dice }, eve
   }
   if (dice.next() < BROKEN_GLASSES / MERGE_REQUESTS) {
     const when = Math.min(at, now - 1_000);
+    const run = dice.uuid7(when);
     const glass = { type: 'break_glass', merge_request: number, user: author, note: dice.below(1e6), head_sha: dice.hex(40) };
-    events.push(envelope(dice, project, dice.uuid7(when), when, glass));
+    // Such a review has no tier and no verdict; what it asks of the forge is approval.
+    const applied = { type: 'verdict_applied', merge_request: number, wanted: 'approved', shown: 'approved', mismatch: false };
+    for (const body of [glass, applied]) events.push(envelope(dice, project, run, when, body));
   }
 }
 

@@ -2,7 +2,6 @@
 // What scripts/seed-demo-data runs: sends the demo data set to a tracker, or into a directory of `wrangler dev --persist-to`.
 
 import { parseArgs } from 'node:util';
-import { settled } from '../events.mjs';
 import { runsOf, seedEvents } from './events.mjs';
 import { sendAll } from './send.mjs';
 
@@ -16,6 +15,7 @@ const { values: options, positionals } = parseArgs({
     days: { type: 'string', default: '30' },
     now: { type: 'string' },
     clients: { type: 'string', default: '8' },
+    program: { type: 'string' },
   },
 });
 const fail = (text) => {
@@ -30,30 +30,29 @@ if (!(Number.isInteger(clients) && clients >= 1 && clients <= 64)) fail('--clien
 // The same day makes the same events, whenever the command runs.
 const now = options.now ? Date.parse(options.now) : Math.floor(Date.now() / 86_400_000) * 86_400_000;
 if (!(now <= Date.now())) fail(`--now needs a moment that is over, such as 2026-11-01T00:00:00Z, not '${options.now}'`);
+if (options.persist && !options.program) fail('--persist needs --program, which scripts/seed-demo-data builds: workers/review-tracker/examples/event_rows.rs');
 if (!options.persist && !(options.url && options.token)) fail('give --url and --token of a tracker, or --persist with a directory');
 
-let { url, token } = options;
-let worker;
-if (options.persist) {
-  const { start } = await import('../workerd.mjs');
-  token = 'seed';
-  worker = await start('review-tracker', { vars: { INGEST_TOKENS: token }, persist: options.persist });
-  url = worker.url;
-}
 const began = performance.now();
 let said = began;
-const accepted = await sendAll(url.replace(/\/+$/, ''), token, seedEvents({ size, days, now, seed }), {
-  clients,
-  progress: (events) => {
-    if (performance.now() - said > 5000) {
-      said = performance.now();
-      process.stderr.write(`${events} events\n`);
-    }
-  },
-});
-if (worker) {
-  await settled(url, { within: 600_000 });
-  await worker.dispose();
+const progress = (events) => {
+  if (performance.now() - said > 5000) {
+    said = performance.now();
+    process.stderr.write(`${events} events\n`);
+  }
+};
+const groups = seedEvents({ size, days, now, seed });
+let accepted;
+try {
+  if (options.persist) {
+    const { fill } = await import('./bulk.mjs');
+    accepted = await fill(options.persist, groups, { program: options.program, progress });
+  } else {
+    accepted = await sendAll(options.url.replace(/\/+$/, ''), options.token, groups, { clients, progress });
+  }
+} catch (error) {
+  process.stderr.write(`seed-demo-data: ${error.message}\n`);
+  process.exit(1);
 }
 const seconds = (performance.now() - began) / 1000;
 console.log(JSON.stringify({ size, seed, runs: runsOf(size), events: accepted, days, until: new Date(now).toISOString(), seconds: Math.round(seconds) }));

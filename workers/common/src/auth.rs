@@ -3,7 +3,7 @@
 use conclave_shared::{problem::Problem, token};
 use worker::{Env, Request};
 
-use crate::{Outcome, Refusal, problem, texts};
+use crate::{Outcome, Refusal, limit, problem, texts};
 
 /// What a token list says about a presented token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,13 +34,18 @@ pub fn configured(env: &Env, name: &str) -> Option<String> {
 }
 
 /// Lets a request pass whose bearer token is listed in the secret `name`; everything else is refused with a problem
-/// that says what to do.
-pub fn authorize(request: &Request, env: &Env, name: &str) -> Outcome<()> {
-    holder(request, env, name).map(drop)
+/// that says what to do, and an address that is refused too often with one that says to wait.
+pub async fn authorize(request: &Request, env: &Env, name: &str) -> Outcome<()> {
+    holder(request, env, name).await.map(drop)
 }
 
 /// Like [`authorize`], and says whose token it was; empty if the secret does not say.
-pub fn holder(request: &Request, env: &Env, name: &str) -> Outcome<String> {
+pub async fn holder(request: &Request, env: &Env, name: &str) -> Outcome<String> {
+    limit::refused(request, env, listed(request, env, name)).await
+}
+
+/// Like [`holder`], without a limit: for whoever has more to ask before somebody is refused.
+pub fn listed(request: &Request, env: &Env, name: &str) -> Outcome<String> {
     let presented = presented(request)?;
     let accepted = configured(env, name);
     match judge(presented.as_deref(), accepted.as_deref()) {

@@ -1,8 +1,11 @@
 //! The frame around every page.
 
+use worker::{Response, console_error};
+
 use crate::{
+    Outcome, Refusal,
     html::{Html, html},
-    texts,
+    page, texts,
 };
 
 /// What the pages of a Worker have in common.
@@ -12,6 +15,8 @@ pub struct Frame {
     pub style: &'static str,
     /// What the way back from a page with a few words is called.
     pub back: &'static str,
+    /// What is said when an answer could not be made.
+    pub failed: &'static str,
 }
 
 impl Frame {
@@ -53,6 +58,17 @@ impl Frame {
     /// A page for everybody, with nothing but a few words.
     pub fn notice_page(&self, title: &str, detail: &str) -> Html {
         self.document(title, &[], &Html::default(), &self.notice(title, detail))
+    }
+
+    /// An answer as people read it: a fault is logged and becomes a page. What is refused stays what it is.
+    pub fn shown(&self, outcome: Outcome<Response>) -> Outcome<Response> {
+        match outcome {
+            Err(Refusal::Fault(error)) => {
+                console_error!("page failed: {error}");
+                Ok(page(500, &self.notice_page(texts::FAILED, self.failed))?)
+            }
+            other => other,
+        }
     }
 
     /// A few words and the way back.

@@ -1,4 +1,4 @@
-//! What both Workers do the same way: problem documents as answers, bearer tokens, bodies with a limit, allowed
+//! What both Workers do the same way: problem documents as answers, bearer tokens, limits of guesses, bodies with a limit, allowed
 //! methods, pages with their frame, log-in and sessions, tokens of other services, and the outermost catch that turns an
 //! unexpected error into a plain 500.
 //!
@@ -13,6 +13,7 @@ pub mod entity_tag;
 pub mod frame;
 pub mod html;
 pub mod jwt;
+pub mod limit;
 mod login;
 mod method;
 mod page;
@@ -21,13 +22,13 @@ mod session;
 mod texts;
 
 pub use asset::{Asset, BASE_STYLE, ICON, asset};
-pub use auth::{Access, authorize, configured, denied, holder, judge, presented};
+pub use auth::{Access, authorize, configured, denied, holder, judge, listed, presented};
 pub use body::read_capped;
 pub use clock::now_ms;
 pub use frame::Frame;
-pub use login::{Login, LoginAttempt, LoginWords};
+pub use login::{Login, LoginWords};
 pub use method::allow;
 pub use page::{page, same_origin, see_other};
 pub use reply::{Outcome, Refusal, finish, harden, json, problem};
 pub use session::Sessions;
-pub use texts::{not_found, unauthorized};
+pub use texts::{FAILED, not_found, unauthorized};

@@ -7,7 +7,7 @@ use crate::{
     Access, Frame, Outcome, Sessions, allow, configured,
     frame::logo,
     html::{Html, html},
-    judge, now_ms, page, read_capped, same_origin, see_other, texts,
+    judge, limit, now_ms, page, read_capped, same_origin, see_other, texts,
 };
 
 /// The largest log-in form. Tokens are short.
@@ -45,36 +45,31 @@ pub struct LoginWords {
     pub unconfigured: (&'static str, &'static str),
 }
 
-/// What became of a request to the log-in page.
-#[derive(Debug)]
-pub enum LoginAttempt {
-    /// It has its answer.
-    Answer(Response),
-    /// A wrong token was tried. The page that says so.
-    Wrong(Response),
-}
-
 impl Login {
-    /// `GET /login` shows the form, `POST /login` takes it.
-    pub async fn attempt(&self, request: &mut Request, env: &Env) -> Outcome<LoginAttempt> {
+    /// `GET /login` shows the form, `POST /login` takes it, so many times a minute of an address.
+    pub async fn answer(&self, request: &mut Request, env: &Env) -> Outcome<Response> {
         allow(request, &["GET", "HEAD", "POST"])?;
         let tokens = configured(env, self.tokens);
         if judge(None, tokens.as_deref()) == Access::Unconfigured {
             let (title, detail) = self.words.unconfigured;
-            let response = page(503, &self.frame.notice_page(title, detail))?;
-            return Ok(LoginAttempt::Answer(response));
+            return Ok(page(503, &self.frame.notice_page(title, detail))?);
         }
         if request.inner().method() != "POST" {
-            return Ok(LoginAttempt::Answer(page(200, &self.form(None))?));
+            return Ok(page(200, &self.form(None))?);
         }
         same_origin(request)?;
+        if !limit::may_log_in(request, env).await? {
+            let response = page(429, &self.form(Some(texts::TOO_MANY_LOG_INS)))?;
+            response.headers().set("retry-after", limit::RETRY_AFTER_SECONDS)?;
+            return Ok(response);
+        }
         let body = read_capped(request, MAX_FORM).await?;
         let presented = form_urlencoded::parse(&body)
             .find(|(name, _)| name == "token")
             .map(|(_, value)| value.trim().to_owned())
             .unwrap_or_default();
         if judge(Some(&presented), tokens.as_deref()) != Access::Granted {
-            return Ok(LoginAttempt::Wrong(page(401, &self.form(Some(self.words.wrong)))?));
+            return Ok(page(401, &self.form(Some(self.words.wrong)))?);
         }
         let value = self.sessions.open(&presented, now_ms()).unwrap_or_default();
         let response = see_other("/")?;
@@ -82,7 +77,7 @@ impl Login {
             .sessions
             .set_cookie(&value, self.sessions.lifetime_seconds, &request.url()?);
         response.headers().set("set-cookie", &cookie)?;
-        Ok(LoginAttempt::Answer(response))
+        Ok(response)
     }
 
     /// `POST /logout` forgets the session.

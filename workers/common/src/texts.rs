@@ -58,6 +58,15 @@ pub(crate) fn too_large(limit: usize) -> Problem {
     )
 }
 
+pub(crate) fn too_many_requests() -> Problem {
+    Problem::new(
+        429,
+        "too-many-requests",
+        "Too many requests",
+        "Wait a minute before the next request.",
+    )
+}
+
 /// An issuer's keys cannot be had.
 pub(crate) fn no_keys() -> Problem {
     Problem::new(
@@ -77,6 +86,10 @@ pub(crate) fn internal() -> Problem {
     )
 }
 
+/// The heading of a page that could not be made.
+pub const FAILED: &str = "That did not work";
 pub(crate) const SKIP: &str = "Skip to the content";
 pub(crate) const LOG_IN: &str = "Log in";
+pub(crate) const TOO_MANY_LOG_INS: &str =
+    "Too many attempts to log in from this address. Wait a minute before the next one.";
 pub(crate) const LOG_OUT: &str = "Log out";

@@ -6,6 +6,7 @@
 mod access;
 mod cells;
 mod chart;
+mod cross;
 mod filter;
 mod findings;
 mod format;
@@ -23,8 +24,8 @@ mod table;
 mod texts;
 
 use conclave_worker_common::{
-    Asset, BASE_STYLE, Frame, ICON, Login, LoginAttempt, LoginWords, Outcome, Refusal, Sessions, allow, asset,
-    configured, finish, page as answer, see_other,
+    Asset, BASE_STYLE, Frame, ICON, Login, LoginWords, Outcome, Refusal, Sessions, allow, asset, configured, finish,
+    page as answer, see_other,
 };
 use worker::{Env, Request, Response, Router};
 
@@ -65,6 +66,7 @@ const ASSETS: [Asset; 4] = [
 const FRAME: Frame = Frame {
     style: "dashboard.css",
     back: texts::BACK,
+    failed: texts::FAILED_DETAIL,
 };
 
 /// How people log in.
@@ -118,9 +120,7 @@ async fn login(mut request: Request, env: &Env) -> Outcome<Response> {
         let html = FRAME.notice_page(texts::ACCESS_ONLY, texts::ACCESS_ONLY_DETAIL);
         return Ok(answer(403, &html)?);
     }
-    match LOGIN.attempt(&mut request, env).await? {
-        LoginAttempt::Answer(response) | LoginAttempt::Wrong(response) => Ok(response),
-    }
+    LOGIN.answer(&mut request, env).await
 }
 
 /// Forgets the session; one of Cloudflare Access is ended there.
@@ -158,11 +158,7 @@ fn shown(outcome: Outcome<Response>) -> Outcome<Response> {
             let html = FRAME.notice_page(texts::NOT_READY, crate::texts::NO_TABLES);
             Ok(answer(503, &html)?)
         }
-        Err(Refusal::Fault(error)) => {
-            worker::console_error!("page failed: {error}");
-            Ok(answer(500, &FRAME.notice_page(texts::FAILED, texts::FAILED_DETAIL))?)
-        }
-        other => other,
+        other => FRAME.shown(other),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::{
     store::{self, Batch},
     texts,
 };
+pub(crate) use decode::batch as decode_batch;
 
 /// The secret that lists the tokens of reviews.
 const INGEST_TOKENS: &str = "INGEST_TOKENS";
@@ -24,12 +25,12 @@ const RETRY_AFTER_SECONDS: &str = "5";
 /// Takes a batch.
 pub(crate) async fn handle(mut request: Request, env: &Env) -> Outcome<Response> {
     allow(&request, &["POST"])?;
-    authorize(&request, env, INGEST_TOKENS)?;
+    authorize(&request, env, INGEST_TOKENS).await?;
     require_json(&request)?;
     let body = read_capped(&mut request, MAX_BATCH_BYTES).await?;
     let now_ms = clock::now_ms();
     let oldest_ms = store::oldest_accepted_ms(env, now_ms);
-    let decoded = match decode::batch(&body, now_ms, oldest_ms) {
+    let decoded = match decode_batch(&body, now_ms, oldest_ms) {
         Ok(decoded) => decoded,
         Err(refused) => return Err(Refusal::Answer(problem(&refused)?)),
     };

@@ -4,6 +4,8 @@
 //! `ingest` decides what is a good event, `outbox` keeps it until the database has it, `store` is the only module that knows
 //! the database, `metrics` and `dashboard` read rollups from it, so that neither gets slower as history grows.
 
+#[cfg(not(target_arch = "wasm32"))]
+pub mod bulk;
 mod clock;
 mod dashboard;
 mod ingest;

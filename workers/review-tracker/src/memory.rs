@@ -31,7 +31,7 @@ async fn show(request: &Request, env: &Env) -> Outcome<Response> {
     let may_read = |name| judge(token.as_deref(), configured(env, name).as_deref()) == Access::Granted;
     if !READERS.into_iter().any(may_read) {
         // It says what is missing as it would for a review.
-        authorize(request, env, READERS[0])?;
+        authorize(request, env, READERS[0]).await?;
     }
     let project = parameter(request, "project", LONGEST_PROJECT)?.ok_or_else(missing)?;
     let memory = store::memory(env, &project, clock::now_ms()).await?;
@@ -39,7 +39,7 @@ async fn show(request: &Request, env: &Env) -> Outcome<Response> {
 }
 
 async fn forget(request: &Request, env: &Env) -> Outcome<Response> {
-    let who = holder(request, env, OPERATOR_TOKENS)?;
+    let who = holder(request, env, OPERATOR_TOKENS).await?;
     let project = parameter(request, "project", LONGEST_PROJECT)?.ok_or_else(missing)?;
     let fingerprint = parameter(request, "fingerprint", LONGEST_FINGERPRINT)?.unwrap_or_default();
     let findings = store::forget(env, &project, &fingerprint, clock::now_ms(), &who).await?;

@@ -20,7 +20,7 @@ const METRICS_TOKENS: &str = "METRICS_TOKENS";
 /// Answers a scrape.
 pub(crate) async fn handle(request: &Request, env: &Env) -> Outcome<Response> {
     allow(request, &["GET", "HEAD"])?;
-    authorize(request, env, METRICS_TOKENS)?;
+    authorize(request, env, METRICS_TOKENS).await?;
     let format = Format::accepted(&request.headers().get("accept")?.unwrap_or_default());
     let text = collect(env).await?.text(format);
     Ok(ResponseBuilder::new()

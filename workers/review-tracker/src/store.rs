@@ -18,6 +18,8 @@ mod runs;
 mod spans;
 mod statements;
 mod sums;
+mod tiers;
+mod unclassified;
 mod window;
 mod write;
 
@@ -34,5 +36,12 @@ pub(crate) use projects::projects;
 pub(crate) use retention::{clean_up, oldest_accepted_ms};
 pub(crate) use run::{CircuitChange, FailbackRow, RunDetail, SessionRow, UsageRow, run};
 pub(crate) use runs::{Cursor, Ended, RunRow, RunSearch, runs};
+pub(crate) use unclassified::unclassified;
 pub(crate) use window::{Bins, Window, merged};
 pub(crate) use write::{probe, ready, write};
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use {
+    rows::Rows,
+    tiers::Tiers,
+    write::{all_parameters, all_statements},
+};

@@ -10,10 +10,10 @@ mod texts;
 
 use conclave_shared::config::ProviderSwitch;
 use conclave_worker_common::{
-    Asset, BASE_STYLE, Frame, ICON, Login, LoginAttempt, LoginWords, Outcome, Refusal, Sessions, allow, asset,
-    configured, finish, frame,
+    Asset, BASE_STYLE, Frame, ICON, Login, LoginWords, Outcome, Refusal, Sessions, allow, asset, configured, finish,
+    frame,
     html::{Html, html},
-    now_ms, page, problem, read_capped, same_origin, see_other, unauthorized,
+    now_ms, page, read_capped, same_origin, see_other,
 };
 use url::form_urlencoded;
 use worker::{Env, Request, Response, Router};
@@ -33,6 +33,7 @@ const ASSETS: [Asset; 2] = [
 const FRAME: Frame = Frame {
     style: "admin.css",
     back: texts::BACK,
+    failed: texts::FAILED_DETAIL,
 };
 
 /// The largest form.
@@ -65,15 +66,15 @@ const LOGIN: Login = Login {
 pub(crate) fn routes(router: Router<'static, ()>) -> Router<'static, ()> {
     router
         .on_async("/", |request, context| async move {
-            finish(shown(overview::page(&request, &context.env).await))
+            finish(FRAME.shown(overview::page(&request, &context.env).await))
         })
-        .on_async("/login", |request, context| async move {
-            finish(shown(login(request, &context.env).await))
+        .on_async("/login", |mut request, context| async move {
+            finish(FRAME.shown(LOGIN.answer(&mut request, &context.env).await))
         })
         .on("/logout", |request, _| finish(LOGIN.logout(&request)))
         .on_async("/providers/:id", |request, context| async move {
             let id = context.param("id").cloned().unwrap_or_default();
-            finish(shown(flip(request, &context.env, id).await))
+            finish(FRAME.shown(flip(request, &context.env, id).await))
         })
         .on("/assets/:name", |request, context| {
             let name = context.param("name").map_or("", String::as_str);
@@ -126,30 +127,4 @@ async fn flip(mut request: Request, env: &Env, provider: String) -> Outcome<Resp
 fn signed_in(who: &str, body: &Html) -> Html {
     let header = frame::header(&html!(""), &texts::logged_in_as(who));
     FRAME.document(texts::TITLE, &[], &header, body)
-}
-
-/// `GET /login` and `POST /login`. A wrong token is counted like a guess at the API.
-async fn login(mut request: Request, env: &Env) -> Outcome<Response> {
-    match LOGIN.attempt(&mut request, env).await? {
-        LoginAttempt::Answer(response) => Ok(response),
-        LoginAttempt::Wrong(response) => {
-            let guess: Outcome<()> = Err(Refusal::Answer(problem(&unauthorized(true))?));
-            match limit::refused(&request, env, guess).await {
-                Err(Refusal::Answer(refusal)) if refusal.status_code() == 429 => Err(Refusal::Answer(refusal)),
-                Err(Refusal::Fault(fault)) => Err(Refusal::Fault(fault)),
-                _ => Ok(response),
-            }
-        }
-    }
-}
-
-/// Faults as people read them. What is refused keeps its problem document: browsers show its text.
-fn shown(outcome: Outcome<Response>) -> Outcome<Response> {
-    match outcome {
-        Err(Refusal::Fault(error)) => {
-            worker::console_error!("page failed: {error}");
-            Ok(page(500, &FRAME.notice_page(texts::FAILED, texts::FAILED_DETAIL))?)
-        }
-        other => other,
-    }
 }

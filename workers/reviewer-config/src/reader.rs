@@ -1,12 +1,10 @@
 //! Who may read: a token of the secret, or a job of an allowed project.
 
 use conclave_shared::oidc::{JobIdentity, looks_like_a_token};
-use conclave_worker_common::{
-    Access, Outcome, authorize as by_token, configured, denied, judge, presented, unauthorized,
-};
+use conclave_worker_common::{Access, Outcome, configured, denied, judge, limit, listed, presented, unauthorized};
 use worker::{Env, Request};
 
-use crate::{admin::ADMIN_TOKENS, limit, oidc};
+use crate::{admin::ADMIN_TOKENS, oidc};
 
 /// The secret that lists the readers' tokens.
 const READER_TOKENS: &str = "READER_TOKENS";
@@ -37,6 +35,6 @@ async fn judged(request: &Request, env: &Env) -> Outcome<Reader> {
         (Access::Granted, _) | (_, Access::Granted) => Ok(Reader::Token),
         // Without any reader's token, jobs with theirs are the only readers.
         (Access::Unconfigured, _) if jobs => Err(denied(&unauthorized(token.is_some()))?),
-        _ => by_token(request, env, READER_TOKENS).map(|()| Reader::Token),
+        _ => listed(request, env, READER_TOKENS).map(|_| Reader::Token),
     }
 }

@@ -214,12 +214,3 @@ pub(crate) fn bad_number(name: &str) -> Problem {
         format!("`{name}` is a whole number."),
     )
 }
-
-pub(crate) fn too_many_requests() -> Problem {
-    Problem::new(
-        429,
-        "too-many-requests",
-        "Too many requests",
-        "Wait a minute before the next request.",
-    )
-}

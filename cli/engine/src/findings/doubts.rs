@@ -19,9 +19,9 @@ const KINDS: [(Doubt, &[&str]); 7] = [
             r"\b(?:won't|will not|does not|doesn't|cannot|can't|not|fail(?:s|ed)? to) (?:even )?(?:compile|build)\b",
             r"\b(?:build|syntax|import|name) ?(?:error|fail(?:s|ure|ures))\b",
             r"\bundefined (?:function|variable|symbol|method|reference|identifier|name|type)\b",
-            r"\b(?:is|are) (?:not|never) (?:defined|declared|imported|implemented)\b",
+            r"\b(?:is|are) (?:not|never) implemented\b|\b(?:not|never) (?:defined|declared|imported)\b",
             r"\b(?:is|are) (?:undefined|undeclared)\b.{0,20}\b(?:here|in this file|anywhere)\b",
-            r"\bmissing (?:\w+ )?(?:imports?|includes?|headers?)\b",
+            r"\bmissing .{0,25}\b(?:imports?|includes?|headers?)\b",
             r"#include\b|\btransitive(?:ly)? includ|\b(?:not|never|without) (?:\w+ )?(?:import|includ)(?:ed|ing)\b",
             r"\bmissing (?:a |the )?(?:closing|opening) (?:\w+ )?(?:brace|bracket|parenthes\w+|quote)",
         ],
@@ -33,6 +33,7 @@ const KINDS: [(Doubt, &[&str]); 7] = [
             r"^\W*(?:ensure|verify|confirm|make sure|double[- ]?check|check) (?:that|whether|if|the|this)\b",
             r"\b(?:verify|confirm|double[- ]?check|clarify) (?:that|whether|if) (?:this|it|these|the)\b",
             r"\bis (?:this|that|it) (?:intentional|intended|deliberate|by design)\b",
+            r"\b(?:needs?|requires?) (?:to be )?(?:verif|confirm)",
         ],
     ),
     (
@@ -41,6 +42,7 @@ const KINDS: [(Doubt, &[&str]); 7] = [
             r"^\W*(?:good|nice|great|excellent|well done|clean)\b",
             r"^\W*this (?:change )?(?:improves|simplifies|is (?:a )?(?:good|great|nice|solid|correct|positive))\b",
             r"\b(?:is|are|looks) (?:a )?(?:good|great|nice|excellent)\b",
+            r"\b(?:good|nice|great|excellent|solid) (?:\w+ )?(?:job|work|practice|improvement|change|addition|catch|use|fix|application)\b",
             r"\bno (?:issues?|problems?|concerns?|changes?)(?: here| found| needed| required|[.!]|$)",
             r"\b(?:this|the) (?:change|refactor\w*|update) (?:\w+ )?(?:improves|simplifies|enhances)\b",
         ],
@@ -49,7 +51,7 @@ const KINDS: [(Doubt, &[&str]); 7] = [
         Doubt::BreakingChange,
         &[
             r"\bbreaking (?:\w+ )?changes?\b|\bapi[- ]breaking\b",
-            r"\bbackwards?[- ]?(?:in)?compatib",
+            r"\bbackwards?[- ]?(?:in)?compatib|\b(?:may|might|could|can) break\b",
             r"\b(?:external|downstream)(?:/\w+)? (?:consumers?|clients?|users|integrations)\b",
         ],
     ),
@@ -58,6 +60,7 @@ const KINDS: [(Doubt, &[&str]); 7] = [
         &[
             r"\b(?:add|adding|need|needs|missing|lacks?|lacking|no|include|insufficient) (?:\w+ ){0,3}(?:tests|test cases?|(?:unit|integration|regression|corresponding) tests?)\b",
             r"\b(?:test|tests|unit) (?:\w+ )?coverage\b|\blacks? coverage\b",
+            r"\bflak(?:y|iness)\b|\bbrittle\b",
         ],
     ),
     (
@@ -68,33 +71,16 @@ const KINDS: [(Doubt, &[&str]); 7] = [
     ),
     (
         Doubt::Wording,
-        &[
-            r"\b(?:grammar|grammatical(?:ly)?|wording|phrasing|punctuation|rephras\w+|reword\w*)\b",
-            r"\bcapitali[sz]",
-        ],
+        &[r"\b(?:grammar|grammatical(?:ly)?|wording|phrasing|punctuation|rephras\w+|reword\w*)\b"],
     ),
 ];
 
 /// A trigger and what comes of it.
 const TRIGGER: &str = r"(?is)\b(?:when|if|because|since|otherwise|once|as)\b.{3,160}?\b(?:will|would|throws?|returns?|raises?|crash\w*|fails?|panics?|leaks?|overflow\w*|deadlock\w*)\b";
 
-/// Files of prose and data, by the end of their names.
-const PROSE_OR_DATA: [&str; 14] = [
-    ".md",
-    ".mdx",
-    ".rst",
-    ".adoc",
-    ".txt",
-    ".ui",
-    ".json",
-    ".xml",
-    ".toml",
-    ".sql",
-    "makefile",
-    "cmakelists.txt",
-    "license",
-    "readme",
-];
+/// Files of prose, and of forms that are drawn with a tool, by the end of their names. Claims about other data (queries,
+/// schemas, build files) were accepted nearly as often as those about programs.
+const PROSE_OR_DATA: [&str; 8] = [".md", ".mdx", ".rst", ".adoc", ".txt", ".ui", "license", "readme"];
 
 struct Patterns {
     kinds: Vec<(Doubt, RegexSet)>,
@@ -200,6 +186,13 @@ mod tests {
         for (text, expected) in [
             ("`Cache` is not imported.", &[Doubt::BuildClaim][..]),
             ("This will not compile on Windows.", &[Doubt::BuildClaim]),
+            ("The helper is called but not defined.", &[Doubt::BuildClaim]),
+            ("Missing `<mutex>` header.", &[Doubt::BuildClaim]),
+            ("The new default needs verification.", &[Doubt::VerifyRequest]),
+            ("A solid improvement of the parser.", &[Doubt::Praise]),
+            ("The new name might break scripts.", &[Doubt::BreakingChange]),
+            ("This locator is brittle.", &[Doubt::TestRequest]),
+            ("The label is not capitalized.", &[]),
             ("Please confirm the default.", &[Doubt::VerifyRequest]),
             ("Ensure that the list is sorted.", &[Doubt::VerifyRequest]),
             ("Is this intentional?", &[Doubt::VerifyRequest]),
@@ -220,8 +213,10 @@ mod tests {
         }
         for (path, expected) in [
             ("docs/Guide.MD", &[Doubt::ProseOrData][..]),
-            ("Makefile", &[Doubt::ProseOrData]),
-            ("src/makefile_parser.rs", &[]),
+            ("src/dialog.ui", &[Doubt::ProseOrData]),
+            ("Makefile", &[]),
+            ("queries/person.sql", &[]),
+            ("src/readme_parser.rs", &[]),
             ("README", &[Doubt::ProseOrData]),
         ] {
             assert_eq!(doubts_of_text("It is wrong.", path), expected, "{path}");

@@ -43,6 +43,7 @@ fn checked_by_rule(most: Option<Severity>, files: &[&str], fields: &str) -> Chec
     let rules = RuleBook::new(vec![RuleInForce {
         id: "CFG-001".into(),
         link: LINK.into(),
+        text: String::new(),
         most,
         files: files.iter().map(ToString::to_string).collect(),
     }]);

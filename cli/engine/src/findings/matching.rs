@@ -2,9 +2,8 @@
 //!
 //! The place says little: four of ten real findings lie within three lines of another. So claims are compared by their
 //! words: rare ones count more than common ones, identifiers are taken apart, and words that mean the same in a review
-//! (`null`, `nil`, `None`) are one. The claims about one merge
-//! request are seen in each other's light: what most of them name sets none apart. A small logistic model weighs what two claims share against what sets them apart. Its
-//! weights, and where they come from, stand in `similarity.rs`; `scripts/evidence` measures it.
+//! (`null`, `nil`, `None`) are one. The claims about one merge request are seen in each other's light: what most of them
+//! name sets none apart. Three terms are added up; they stand in `similarity.rs`, and `scripts/evidence` measures them.
 //!
 //! No model is asked and nothing is loaded: the same findings give the same groups, on every machine.
 

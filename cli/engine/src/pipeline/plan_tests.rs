@@ -85,6 +85,7 @@ fn one_rule() -> AppliedRules {
     let rule = RuleInForce {
         id: "NET-012".into(),
         link: "https://rules.example.com/net-012".into(),
+        text: String::new(),
         most: None,
         files: BTreeSet::from(["a.rs".to_owned()]),
     };

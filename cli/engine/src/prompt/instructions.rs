@@ -61,7 +61,8 @@ fn language(config: &RepoConfig) -> Option<String> {
 
 /// Whether one of the globs matches the path. A glob that is none matches nothing: the configuration's reader has
 /// reported it.
-fn concerns(instruction: &PathInstruction, path: &str) -> bool {
+/// Whether an instruction is for this file.
+pub(crate) fn concerns(instruction: &PathInstruction, path: &str) -> bool {
     instruction.paths.iter().any(|glob| {
         GlobBuilder::new(glob)
             .literal_separator(true)

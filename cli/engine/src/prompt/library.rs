@@ -125,6 +125,14 @@ impl PromptLibrary {
         self.texts.insert(name.to_string(), text);
     }
 
+    /// The built-in prompts that others have taken the place of, with their names.
+    pub fn replaced(&self) -> impl Iterator<Item = (&str, &str)> {
+        EMBEDDED.iter().filter_map(|(name, built_in)| {
+            let text = self.texts.get(*name)?;
+            (text != built_in).then_some((*name, text.as_str()))
+        })
+    }
+
     /// The system prompt of every reviewer.
     pub fn shared(&self) -> Result<&str, UnknownPrompt> {
         self.get(SHARED)

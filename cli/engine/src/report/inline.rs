@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use conclave_shared::{reviewer::ReviewerName, severity::Severity};
+use conclave_shared::severity::Severity;
 
 use super::{
     Suggestion,
-    markdown::{code_span, language},
+    markdown::{code_span, found_by, in_words, language},
     neutral,
     neutral::{fenced, link},
 };
@@ -26,6 +26,7 @@ pub fn render_inline(entry: &JudgedFinding, place: InlinePlace, suggestion: Opti
     let finding = &entry.finding;
     let mark = match finding.severity {
         Severity::Critical => "🔴 **Critical**",
+        Severity::Warning if entry.production_risk => "🟡 **Warning, endangers production**",
         Severity::Warning => "🟡 **Warning**",
         Severity::Suggestion => "🔵 **Suggestion**",
     };
@@ -59,30 +60,33 @@ pub fn render_inline(entry: &JudgedFinding, place: InlinePlace, suggestion: Opti
             let _ = write!(text, "\n\n```suggestion:-{above}+0\n{}\n```", suggestion.text);
         }
         (None, Some(fix)) => {
-            let _ = write!(
-                text,
-                "\n\n<details><summary>Possible fix</summary>\n\n{}\n\n</details>",
-                fenced(fix, "")
-            );
+            // A sentence is short enough to be seen, and would not wrap in a block of code.
+            let _ = match in_words(fix) {
+                Some(words) => write!(text, "\n\nPossible fix: {words}"),
+                None => write!(
+                    text,
+                    "\n\n<details><summary>Possible fix</summary>\n\n{}\n\n</details>",
+                    fenced(fix, language(&finding.file))
+                ),
+            };
         }
         (None, None) => {}
     }
     if let Some(rule) = &finding.rule {
         let _ = write!(text, "\n\nRule {}", link(&rule.id, &rule.link));
     }
-    let found_by: Vec<String> = finding.found_by.iter().map(ReviewerName::display_name).collect();
     let _ = write!(
         text,
-        "\n\n<sub>{} · found by {}</sub>",
+        "\n\n<sub>{} · {}</sub>",
         neutral(&finding.category).replace('\n', " "),
-        neutral(&found_by.join(", "))
+        found_by(&finding.found_by)
     );
     text
 }
 
 #[cfg(test)]
 mod tests {
-    use conclave_shared::finding::Finding;
+    use conclave_shared::{finding::Finding, reviewer::ReviewerName};
 
     use super::*;
     use crate::judge::test_support::finding;
@@ -119,6 +123,41 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("<summary>Possible fix</summary>"), "{text}");
+    }
+
+    #[test]
+    fn a_fix_in_words_is_seen_and_one_in_code_is_folded() {
+        let with = |fix: &str| {
+            let mut entry = entry();
+            entry.finding.fix = Some(fix.to_owned());
+            render_inline(&entry, InlinePlace::Lines, None)
+        };
+        let words = with("Pass the *value* as a bound parameter.");
+        assert!(
+            words.contains("\n\nPossible fix: Pass the \\*value\\* as a bound parameter.\n\n"),
+            "{words}"
+        );
+        assert!(!words.contains("<details>"), "{words}");
+        let code = with("query(name)");
+        assert!(
+            code.contains("<summary>Possible fix</summary>\n\n```python\nquery(name)\n```"),
+            "{code}"
+        );
+    }
+
+    #[test]
+    fn what_blocks_the_merge_says_why_and_who_agrees_is_counted() {
+        let mut entry = entry();
+        entry.production_risk = true;
+        entry.finding.found_by = ["security", "correctness"]
+            .map(|name| ReviewerName::new(name).expect("a name"))
+            .to_vec();
+        let text = render_inline(&entry, InlinePlace::Lines, None);
+        assert!(text.starts_with("🟡 **Warning, endangers production** · "), "{text}");
+        assert!(
+            text.ends_with("<sub>key-error · **found by 2**: security and correctness</sub>"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use conclave_shared::{reviewer::ReviewerName, severity::Severity, verdict::Verdict};
 
-pub(super) use self::finding::{code_span, language};
+pub(super) use self::finding::{code_span, found_by, in_words, language};
 use self::{coverage::coverage, finding::finding};
 use super::{Review, neutral, neutral::link};
 use crate::{judge::JudgedFinding, rules::ManualReview};

@@ -52,6 +52,20 @@ impl PatchId {
         }
         Self(hex::encode(&hash.finalize()[..16]))
     }
+
+    /// The identity of the same patch as it is reviewed under these instructions. Without any it stays as it is.
+    #[must_use]
+    pub fn under(self, instructions: &[&str]) -> Self {
+        if instructions.is_empty() {
+            return self;
+        }
+        let mut hash = Sha256::new();
+        for text in [self.0.as_str()].iter().chain(instructions) {
+            hash.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_be_bytes());
+            hash.update(text.as_bytes());
+        }
+        Self(hex::encode(&hash.finalize()[..16]))
+    }
 }
 
 /// What stands behind the numbers of a hunk's first line: the function that it is in.

@@ -224,6 +224,19 @@ async fn with_nobody_else_to_ask_a_call_waits_for_the_probe_and_is_alive_meanwhi
         .unwrap_or_else(|_| panic!("not tried in time: {:#?}", rig.gateway.events()));
     assert!(outcomes.iter().all(Outcome::is_whole), "{outcomes:?}");
     assert_eq!(rig.circuit(OPUS_NEW).last(), Some(&Circuit::Closed));
+    // It is told for how long, and not by each of the seven.
+    let waits = |event: &GatewayEvent| match event {
+        GatewayEvent::Waiting { model, wait } if model.as_str() == OPUS_NEW => Some(*wait),
+        _ => None,
+    };
+    let waits: Vec<Duration> = rig.gateway.events().iter().filter_map(waits).collect();
+    let opened = rig
+        .circuit(OPUS_NEW)
+        .iter()
+        .filter(|circuit| **circuit == Circuit::Open)
+        .count();
+    assert!(!waits.is_empty() && waits.len() <= opened, "{waits:?} of {opened}");
+    assert!(waits.iter().all(|wait| *wait <= OPEN), "{waits:?}");
 }
 
 #[tokio::test]

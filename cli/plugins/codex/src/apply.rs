@@ -62,7 +62,8 @@ pub(crate) fn apply(rules: &[Rule], source: &str, changed: &[ChangedPath]) -> (A
         if files.is_empty() || rule.instead.is_none() {
             continue;
         }
-        let section = section(rule, &files);
+        let told = told(rule);
+        let section = section(&told, &files);
         if text.len() + section.len() > MOST_BYTES {
             left_out.push(rule.id.as_str());
             continue;
@@ -71,6 +72,7 @@ pub(crate) fn apply(rules: &[Rule], source: &str, changed: &[ChangedPath]) -> (A
         in_force.push(RuleInForce {
             id: rule.id.clone(),
             link: rule.link.clone(),
+            text: told,
             most: rule.severity,
             files,
         });
@@ -120,8 +122,8 @@ fn listed(ids: &[&str]) -> String {
     text
 }
 
-/// A rule as the reviewer reads it. File names are the author's: each stays in its line.
-fn section(rule: &Rule, files: &BTreeSet<String>) -> String {
+/// A rule as the reviewer reads it.
+fn told(rule: &Rule) -> String {
     let one_line = |text: &str| Untrusted::from(text).sealed_line();
     let mut text = format!("## {}\n\nIf you need: {}\n", rule.id, one_line(&rule.when));
     if let Some(instead) = &rule.instead {
@@ -134,9 +136,15 @@ fn section(rule: &Rule, files: &BTreeSet<String>) -> String {
     if let Some(explanation) = &rule.text {
         let _ = writeln!(text, "\n{}\n", explanation.trim());
     }
+    text
+}
+
+/// The same with its files. Their names are the author's: each stays in its line.
+fn section(told: &str, files: &BTreeSet<String>) -> String {
+    let mut text = told.to_owned();
     let _ = writeln!(text, "Changed files that it is for:");
     for file in files.iter().take(MOST_FILES) {
-        let _ = writeln!(text, "- {}", one_line(file));
+        let _ = writeln!(text, "- {}", Untrusted::from(file.as_str()).sealed_line());
     }
     if files.len() > MOST_FILES {
         let _ = writeln!(text, "- and {} more", files.len() - MOST_FILES);

@@ -78,10 +78,16 @@ fn the_reviewer_reads_the_whole_rule() {
         severity: Some(Severity::Warning),
         ..rule("NET-012", "*.py")
     };
-    let (_, text) = applied(&[rule], &[changed("b.py"), changed("a.py")]);
+    let (applied, text) = applied(&[rule], &[changed("b.py"), changed("a.py")]);
     let expected = "## NET-012\n\nIf you need: you need NET-012\nUse: Y\nLink: https://rules.example.com/NET-012\n\
                     Severity: warning at most\n\nExcept in tests.\n\nChanged files that it is for:\n- a.py\n- b.py\n\n";
     assert_eq!(text, expected);
+    let told = expected.split("Changed files").next().unwrap();
+    assert_eq!(
+        applied.book.find("NET-012").unwrap().text,
+        told,
+        "which files it is for is no part of the rule"
+    );
 }
 
 #[test]

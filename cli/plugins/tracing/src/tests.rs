@@ -238,11 +238,9 @@ async fn a_full_queue_drops_and_counts_and_nobody_waits() {
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     let began = std::time::Instant::now();
     let lost = tracer.finish().await;
-    assert!(
-        began.elapsed() < FLUSH + Duration::from_secs(2),
-        "{:?}",
-        began.elapsed()
-    );
+    // On a busy machine later, and never as late as an exporter that waits for its collector, which is ten seconds.
+    let most = FLUSH + Duration::from_secs(6);
+    assert!(began.elapsed() < most, "{:?}", began.elapsed());
     // Nobody ever answered on that port: every call, the stage that they hang below, and the run.
     assert_eq!(lost, 20_002);
 }

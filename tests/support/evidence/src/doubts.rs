@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use conclave_engine::findings::doubts_of_text;
 use serde_json::{Value, json};
 
-use crate::data::{Comment, tuning_repositories};
+use crate::{
+    data::{Comment, tuning_repositories},
+    folds::{halves, summary},
+};
 
 pub(crate) fn measure(comments: &[Comment]) -> Value {
     let tuning = tuning_repositories(comments);
@@ -17,20 +20,36 @@ pub(crate) fn measure(comments: &[Comment]) -> Value {
         "tuned_on": part(&tune),
         "measured_on": part(&rest),
         "all": part(&comments.iter().collect::<Vec<_>>()),
+        "halves_of_the_repositories": held_out(comments),
     })
 }
 
+/// What is doubted in halves of the data: the words are not tuned anew for each, so this says how far chance goes.
+fn held_out(comments: &[Comment]) -> Value {
+    let shares: Vec<[f64; 2]> = halves(comments, Comment::repository)
+        .into_iter()
+        .map(|split| [false, true].map(|accepted| share(&split.rest, accepted).2))
+        .collect();
+    let of = |index: usize| shares.iter().map(|share| share[index]).collect::<Vec<f64>>();
+    json!({
+        "splits": shares.len(),
+        "rejected_doubted": summary(&of(0), f64::min), "accepted_doubted": summary(&of(1), f64::max),
+    })
+}
+
+/// How many were accepted or turned down, how many of them are doubted, and how many that is in per cent.
+fn share(comments: &[&Comment], accepted: bool) -> (usize, usize, f64) {
+    let of: Vec<&&Comment> = comments
+        .iter()
+        .filter(|comment| comment.is_accepted() == accepted)
+        .collect();
+    let doubted = of.iter().filter(|comment| !doubts(comment).is_empty()).count();
+    (of.len(), doubted, percent(doubted, of.len()))
+}
+
 fn part(comments: &[&Comment]) -> Value {
-    let share = |accepted: bool| {
-        let of: Vec<&&Comment> = comments
-            .iter()
-            .filter(|comment| comment.is_accepted() == accepted)
-            .collect();
-        let doubted = of.iter().filter(|comment| !doubts(comment).is_empty()).count();
-        (of.len(), doubted, percent(doubted, of.len()))
-    };
-    let (accepted, accepted_doubted, accepted_share) = share(true);
-    let (rejected, rejected_doubted, rejected_share) = share(false);
+    let (accepted, accepted_doubted, accepted_share) = share(comments, true);
+    let (rejected, rejected_doubted, rejected_share) = share(comments, false);
     let precision = |accepted, rejected| percent(accepted, accepted + rejected);
     let mut kinds: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     for comment in comments {

@@ -8,6 +8,7 @@
 
 mod data;
 mod doubts;
+mod folds;
 mod matching;
 
 use std::process::ExitCode;

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::{
     data::{Pair, TUNED_ON},
     doubts::percent,
+    folds::{Split, halves, leaving_one_out, summary},
 };
 
 /// False merges that are tolerated, in per mille.
@@ -49,7 +50,56 @@ fn by_part(pairs: &[Pair], compare: impl Fn(&Pair) -> Compared) -> Value {
         "measured_on": part(&rest),
         "all": part(&scored.iter().collect::<Vec<_>>()),
         "by_repository": by_repository,
+        "careful_border_is_higher_by": careful_border(&scored.iter().collect::<Vec<_>>()),
+        "each_repository_left_out": held_out(leaving_one_out(&scored, |scored| scored.pair.repository())),
+        "halves_of_the_merge_requests": held_out(halves(&scored, |scored| scored.pair.pr.as_str())),
     })
+}
+
+/// What is found and merged in parts of the data, with the border as it is, and with one that was chosen on the other part.
+fn held_out(splits: Vec<Split<'_, Scored<'_>>>) -> Value {
+    /// Parts with fewer distinct pairs say nothing about a few per cent.
+    const LEAST: usize = 60;
+    let mut measured: [Vec<f64>; 4] = Default::default();
+    for Split { tune, rest } in splits {
+        let distinct = |part: &[&Scored<'_>]| part.iter().filter(|one| !one.pair.is_duplicate()).count();
+        if distinct(&tune) < LEAST || distinct(&rest) < LEAST {
+            continue;
+        }
+        for (index, border) in [0.0, careful_border(&tune)].into_iter().enumerate() {
+            for (is_false, duplicate) in [true, false].into_iter().enumerate() {
+                measured[2 * index + is_false].push(share_above(&rest, border, duplicate));
+            }
+        }
+    }
+    let [found, merged, found_by_other, merged_by_other] = measured;
+    json!({
+        "splits": found.len(),
+        "found": summary(&found, f64::min), "false_merges": summary(&merged, f64::max),
+        "found_with_a_border_of_the_other_part": summary(&found_by_other, f64::min),
+        "false_merges_with_a_border_of_the_other_part": summary(&merged_by_other, f64::max),
+    })
+}
+
+/// The border, as what it is above the matcher's own, that merges no more than is tolerated with any one merge request
+/// left out.
+fn careful_border(scored: &[&Scored<'_>]) -> f64 {
+    let requests: BTreeSet<&str> = scored.iter().map(|one| one.pair.pr.as_str()).collect();
+    let without = |request: &str| {
+        let rest = scored.iter().filter(|one| one.pair.pr != request);
+        tolerated_border(&rest.copied().collect::<Vec<_>>(), |one| one.above)
+    };
+    requests.into_iter().map(without).fold(f64::MIN, f64::max)
+}
+
+/// How many per cent of the duplicate or distinct pairs lie above a border.
+fn share_above(scored: &[&Scored<'_>], border: f64, duplicate: bool) -> f64 {
+    let of: Vec<f64> = scored
+        .iter()
+        .filter(|one| one.pair.is_duplicate() == duplicate)
+        .map(|one| one.above)
+        .collect();
+    percent(of.iter().filter(|above| **above > border).count(), of.len())
 }
 
 /// The claims of each merge request.
@@ -98,7 +148,8 @@ impl<'a> Requests<'a> {
 struct Scored<'a> {
     pair: &'a Pair,
     score: f64,
-    is_same: bool,
+    /// The score less the border.
+    above: f64,
     overlap: f64,
 }
 
@@ -107,7 +158,7 @@ impl<'a> Scored<'a> {
         Self {
             pair,
             score: compared.likeness.score(),
-            is_same: compared.likeness.score() >= compared.border,
+            above: compared.likeness.score() - compared.border,
             overlap: token_overlap(&pair.a, &pair.b),
         }
     }
@@ -117,7 +168,7 @@ fn part(scored: &[&Scored<'_>]) -> Value {
     let merged = |duplicate: bool| {
         let of = scored.iter().filter(|scored| scored.pair.is_duplicate() == duplicate);
         let (merged, all) = of.fold((0, 0), |(merged, all), scored| {
-            (merged + usize::from(scored.is_same), all + 1)
+            (merged + usize::from(scored.above >= 0.0), all + 1)
         });
         (all, percent(merged, all))
     };
@@ -135,19 +186,24 @@ fn part(scored: &[&Scored<'_>]) -> Value {
 
 /// The most duplicates that any border finds while it merges no more distinct pairs than is tolerated.
 fn best(scored: &[&Scored<'_>], score: impl Fn(&Scored<'_>) -> f64) -> f64 {
+    let border = tolerated_border(scored, &score);
+    let duplicates: Vec<&&Scored<'_>> = scored.iter().filter(|one| one.pair.is_duplicate()).collect();
+    let found = duplicates.iter().filter(|one| score(one) > border).count();
+    percent(found, duplicates.len())
+}
+
+/// The lowest border above which no more distinct pairs lie than is tolerated.
+fn tolerated_border(scored: &[&Scored<'_>], score: impl Fn(&Scored<'_>) -> f64) -> f64 {
     let mut distinct: Vec<f64> = scored
         .iter()
         .filter(|one| !one.pair.is_duplicate())
         .map(|one| score(one))
         .collect();
     distinct.sort_by(|a, b| b.total_cmp(a));
-    let border = distinct
+    distinct
         .get(distinct.len() * TOLERATED / 1000)
         .copied()
-        .unwrap_or(f64::MIN);
-    let duplicates: Vec<&&Scored<'_>> = scored.iter().filter(|one| one.pair.is_duplicate()).collect();
-    let found = duplicates.iter().filter(|one| score(one) > border).count();
-    percent(found, duplicates.len())
+        .unwrap_or(f64::MIN)
 }
 
 /// The area below the curve: how often a duplicate scores higher than a distinct pair.

@@ -70,6 +70,7 @@ pub struct Violation {
 pub struct Builder {
     port: u16,
     key: Option<String>,
+    keyless: bool,
     models: Option<Vec<String>>,
     delay: Duration,
     model: Scripted,
@@ -81,6 +82,13 @@ impl Builder {
     #[must_use]
     pub fn api_key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
+        self
+    }
+
+    /// A model server that asks for no key, as many that run on one's own machine. A key that it is sent must be right all the same.
+    #[must_use]
+    pub const fn keyless(mut self) -> Self {
+        self.keyless = true;
         self
     }
 
@@ -126,6 +134,7 @@ impl Builder {
         let closing = CancellationToken::new();
         let state = Arc::new(State {
             key: self.key,
+            keyless: self.keyless,
             ai_gateway: self.ai_gateway,
             host: address.to_string(),
             models: self.models,
@@ -168,6 +177,7 @@ impl ScriptedProvider {
         Builder {
             port: 0,
             key: None,
+            keyless: false,
             models: None,
             delay: Duration::ZERO,
             model: Scripted::new(),

@@ -25,6 +25,8 @@ use tokio_util::sync::CancellationToken;
 /// What all requests share.
 pub(crate) struct State {
     pub(crate) key: Option<String>,
+    /// Whether it is a model server that asks for no key.
+    pub(crate) keyless: bool,
     pub(crate) ai_gateway: Option<AiGateway>,
     /// Our own address.
     pub(crate) host: String,
@@ -50,7 +52,8 @@ pub(crate) fn router(state: Arc<State>) -> Router {
 fn format_of(method: &Method, path: &str) -> Option<Format> {
     let endpoints = [
         ("/v1/messages", Format::Messages),
-        ("/v1/chat/completions", Format::ChatCompletions),
+        // Not every provider has it below a version: Vertex AI's is `…/endpoints/openapi/chat/completions`.
+        ("/chat/completions", Format::ChatCompletions),
         ("/v1/responses", Format::Responses),
     ];
     let (_, format) = endpoints.into_iter().find(|(end, _)| path.ends_with(end))?;
@@ -69,7 +72,14 @@ async fn handle(
     let number = state.record(format, path, &headers, &body);
     let request_id = format!("req_011504{number:06}");
     let (format, headers) = match &state.ai_gateway {
-        None => (format, headers),
+        None => {
+            let given = headers.contains_key("authorization") || headers.contains_key("x-api-key");
+            let headers = match format {
+                Some(format) if state.keyless && !given => with_stored_key(&headers, format, state.key.as_deref()),
+                _ => headers,
+            };
+            (format, headers)
+        }
         Some(gateway) => match gateway.admit(&method, path, &headers, &state.host) {
             Ok(format) => {
                 let stored = with_stored_key(&headers, format, state.key.as_deref());

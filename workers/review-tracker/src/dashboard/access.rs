@@ -2,7 +2,7 @@
 //! checked here, because whoever finds the Worker's own address comes around Access.
 
 use conclave_shared::oidc::{AccessPolicy, OidcError};
-use conclave_worker_common::{Outcome, Refusal, configured, jwt, now_ms, page};
+use conclave_worker_common::{FAILED, Outcome, Refusal, configured, jwt, now_ms, page};
 use worker::{Env, Request, Url};
 
 use super::{FRAME, texts};
@@ -52,7 +52,7 @@ pub(super) async fn verify(request: &Request, env: &Env) -> Outcome<Option<Strin
         Ok(Ok(signed)) => signed.check_access(&policy, now_ms() / 1000),
         Ok(Err(error)) => Err(error),
         Err(Refusal::Answer(_)) => {
-            let html = FRAME.notice_page(texts::FAILED, texts::ACCESS_NO_KEYS);
+            let html = FRAME.notice_page(FAILED, texts::ACCESS_NO_KEYS);
             return Err(Refusal::Answer(page(503, &html)?));
         }
         Err(fault) => return Err(fault),

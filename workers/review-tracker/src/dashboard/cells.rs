@@ -51,6 +51,22 @@ pub(crate) fn severity(name: &str) -> Cell {
     Cell::Markup(markup, name.to_owned())
 }
 
+/// A column for each severity.
+pub(crate) fn severity_columns() -> [Column; 3] {
+    SEVERITIES.map(|severity| Column::number(&format::words(severity), severity))
+}
+
+/// Counts by severity, and all of them.
+pub(crate) fn severity_counts(counts: [u64; 3]) -> Vec<Cell> {
+    let all = counts.iter().sum();
+    counts.into_iter().chain([all]).map(count_or_nothing).collect()
+}
+
+/// The name of a row of sums, which no file has.
+pub(crate) fn sum_name() -> Cell {
+    Cell::Named(texts::SUM.to_owned(), String::new())
+}
+
 /// A number that says nothing where it is zero.
 pub(crate) fn count_or_nothing(count: u64) -> Cell {
     if count == 0 { Cell::Nothing } else { Cell::Count(count) }

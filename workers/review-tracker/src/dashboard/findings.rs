@@ -1,6 +1,6 @@
 //! `GET /findings`: what reviewers find, what the judge keeps of it, and what becomes of that.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use conclave_worker_common::{
     Outcome,
@@ -9,8 +9,9 @@ use conclave_worker_common::{
 use worker::{Env, Request, Response};
 
 use super::{
-    cells::{SEVERITIES, agent, count_or_nothing, named, share},
+    cells::{SEVERITIES, agent, named, severity_columns, severity_counts, share, sum_name},
     chart::{Chart, Kind, Unit},
+    cross::Cross,
     format,
     page::{Asked, Content, finished},
     periods::Periods,
@@ -51,7 +52,6 @@ pub(crate) async fn page(request: &Request, env: &Env) -> Outcome<Response> {
         tail: Html::default(),
         fields: Html::default(),
         own: Vec::new(),
-        by_tier: false,
     };
     finished(&asked, env, content).await
 }
@@ -100,25 +100,19 @@ fn lead(page: &FindingsPage) -> Html {
 }
 
 fn days(page: &FindingsPage, periods: Periods) -> Table {
-    let mut sums: HashMap<(i64, &str), u64> = HashMap::new();
-    for day in &page.days {
-        *sums
-            .entry((periods.start_of(day.day), day.severity.as_str()))
-            .or_default() += day.findings;
-    }
-    let rows = periods.starts().rev().map(|start| {
-        let counts = SEVERITIES.map(|severity| Cell::Count(sums.get(&(start, severity)).copied().unwrap_or_default()));
-        Row::from([Cell::Day(start)].into_iter().chain(counts).collect::<Vec<_>>())
-    });
-    let columns = SEVERITIES.map(|severity| Column::number(&format::words(severity), severity));
+    let days = page.days.iter();
+    let sums = Cross::of(
+        SEVERITIES,
+        days.map(|day| (periods.start_of(day.day), day.severity.as_str(), day.findings)),
+    );
     Table {
         id: "days",
         title: texts::FINDINGS_BY_DAY,
-        columns: [Column::words(texts::DAY, "day")].into_iter().chain(columns).collect(),
-        rows: if page.days.is_empty() {
+        columns: [vec![Column::words(texts::DAY, "day")], severity_columns().into()].concat(),
+        rows: if sums.is_empty() {
             Vec::new()
         } else {
-            rows.collect()
+            periods.rows(|start| sums.get(&start).map(Cell::Count).into())
         },
         chart: periods.several().then(|| Chart {
             kind: Kind::Stacked,
@@ -137,66 +131,53 @@ fn days(page: &FindingsPage, periods: Periods) -> Table {
 
 /// The table of the yardstick: who finds what, and with how many tokens.
 fn reviewers(page: &FindingsPage, agents: &[UsageSum]) -> Table {
-    let kept = |reviewer: &str, severity: &str| -> u64 {
-        let rows = page
-            .judged
-            .iter()
-            .filter(|row| row.fate == "kept" && row.severity == severity);
-        rows.filter(|row| row.reviewer == reviewer)
-            .map(|row| row.findings)
-            .sum()
-    };
-    let names: BTreeSet<&str> = page
-        .judged
-        .iter()
-        .filter(|row| row.fate == "kept")
-        .map(|row| row.reviewer.as_str())
+    let kept = page.judged.iter().filter(|row| row.fate == "kept");
+    let found = Cross::of(
+        SEVERITIES,
+        kept.map(|row| (row.reviewer.as_str(), row.severity.as_str(), row.findings)),
+    );
+    let names: BTreeSet<&str> = found
+        .rows()
+        .map(|(name, _)| *name)
         .chain(agents.iter().map(|agent| agent.name.as_str()))
         .collect();
-    let mut sums = [0; 3];
-    let mut lines: Vec<(u64, Row)> = names
-        .into_iter()
-        .map(|name| {
-            let counts = SEVERITIES.map(|severity| kept(name, severity));
-            for (sum, count) in sums.iter_mut().zip(counts) {
-                *sum += count;
-            }
-            let usage = agents.iter().find(|agent| agent.name == name);
-            (counts.iter().sum(), reviewer_row(agent(name), counts, usage))
-        })
-        .collect();
+    let mut names: Vec<&str> = names.into_iter().collect();
     // Findings first, the coordinator, who has none, last.
-    lines.sort_by_key(|(findings, _)| std::cmp::Reverse(*findings));
-    let mut rows: Vec<Row> = lines.into_iter().map(|(_, row)| row).collect();
+    names.sort_by_key(|name| std::cmp::Reverse(found.get(name).iter().sum::<u64>()));
+    let usage = |name: &str| agents.iter().find(|agent| agent.name == name);
+    let mut rows: Vec<Row> = names
+        .into_iter()
+        .map(|name| reviewer_row(agent(name), found.get(&name), usage(name)))
+        .collect();
+    let mut sums = found.sum();
     let counted = [page.counted.critical, page.counted.warning, page.counted.suggestion];
-    let mut unclassified = counted;
-    for (rest, known) in unclassified.iter_mut().zip(sums) {
-        *rest = rest.saturating_sub(known);
+    let mut unclassified = [0; 3];
+    for ((rest, counted), sum) in unclassified.iter_mut().zip(counted).zip(&mut sums) {
+        *rest = counted.saturating_sub(*sum);
+        *sum += *rest;
     }
     if unclassified.iter().any(|count| *count > 0) {
         let name = Cell::Named(texts::UNCLASSIFIED.to_owned(), "unclassified".to_owned());
         rows.push(reviewer_row(name, unclassified, None));
-    }
-    for (sum, rest) in sums.iter_mut().zip(unclassified) {
-        *sum += rest;
     }
     let used = agents.iter().fold(UsageSum::default(), UsageSum::and);
     Table {
         id: "reviewers",
         title: texts::BY_REVIEWER,
         note: texts::BY_REVIEWER_NOTE,
-        columns: vec![
-            Column::words(texts::REVIEWER, "reviewer"),
-            Column::number("Critical", "critical"),
-            Column::number("Warning", "warning"),
-            Column::number("Suggestion", "suggestion"),
-            Column::number(texts::TOTAL, "total"),
-            Column::number(texts::INPUT, "input_tokens"),
-            Column::number(texts::OUTPUT, "output_tokens"),
-            Column::number(texts::CACHE_READ, "cache_read_tokens"),
-            Column::number(texts::CACHE_WRITE, "cache_write_tokens"),
-        ],
-        sum: Some(reviewer_row(Cell::Named(texts::SUM.to_owned(), "sum".to_owned()), sums, Some(&used)).cells),
+        columns: [
+            vec![Column::words(texts::REVIEWER, "reviewer")],
+            severity_columns().into(),
+            vec![
+                Column::number(texts::TOTAL, "total"),
+                Column::number(texts::INPUT, "input_tokens"),
+                Column::number(texts::OUTPUT, "output_tokens"),
+                Column::number(texts::CACHE_READ, "cache_read_tokens"),
+                Column::number(texts::CACHE_WRITE, "cache_write_tokens"),
+            ],
+        ]
+        .concat(),
+        sum: Some(reviewer_row(sum_name(), sums, Some(&used)).cells),
         rows,
         nothing: texts::NO_FINDINGS_YET,
         ..Table::default()
@@ -205,27 +186,31 @@ fn reviewers(page: &FindingsPage, agents: &[UsageSum]) -> Table {
 
 fn reviewer_row(name: Cell, counts: [u64; 3], usage: Option<&UsageSum>) -> Row {
     let tokens = |kind: fn(&UsageSum) -> u64| Cell::or_nothing(usage, |usage| Cell::Tokens(kind(usage)));
-    let mut cells = vec![name];
-    cells.extend(counts.map(count_or_nothing));
-    cells.extend([
-        count_or_nothing(counts.iter().sum()),
+    let used = vec![
         tokens(|usage| usage.input),
         tokens(|usage| usage.output),
         tokens(|usage| usage.cache_read),
         tokens(|usage| usage.cache_write),
-    ]);
-    Row::from(cells)
+    ];
+    Row::from([vec![name], severity_counts(counts), used].concat())
+}
+
+/// A table of reviewers by what became of their findings, with its sums.
+fn by_reviewer(cross: &Cross<&str, 3>, row: impl Fn(Cell, [u64; 3]) -> Row) -> Table {
+    Table {
+        rows: cross.rows().map(|(name, counts)| row(agent(name), counts)).collect(),
+        sum: Some(row(sum_name(), cross.sum()).cells),
+        half: true,
+        ..Table::default()
+    }
 }
 
 fn judged(page: &FindingsPage) -> Table {
-    let names: BTreeSet<&str> = page.judged.iter().map(|row| row.reviewer.as_str()).collect();
-    let of = |reviewer: &str, fate: &str| -> u64 {
-        let rows = page
-            .judged
-            .iter()
-            .filter(|row| row.reviewer == reviewer && row.fate == fate);
-        rows.map(|row| row.findings).sum()
-    };
+    let rows = page.judged.iter();
+    let cross = Cross::of(
+        FATES,
+        rows.map(|row| (row.reviewer.as_str(), row.fate.as_str(), row.findings)),
+    );
     let row = |name: Cell, counts: [u64; 3]| {
         let all = counts.iter().sum();
         let mut cells = vec![name, Cell::Count(all)];
@@ -233,7 +218,6 @@ fn judged(page: &FindingsPage) -> Table {
         cells.push(share(counts[0], all));
         Row::from(cells)
     };
-    let all = FATES.map(|fate| fate_sum(page, fate));
     Table {
         id: "judged",
         title: texts::JUDGED,
@@ -246,26 +230,17 @@ fn judged(page: &FindingsPage) -> Table {
             Column::number("Dropped", "dropped"),
             Column::number(texts::KEPT_SHARE, "kept_share"),
         ],
-        rows: names
-            .into_iter()
-            .map(|name| row(agent(name), FATES.map(|fate| of(name, fate))))
-            .collect(),
-        sum: Some(row(Cell::Named(texts::SUM.to_owned(), String::new()), all).cells),
         nothing: texts::NO_FINDINGS_YET,
-        half: true,
-        ..Table::default()
+        ..by_reviewer(&cross, row)
     }
 }
 
 fn outcomes(page: &FindingsPage) -> Table {
-    let names: BTreeSet<&str> = page.outcomes.iter().map(|row| row.reviewer.as_str()).collect();
-    let of = |reviewer: &str, outcome: &str| -> u64 {
-        let rows = page
-            .outcomes
-            .iter()
-            .filter(|row| row.reviewer == reviewer && row.outcome == outcome);
-        rows.map(|row| row.findings).sum()
-    };
+    let rows = page.outcomes.iter();
+    let cross = Cross::of(
+        OUTCOMES,
+        rows.map(|row| (row.reviewer.as_str(), row.outcome.as_str(), row.findings)),
+    );
     let row = |name: Cell, counts: [u64; 3]| {
         let all = counts.iter().sum();
         let mut cells = vec![name];
@@ -273,7 +248,6 @@ fn outcomes(page: &FindingsPage) -> Table {
         cells.extend([share(counts[0], all), share(counts[2], all)]);
         Row::from(cells)
     };
-    let all = OUTCOMES.map(|outcome| outcome_sum(page, outcome));
     Table {
         id: "outcomes",
         title: texts::OUTCOMES,
@@ -286,20 +260,14 @@ fn outcomes(page: &FindingsPage) -> Table {
             Column::number(texts::FIXED_SHARE, "fixed_share"),
             Column::number(texts::REJECTED_SHARE, "rejected_share"),
         ],
-        rows: names
-            .into_iter()
-            .map(|name| row(agent(name), OUTCOMES.map(|outcome| of(name, outcome))))
-            .collect(),
-        sum: Some(row(Cell::Named(texts::SUM.to_owned(), String::new()), all).cells),
         nothing: texts::NO_OUTCOMES_YET,
-        half: true,
-        ..Table::default()
+        ..by_reviewer(&cross, row)
     }
 }
 
 fn hot(files: &[HotFile]) -> Table {
     let rows = files.iter().map(|file| {
-        Row::from(vec![
+        let name = vec![
             Cell::Markup(
                 html!(
                     r#"<span class="file">{}</span>"#,
@@ -308,24 +276,22 @@ fn hot(files: &[HotFile]) -> Table {
                 file.path.clone(),
             ),
             Cell::Text(file.project.clone()),
-            count_or_nothing(file.critical),
-            count_or_nothing(file.warning),
-            count_or_nothing(file.suggestion),
-            Cell::Count(file.findings),
-        ])
+        ];
+        Row::from([name, severity_counts([file.critical, file.warning, file.suggestion])].concat())
     });
     Table {
         id: "hot",
         title: texts::HOT_FILES,
         note: texts::HOT_FILES_NOTE,
-        columns: vec![
-            Column::words(texts::FILE, "path"),
-            Column::words(texts::PROJECT, "project"),
-            Column::number("Critical", "critical"),
-            Column::number("Warning", "warning"),
-            Column::number("Suggestion", "suggestion"),
-            Column::number(texts::TOTAL, "total"),
-        ],
+        columns: [
+            vec![
+                Column::words(texts::FILE, "path"),
+                Column::words(texts::PROJECT, "project"),
+            ],
+            severity_columns().into(),
+            vec![Column::number(texts::TOTAL, "total")],
+        ]
+        .concat(),
         rows: rows.collect(),
         nothing: texts::NO_FINDINGS_YET,
         ..Table::default()
@@ -334,22 +300,18 @@ fn hot(files: &[HotFile]) -> Table {
 
 fn categories(page: &FindingsPage) -> Table {
     let rows = page.categories.iter().map(|row| {
-        let counts = [row.critical, row.warning, row.suggestion];
-        let mut cells = vec![Cell::Text(row.category.clone())];
-        cells.extend(counts.map(count_or_nothing));
-        cells.push(Cell::Count(counts.iter().sum()));
-        Row::from(cells)
+        let name = vec![Cell::Text(row.category.clone())];
+        Row::from([name, severity_counts([row.critical, row.warning, row.suggestion])].concat())
     });
     Table {
         id: "categories",
         title: texts::CATEGORIES,
-        columns: vec![
-            Column::words(texts::CATEGORY, "category"),
-            Column::number("Critical", "critical"),
-            Column::number("Warning", "warning"),
-            Column::number("Suggestion", "suggestion"),
-            Column::number(texts::TOTAL, "total"),
-        ],
+        columns: [
+            vec![Column::words(texts::CATEGORY, "category")],
+            severity_columns().into(),
+            vec![Column::number(texts::TOTAL, "total")],
+        ]
+        .concat(),
         rows: rows.collect(),
         nothing: texts::NO_FINDINGS_YET,
         half: true,

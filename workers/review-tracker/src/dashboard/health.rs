@@ -1,7 +1,5 @@
 //! `GET /health`: how the tracker itself is doing: what waits, what is stuck, what was lost.
 
-use std::collections::HashMap;
-
 use conclave_worker_common::{
     Outcome, Refusal, allow, finish,
     html::{Html, html},
@@ -12,6 +10,7 @@ use worker::{Env, Request, Response, Router, console_error};
 use super::{
     cells::{count_or_nothing, named},
     chart::{Chart, Kind, Unit},
+    cross::Cross,
     format,
     page::{Asked, Content, finished},
     periods::Periods,
@@ -88,7 +87,6 @@ async fn page(request: &Request, env: &Env) -> Outcome<Response> {
         tail: Html::default(),
         fields: Html::default(),
         own: Vec::new(),
-        by_tier: false,
     };
     finished(&asked, env, content).await
 }
@@ -243,22 +241,13 @@ fn lag(page: &HealthPage, periods: Periods) -> Table {
 }
 
 fn by_day(page: &HealthPage, periods: Periods) -> Table {
-    let sums = |days: &[DayCount]| {
-        days.iter().fold(HashMap::new(), |mut sums: HashMap<i64, u64>, day| {
-            *sums.entry(periods.start_of(day.day)).or_default() += day.events;
-            sums
-        })
-    };
-    let (events, dropped, skewed) = (sums(&page.days), sums(&page.dropped), sums(&page.skewed));
-    let of = |sums: &HashMap<i64, u64>, start| sums.get(&start).copied().unwrap_or_default();
-    let rows = periods.starts().rev().map(|start| {
-        Row::from(vec![
-            Cell::Day(start),
-            Cell::Count(of(&events, start)),
-            Cell::Count(of(&dropped, start)),
-            Cell::Count(of(&skewed, start)),
-        ])
+    const KINDS: [&str; 3] = ["accepted", "dropped", "skewed"];
+    let lists = KINDS.into_iter().zip([&page.days, &page.dropped, &page.skewed]);
+    let counts = lists.flat_map(|(kind, days)| {
+        let days = days.iter();
+        days.map(move |day| (periods.start_of(day.day), kind, day.events))
     });
+    let sums = Cross::of(KINDS, counts);
     Table {
         id: "events",
         title: texts::EVENTS_BY_DAY,
@@ -268,10 +257,10 @@ fn by_day(page: &HealthPage, periods: Periods) -> Table {
             Column::number(texts::DROPPED, "dropped_by_reviews"),
             Column::number(texts::SKEWED, "clock_ahead"),
         ],
-        rows: if page.days.is_empty() && page.dropped.is_empty() {
+        rows: if sums.is_empty() {
             Vec::new()
         } else {
-            rows.collect()
+            periods.rows(|start| sums.get(&start).map(Cell::Count).into())
         },
         chart: periods.several().then(|| Chart {
             kind: Kind::Stacked,

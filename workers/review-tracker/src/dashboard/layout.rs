@@ -42,8 +42,8 @@ pub(crate) fn signed_in(asked: &Asked, title: &str, path: &str, body: &Html, cha
     FRAME.document(title, scripts, &frame::header(&navigation, &asked.who), body)
 }
 
-/// The heading with the filters.
-pub(crate) fn heading(asked: &Asked, content: &Content, projects: &[String]) -> Html {
+/// The heading with the filters. `left_out` are the events that a filter by tier cannot tell apart.
+pub(crate) fn heading(asked: &Asked, content: &Content, projects: &[String], left_out: u64) -> Html {
     let filter = &asked.filter;
     let own: Vec<(&str, &str)> = content
         .own
@@ -65,7 +65,7 @@ pub(crate) fn heading(asked: &Asked, content: &Content, projects: &[String]) -> 
         .map(|project| html!(r#"<p class="of">{}</p>"#, breakable(project)));
     html!(
         r#"<div class="heading"><div><h1>{}</h1>{}</div><nav class="choices" aria-label="{}">{}</nav></div>
-<form class="filters" method="get" action="{}" aria-label="{}">{}{}{}<button class="quiet" type="submit">{}</button>{}</form>"#,
+<form class="filters" method="get" action="{}" aria-label="{}">{}{}{}<button class="quiet" type="submit">{}</button>{}</form>{}"#,
         content.title,
         project,
         texts::WINDOW,
@@ -73,21 +73,20 @@ pub(crate) fn heading(asked: &Asked, content: &Content, projects: &[String]) -> 
         content.path,
         texts::FILTERS,
         content.fields,
-        fields(filter, content, projects),
+        fields(filter, projects),
         dates(asked),
         texts::SHOW,
         reset(filter, content),
+        (left_out > 0).then(|| html!(r#"<p class="note left-out">{}</p>"#, texts::left_out(left_out))),
     )
 }
 
-fn fields(filter: &Filter, content: &Content, projects: &[String]) -> Html {
+fn fields(filter: &Filter, projects: &[String]) -> Html {
     let options = projects.iter().map(|project| html!(r#"<option value="{}">"#, project));
     let tiers = TIERS.map(|tier| option(tier, &format::words(tier), filter.tier == Some(tier)));
-    let note = (!content.by_tier && filter.tier.is_some())
-        .then(|| html!(r#"<span class="note" id="no-tier">{}</span>"#, texts::NOT_BY_TIER));
     html!(
         r#"<label class="wide">{}<input name="project" list="projects" value="{}" placeholder="{}" maxlength="256" autocomplete="off" spellcheck="false"></label>
-<datalist id="projects">{}</datalist><label>{}<select name="tier">{}{}</select>{}</label>"#,
+<datalist id="projects">{}</datalist><label>{}<select name="tier">{}{}</select></label>"#,
         texts::PROJECT,
         filter.project,
         texts::ALL_PROJECTS,
@@ -95,7 +94,6 @@ fn fields(filter: &Filter, content: &Content, projects: &[String]) -> Html {
         texts::TIER,
         option("", texts::ALL_TIERS, filter.tier.is_none()),
         Html::join(tiers),
-        note,
     )
 }
 

@@ -1,6 +1,6 @@
 //! `GET /models`: what models cost, who uses them, and how often another one had to stand in.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use conclave_worker_common::{
     Outcome,
@@ -9,8 +9,9 @@ use conclave_worker_common::{
 use worker::{Env, Request, Response};
 
 use super::{
-    cells::{agent, ratio, run_link, share},
+    cells::{agent, ratio, run_link, share, sum_name},
     chart::{Chart, Kind, Unit},
+    cross::Cross,
     format,
     page::{Asked, Content, finished},
     periods::Periods,
@@ -52,7 +53,6 @@ pub(crate) async fn page(request: &Request, env: &Env) -> Outcome<Response> {
         tail: Html::default(),
         fields: Html::default(),
         own: Vec::new(),
-        by_tier: false,
     };
     finished(&asked, env, content).await
 }
@@ -119,15 +119,6 @@ fn days(page: &ModelsPage, periods: Periods) -> Table {
         *costs.entry((periods.start_of(day.day), column)).or_default() += day.cost_usd;
     }
     let places: Vec<usize> = (0..drawn.len()).chain(others.then_some(DRAWN)).collect();
-    let rows = periods.starts().rev().map(|start| {
-        let cost = |place: &usize| Cell::Money(costs.get(&(start, *place)).copied().unwrap_or_default());
-        Row::from(
-            [Cell::Day(start)]
-                .into_iter()
-                .chain(places.iter().map(cost))
-                .collect::<Vec<_>>(),
-        )
-    });
     let named = drawn.iter().map(|model| Column::number(model, &format!("{model}_usd")));
     let other = others.then(|| Column::number(texts::OTHERS, "others_usd"));
     Table {
@@ -141,7 +132,10 @@ fn days(page: &ModelsPage, periods: Periods) -> Table {
         rows: if page.days.is_empty() {
             Vec::new()
         } else {
-            rows.collect()
+            periods.rows(|start| {
+                let cost = |place: &usize| Cell::Money(costs.get(&(start, *place)).copied().unwrap_or_default());
+                places.iter().map(cost).collect()
+            })
         },
         chart: periods.several().then(|| Chart {
             kind: Kind::Stacked,
@@ -187,28 +181,24 @@ fn usage(id: &'static str, title: &'static str, of: &str, rows: &[UsageSum], nam
             Column::number(texts::COST_SHARE, "cost_share"),
         ],
         rows: rows.iter().map(|usage| row(name(&usage.name), usage)).collect(),
-        sum: Some(row(Cell::Named(texts::SUM.to_owned(), String::new()), &all).cells),
+        sum: Some(row(sum_name(), &all).cells),
         nothing: texts::NO_CALLS_YET,
         ..Table::default()
     }
 }
 
 fn sessions(page: &ModelsPage) -> Table {
-    let names: BTreeSet<&str> = page.sessions.iter().map(|row| row.reviewer.as_str()).collect();
-    let rows = names.into_iter().map(|name| {
-        let of = |outcome: &str| -> u64 {
-            let rows = page
-                .sessions
-                .iter()
-                .filter(|row| row.reviewer == name && row.outcome == outcome);
-            rows.map(|row| row.sessions).sum()
-        };
-        let counts = OUTCOMES.map(of);
-        let mut cells = vec![agent(name)];
+    let rows = page.sessions.iter();
+    let cross = Cross::of(
+        OUTCOMES,
+        rows.map(|row| (row.reviewer.as_str(), row.outcome.as_str(), row.sessions)),
+    );
+    let row = |name: Cell, counts: [u64; 4]| {
+        let mut cells = vec![name];
         cells.extend(counts.map(Cell::Count));
         cells.push(share(counts[1] + counts[2], counts.iter().sum()));
         Row::from(cells)
-    });
+    };
     Table {
         id: "sessions",
         title: texts::SESSIONS_BY_AGENT,
@@ -220,7 +210,8 @@ fn sessions(page: &ModelsPage) -> Table {
             Column::number("Skipped", "skipped"),
             Column::number(texts::FAILURE_RATE, "failure_rate"),
         ],
-        rows: rows.collect(),
+        rows: cross.rows().map(|(name, counts)| row(agent(name), counts)).collect(),
+        sum: Some(row(sum_name(), cross.sum()).cells),
         nothing: texts::NO_SESSIONS_YET,
         half: true,
         ..Table::default()

@@ -11,6 +11,7 @@ use worker::{Env, Request, Response};
 use super::{
     cells::{VERDICTS, count_or_nothing, named, runs_table, share},
     chart::{Chart, Kind, Unit},
+    cross::Cross,
     filter::TIERS,
     format, layout,
     page::{Asked, Content, finished},
@@ -49,39 +50,31 @@ pub(crate) async fn page(request: &Request, env: &Env) -> Outcome<Response> {
     let content = Content {
         title: texts::OVERVIEW,
         path: "/",
-        lead: summary::overview(&page, periods),
+        lead: summary::overview(&page, periods, query.tier.is_none()),
         tables: vec![
             reviews(&page, periods),
             quantiles(&page),
             verdicts(&page),
-            tiers(&page, query.tier.is_none()),
+            tiers(&page),
             latest_table,
         ],
         tail: Html::default(),
         fields: Html::default(),
         own: Vec::new(),
-        by_tier: true,
     };
     finished(&asked, env, content).await
 }
 
 fn reviews(page: &OverviewPage, periods: Periods) -> Table {
-    let mut sums: HashMap<(i64, &str), u64> = HashMap::new();
+    let days = page.days.iter();
+    let sums = Cross::of(
+        VERDICTS,
+        days.map(|day| (periods.start_of(day.day), day.verdict.as_str(), day.runs)),
+    );
     let mut costs: HashMap<i64, f64> = HashMap::new();
     for day in &page.days {
-        let start = periods.start_of(day.day);
-        *sums.entry((start, day.verdict.as_str())).or_default() += day.runs;
-        *costs.entry(start).or_default() += day.cost_usd;
+        *costs.entry(periods.start_of(day.day)).or_default() += day.cost_usd;
     }
-    let rows = periods.starts().rev().map(|start| {
-        let count = |verdict| sums.get(&(start, verdict)).copied().unwrap_or_default();
-        let all = VERDICTS.iter().map(|verdict| count(verdict)).sum();
-        let cells = [Cell::Day(start), Cell::Count(all)]
-            .into_iter()
-            .chain(VERDICTS.iter().map(|verdict| Cell::Count(count(verdict))))
-            .chain([Cell::Money(costs.get(&start).copied().unwrap_or_default())]);
-        Row::from(cells.collect::<Vec<_>>())
-    });
     let columns = [
         Column::words(texts::DAY, "day"),
         Column::number(texts::REVIEWS, "reviews"),
@@ -101,10 +94,16 @@ fn reviews(page: &OverviewPage, periods: Periods) -> Table {
         id: "reviews",
         title: texts::REVIEWS_BY_DAY,
         columns: columns.collect(),
-        rows: if page.days.is_empty() {
+        rows: if sums.is_empty() {
             Vec::new()
         } else {
-            rows.collect()
+            periods.rows(|start| {
+                let counts = sums.get(&start);
+                let mut cells = vec![Cell::Count(counts.iter().sum())];
+                cells.extend(counts.map(Cell::Count));
+                cells.push(Cell::Money(costs.get(&start).copied().unwrap_or_default()));
+                cells
+            })
         },
         chart: periods.several().then(|| Chart {
             kind: Kind::Stacked,
@@ -196,7 +195,7 @@ fn quantiles(page: &OverviewPage) -> Table {
     }
 }
 
-fn tiers(page: &OverviewPage, all_tiers: bool) -> Table {
+fn tiers(page: &OverviewPage) -> Table {
     let none = Bins::new();
     let names = TIERS.into_iter();
     let mut rows: Vec<Row> = names
@@ -204,9 +203,8 @@ fn tiers(page: &OverviewPage, all_tiers: bool) -> Table {
         .map(|tier| tier_row(tier, page, &none))
         .collect();
     let sums = summary::sums(&page.tiers);
-    // Of runs that never ended the tier is not counted, so they show only where all tiers do.
     let unended = page.counts.started.saturating_sub(sums.runs);
-    if all_tiers && unended > 0 {
+    if unended > 0 {
         let nothing = std::iter::repeat_n(Cell::Nothing, 8);
         rows.push(Row::from(
             [

@@ -57,8 +57,6 @@ pub(crate) struct Content {
     pub(crate) fields: Html,
     /// Their values as parameters of its address.
     pub(crate) own: Vec<(&'static str, String)>,
-    /// Whether its figures can be told apart by tier.
-    pub(crate) by_tier: bool,
 }
 
 /// Answers with a page, or with one of its tables as CSV.
@@ -76,9 +74,10 @@ pub(crate) async fn finished(asked: &Asked, env: &Env, content: Content) -> Outc
         table.section(&asked.filter.href(content.path, &with_csv), asked.now_ms)
     });
     let projects = store::projects(env).await?;
+    let left_out = store::unclassified(env, &asked.filter.query(asked.now_ms)).await?;
     let body = html!(
         r#"{}{}<div class="sections">{}</div>{}"#,
-        layout::heading(asked, &content, &projects),
+        layout::heading(asked, &content, &projects, left_out),
         content.lead,
         Html::join(sections),
         content.tail,

@@ -1,5 +1,6 @@
 //! The steps of a chart over time: days, or weeks where days would be too many to tell apart.
 
+use super::table::{Cell, Row};
 use crate::store::Window;
 
 /// The most days that are shown one by one.
@@ -37,6 +38,12 @@ impl Periods {
     /// The first days of the steps, in order.
     pub(crate) fn starts(self) -> impl DoubleEndedIterator<Item = i64> {
         (0..=(self.last - self.first) / self.step).map(move |index| self.first + index * self.step)
+    }
+
+    /// A row a step, the latest first: its day, and what is told of it.
+    pub(crate) fn rows(self, cells: impl Fn(i64) -> Vec<Cell>) -> Vec<Row> {
+        let row = |start| Row::from([vec![Cell::Day(start)], cells(start)].concat());
+        self.starts().rev().map(row).collect()
     }
 
     /// The first day of the step that a day is in.

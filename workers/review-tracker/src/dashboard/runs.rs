@@ -66,7 +66,6 @@ pub(crate) async fn page(request: &Request, env: &Env) -> Outcome<Response> {
         tail: Html::default(),
         fields: search.fields(),
         own,
-        by_tier: true,
     };
     finished(&asked, env, content).await
 }

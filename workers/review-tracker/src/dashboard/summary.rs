@@ -62,7 +62,7 @@ pub(crate) fn distribution(page: &OverviewPage, metric: &str) -> Bins {
 }
 
 /// The figures of the overview.
-pub(crate) fn overview(page: &OverviewPage, periods: Periods) -> Html {
+pub(crate) fn overview(page: &OverviewPage, periods: Periods, all_tiers: bool) -> Html {
     let all = sums(&page.tiers);
     let durations = distribution(page, "duration_ms");
     let costs = distribution(page, "cost_usd");
@@ -118,11 +118,16 @@ pub(crate) fn overview(page: &OverviewPage, periods: Periods) -> Html {
                 &or_nothing(ratio(inconclusive, all.runs).map(format::percent)),
                 &texts::counted(inconclusive, "review"),
             ),
-            figure(
-                texts::BREAK_GLASS,
-                &or_nothing(ratio(page.counts.break_glass, merge_requests).map(format::percent)),
-                &texts::break_glass_detail(page.counts.break_glass),
-            ),
+            if all_tiers {
+                let share = ratio(page.counts.break_glass, merge_requests);
+                figure(
+                    texts::BREAK_GLASS,
+                    &or_nothing(share.map(format::percent)),
+                    &texts::break_glass_detail(page.counts.break_glass),
+                )
+            } else {
+                figure(texts::BREAK_GLASS, format::NOTHING, texts::SKIPPED_HAVE_NO_TIER)
+            },
         ],
     )
 }

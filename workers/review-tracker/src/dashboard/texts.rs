@@ -25,7 +25,6 @@ pub(crate) const ACCESS_NO_KEYS: &str = "The keys of Cloudflare Access cannot be
     now. Try again in a moment; the reason is in the Worker's log.";
 
 pub(crate) const NOT_READY: &str = "The tracker is not set up yet";
-pub(crate) const FAILED: &str = "That did not work";
 pub(crate) const FAILED_DETAIL: &str =
     "The page could not be made. Try again in a moment; the reason is in the Worker's log.";
 pub(crate) const UNKNOWN_RUN: &str = "No such review";
@@ -43,7 +42,6 @@ pub(crate) const PROJECT: &str = "Project";
 pub(crate) const ALL_PROJECTS: &str = "All projects";
 pub(crate) const TIER: &str = "Tier";
 pub(crate) const ALL_TIERS: &str = "All tiers";
-pub(crate) const NOT_BY_TIER: &str = "This page counts all tiers.";
 pub(crate) const WINDOW: &str = "Period";
 pub(crate) const FROM: &str = "From";
 pub(crate) const TO: &str = "To";
@@ -273,6 +271,13 @@ pub(crate) fn window(days: u16) -> String {
     }
 }
 
+pub(crate) fn left_out(events: u64) -> String {
+    format!(
+        "Left out: {} of reviews whose tier is not known. What was counted before tiers were kept has none.",
+        counted(events, "event")
+    )
+}
+
 pub(crate) fn csv_label(table: &str) -> String {
     format!("{table} as CSV")
 }
@@ -301,6 +306,8 @@ pub(crate) fn findings_in_all(count: &str) -> String {
     format!("{count} in all")
 }
 
+pub(crate) const SKIPPED_HAVE_NO_TIER: &str = "skipped reviews have no tier";
+
 pub(crate) fn break_glass_detail(uses: u64) -> String {
     format!("of merge requests, {} skipped", counted(uses, "review"))
 }
@@ -326,7 +333,7 @@ pub(crate) fn action_on(action: &str, letter: &str) -> String {
 }
 
 pub(crate) fn came(moment: &str) -> String {
-    format!("came {moment}, UTC")
+    format!("of all projects, came {moment}, UTC")
 }
 
 pub(crate) fn severity_count(count: u64, severity: &str) -> String {

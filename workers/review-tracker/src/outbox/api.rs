@@ -14,14 +14,14 @@ const OPERATOR_TOKENS: &str = "OPERATOR_TOKENS";
 /// `GET /v1/outbox`.
 pub(crate) async fn outbox(request: &Request, env: &Env) -> Outcome<Response> {
     allow(request, &["GET", "HEAD"])?;
-    authorize(request, env, OPERATOR_TOKENS)?;
+    authorize(request, env, OPERATOR_TOKENS).await?;
     Ok(json(200, &super::status(env).await?)?)
 }
 
 /// `GET` and `DELETE /v1/dead-letters/ID`.
 pub(crate) async fn letter(request: &Request, env: &Env, id: &str) -> Outcome<Response> {
     allow(request, &["GET", "HEAD", "DELETE"])?;
-    authorize(request, env, OPERATOR_TOKENS)?;
+    authorize(request, env, OPERATOR_TOKENS).await?;
     let id = known(request, id)?;
     if request.method() == Method::Delete {
         return if super::discard(env, id).await? {
@@ -42,7 +42,7 @@ pub(crate) async fn letter(request: &Request, env: &Env, id: &str) -> Outcome<Re
 /// `POST /v1/dead-letters/ID/replay`, and `POST /v1/dead-letters/replay` for all.
 pub(crate) async fn replay(request: &Request, env: &Env, id: Option<&str>) -> Outcome<Response> {
     allow(request, &["POST"])?;
-    authorize(request, env, OPERATOR_TOKENS)?;
+    authorize(request, env, OPERATOR_TOKENS).await?;
     let replayed = match id {
         None => super::replay_all(env).await?,
         Some(id) => {

@@ -14,6 +14,9 @@ pub(super) const FLUSH_EVENTS: u64 = 2_000;
 /// Transactions in one alarm: the next alarm goes on.
 pub(super) const FLUSHES: usize = 20;
 
+/// The pause between two transactions.
+pub(super) const TURN: Duration = Duration::from_millis(1);
+
 /// How often a batch is tried by itself before it is given up.
 pub(super) const ATTEMPTS: u32 = 5;
 

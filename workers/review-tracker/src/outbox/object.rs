@@ -3,7 +3,7 @@
 use std::{cell::RefCell, time::Duration};
 
 use conclave_worker_common::{configured, now_ms};
-use worker::{DurableObject, Env, Request, Response, Result, State, console_error, durable_object};
+use worker::{Delay, DurableObject, Env, Request, Response, Result, State, console_error, durable_object};
 
 use super::{
     Ask, PUT, ShardStatus,
@@ -157,6 +157,8 @@ impl Outbox {
             } else {
                 self.one_by_one(&due).await?;
             }
+            // A turn for what has arrived meanwhile: writes follow each other so closely that requests would wait for the last.
+            Delay::from(flush::TURN).await;
         }
         Ok(())
     }

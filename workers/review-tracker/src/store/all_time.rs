@@ -90,8 +90,10 @@ const STATEMENTS: [&str; 5] = [
      AND span = 0 ORDER BY metric, tier, bin",
     "SELECT model, reviewer, input, output, reasoning, cache_read, cache_write, cost_usd FROM daily_usage
      WHERE project = '*' AND day = 0 ORDER BY model, reviewer",
-    "SELECT kind, a, b, c, n FROM daily_counts WHERE project = '*' AND kind IN ('finding', 'outcome', 'session', 'failback',
-     'circuit', 'break_glass', 'verdict', 'dropped', 'event', 'started', 'merge_request') AND day = 0 ORDER BY kind, a, b, c",
+    // No metric tells which model took over: two names in one row would be the square of their number.
+    "SELECT kind, a, iif(kind = 'failback', '', b) AS b, c, sum(n) AS n FROM daily_counts WHERE project = '*'
+     AND kind IN ('finding', 'outcome', 'session', 'failback', 'circuit', 'break_glass', 'verdict', 'dropped', 'event', 'started',
+     'merge_request') AND day = 0 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4",
     "SELECT kind, name FROM names WHERE kind IN ('reviewer', 'model') ORDER BY position LIMIT 1000",
 ];
 

@@ -10,7 +10,7 @@ use super::{
     Window,
     query::{database, fault, number, rows},
     spans::week,
-    window::{bound, grain},
+    window::{bound, grain, tier},
 };
 
 /// The most weeks whose hot files are added up.
@@ -135,25 +135,26 @@ pub(crate) struct HotFile {
 
 const STATEMENTS: [&str; 7] = [
     "SELECT reviewer, severity, fate, sum(findings) AS findings FROM daily_findings
-     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 GROUP BY 1, 2, 3",
+     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1, 2, 3",
     "SELECT day, severity, sum(findings) AS findings FROM daily_findings
-     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND fate = 'kept' GROUP BY 1, 2",
+     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) AND fate = 'kept' GROUP BY 1, 2",
     "SELECT reviewer, outcome, sum(findings) AS findings FROM daily_outcomes
-     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 GROUP BY 1, 2",
+     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1, 2",
     "SELECT fate, reason, sum(findings) AS findings FROM daily_reasons
-     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 50",
+     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 50",
     "SELECT category, sum(iif(severity = 'critical', findings, 0)) AS critical,
      sum(iif(severity = 'warning', findings, 0)) AS warning, sum(iif(severity = 'suggestion', findings, 0)) AS suggestion
-     FROM daily_categories WHERE project = ?1 AND day BETWEEN ?2 AND ?3 GROUP BY 1 ORDER BY sum(findings) DESC, 1 LIMIT 50",
+     FROM daily_categories WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1 ORDER BY sum(findings) DESC, 1 LIMIT 50",
     "SELECT placement, sum(findings) AS findings FROM daily_placements
-     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 GROUP BY 1 ORDER BY 2 DESC",
+     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1 ORDER BY 2 DESC",
     "SELECT coalesce(sum(critical), 0) AS critical, coalesce(sum(warning), 0) AS warning,
-     coalesce(sum(suggestion), 0) AS suggestion FROM daily_runs WHERE project = ?1 AND day BETWEEN ?2 AND ?3",
+     coalesce(sum(suggestion), 0) AS suggestion FROM daily_runs
+     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4)",
 ];
 
 /// The worst files of a week: an index has them in this order, so that a hundred rows are read however many there are.
 const HOT: &str = "SELECT project, path, findings, critical, warning, suggestion FROM hot_files
-  WHERE grain = ?1 AND week = ?2 ORDER BY findings DESC LIMIT 100";
+  WHERE grain = ?1 AND tier = coalesce(?2, '*') AND week = ?3 ORDER BY findings DESC LIMIT 100";
 
 /// Reads the page in one round trip.
 pub(crate) async fn findings_page(env: &Env, query: &Window) -> Outcome<FindingsPage> {
@@ -163,7 +164,7 @@ pub(crate) async fn findings_page(env: &Env, query: &Window) -> Outcome<Findings
         .map(|statement| bound(&database, statement, query))
         .collect::<worker::Result<_>>()?;
     for week in weeks(query) {
-        statements.push(database.prepare(HOT).bind(&[grain(query), number(week)])?);
+        statements.push(database.prepare(HOT).bind(&[grain(query), tier(query), number(week)])?);
     }
     let mut results = database.batch(statements).await.map_err(fault)?.into_iter();
     let mut page = FindingsPage {

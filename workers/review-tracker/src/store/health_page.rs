@@ -6,7 +6,7 @@ use worker::Env;
 
 use super::{
     Window,
-    query::{database, fault, rows},
+    query::{database, fault, number, rows},
     window::{Bins, bound},
 };
 
@@ -27,7 +27,7 @@ pub(crate) struct HealthPage {
     pub(crate) verdicts: Vec<VerdictShown>,
     /// Figures of the runs themselves.
     pub(crate) figures: Vec<Figure>,
-    /// When the newest event happened, and when it came.
+    /// When the newest event of all projects happened, and when it came.
     pub(crate) newest: Option<Newest>,
 }
 
@@ -92,19 +92,24 @@ struct LagRow {
 }
 
 const STATEMENTS: [&str; 6] = [
-    "SELECT day, sum(events) AS events FROM daily_events WHERE project = ?1 AND day BETWEEN ?2 AND ?3 GROUP BY 1",
-    "SELECT kind, sum(events) AS events FROM daily_events WHERE project = ?1 AND day BETWEEN ?2 AND ?3 GROUP BY 1 ORDER BY 2 DESC",
-    "SELECT day, sum(events) AS events FROM daily_dropped WHERE project = ?1 AND day BETWEEN ?2 AND ?3 GROUP BY 1",
-    "SELECT day, sum(events) AS events FROM daily_skewed WHERE project = ?1 AND day BETWEEN ?2 AND ?3 GROUP BY 1",
-    "SELECT wanted, shown, mismatch, sum(runs) AS runs FROM daily_verdicts WHERE project = ?1 AND day BETWEEN ?2 AND ?3
+    "SELECT day, sum(events) AS events FROM daily_events
+     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1",
+    "SELECT kind, sum(events) AS events FROM daily_events
+     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1 ORDER BY 2 DESC",
+    "SELECT day, sum(events) AS events FROM daily_dropped
+     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1",
+    "SELECT day, sum(events) AS events FROM daily_skewed
+     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1",
+    "SELECT wanted, shown, mismatch, sum(runs) AS runs FROM daily_verdicts
+     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4)
      GROUP BY 1, 2, 3 ORDER BY 4 DESC",
     "SELECT name, sum(n) AS n, sum(total) AS total, max(largest) AS largest FROM daily_metrics
-     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 GROUP BY 1 ORDER BY 1",
+     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1 ORDER BY 1",
 ];
 
 /// Lag has no project and no tier. By day, because days are what an operator compares.
 const LAG: &str = "SELECT start AS day, bin, sum(n) AS n FROM bins
-  WHERE project = '*' AND metric = 'lag_ms' AND span = 1 AND start BETWEEN ?2 AND ?3 AND ?1 IS NOT NULL
+  WHERE project = '*' AND metric = 'lag_ms' AND span = 1 AND start BETWEEN ?1 AND ?2
   GROUP BY 1, 2 ORDER BY 1, 2";
 
 const NEWEST: &str = "SELECT at_ms, received_ms FROM events ORDER BY at_ms DESC LIMIT 1";
@@ -112,7 +117,8 @@ const NEWEST: &str = "SELECT at_ms, received_ms FROM events ORDER BY at_ms DESC 
 /// Reads the page in one round trip.
 pub(crate) async fn health_page(env: &Env, query: &Window) -> Outcome<HealthPage> {
     let database = database(env)?;
-    let mut statements = vec![bound(&database, LAG, query)?, database.prepare(NEWEST)];
+    let days = [number(query.first_day), number(query.last_day)];
+    let mut statements = vec![database.prepare(LAG).bind(&days)?, database.prepare(NEWEST)];
     for statement in STATEMENTS {
         statements.push(bound(&database, statement, query)?);
     }

@@ -8,7 +8,7 @@ use worker::{Env, wasm_bindgen::JsValue};
 use super::{
     Window,
     query::{database, fault, number, rows},
-    window::bound,
+    window::{bound, tier},
 };
 use crate::clock::DAY_MS;
 
@@ -138,20 +138,23 @@ const SUMS: &str = "sum(calls) AS calls, sum(input) AS input, sum(output + reaso
   sum(cache_read) AS cache_read, sum(cache_write) AS cache_write, sum(cost_usd) AS cost_usd";
 
 const DAYS: &str = "SELECT day, model, sum(cost_usd) AS cost_usd FROM daily_usage
-  WHERE project = ?1 AND day BETWEEN ?2 AND ?3 GROUP BY 1, 2";
+  WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1, 2";
 
 const SESSIONS: &str = "SELECT reviewer, outcome, sum(sessions) AS sessions FROM daily_sessions
-  WHERE project = ?1 AND day BETWEEN ?2 AND ?3 GROUP BY 1, 2";
+  WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1, 2";
 
 const FAILBACKS: &str = "SELECT from_model, to_model, reason, sum(failbacks) AS failbacks FROM daily_failbacks
-  WHERE project = ?1 AND day BETWEEN ?2 AND ?3 GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3 LIMIT 100";
+  WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3 LIMIT 100";
 
 /// The latest ones by an index on their time, so that it does not matter how many there are.
 const CIRCUITS: &str = "SELECT at_ms, run_id, project, model, state FROM circuits
-  WHERE at_ms >= ?1 AND at_ms < ?2 AND (?3 IS NULL OR project = ?3) ORDER BY at_ms DESC LIMIT 50";
+  WHERE at_ms >= ?1 AND at_ms < ?2 AND (?3 IS NULL OR project = ?3)
+  AND (?4 IS NULL OR EXISTS (SELECT 1 FROM runs WHERE runs.run_id = circuits.run_id AND runs.tier = ?4))
+  ORDER BY at_ms DESC LIMIT 50";
 
 const SWITCHES: &str = "SELECT at_ms, run_id, project, reviewer, from_model, to_model, reason FROM failbacks
   WHERE at_ms >= ?1 AND at_ms < ?2 AND (?3 IS NULL OR project = ?3)
+  AND (?4 IS NULL OR EXISTS (SELECT 1 FROM runs WHERE runs.run_id = failbacks.run_id AND runs.tier = ?4))
   AND substr(from_model, 1, instr(from_model, '/')) <> substr(to_model, 1, instr(to_model, '/'))
   ORDER BY at_ms DESC LIMIT 50";
 
@@ -164,7 +167,8 @@ pub(crate) async fn usage_by_agent(env: &Env, query: &Window) -> Outcome<Vec<Usa
 /// Sums of a window, by `column`.
 fn usage_by(column: &str) -> String {
     format!(
-        "SELECT {column} AS name, {SUMS} FROM daily_usage WHERE project = ?1 AND day BETWEEN ?2 AND ?3 GROUP BY 1 ORDER BY
+        "SELECT {column} AS name, {SUMS} FROM daily_usage
+     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1 ORDER BY
          cost_usd DESC, 1"
     )
 }
@@ -176,6 +180,7 @@ pub(crate) async fn models_page(env: &Env, query: &Window) -> Outcome<ModelsPage
         number(query.first_day * DAY_MS),
         number((query.last_day + 1) * DAY_MS),
         query.project.as_deref().map_or(JsValue::NULL, JsValue::from_str),
+        tier(query),
     ];
     let statements = vec![
         bound(&database, &usage_by("model"), query)?,

@@ -9,7 +9,7 @@ use super::{
     query::{database, fault, rows},
     retention::first_day_with_bins,
     spans::{BINS, spans},
-    window::{Distributions, bound, bound_with_tier, distributions, grain},
+    window::{Distributions, bound, distributions, grain},
 };
 
 /// What the overview is made of.
@@ -93,7 +93,7 @@ pub(crate) struct Counts {
     pub(crate) started: u64,
     /// Merge requests that were reviewed for the first time.
     pub(crate) merge_requests: u64,
-    /// Reviews that a person skipped.
+    /// Reviews that a person skipped. They have no tier.
     pub(crate) break_glass: u64,
 }
 
@@ -114,7 +114,8 @@ const TIERS: &str =
   WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY tier ORDER BY tier";
 
 const COUNTS: &str = "SELECT kind, sum(n) AS n FROM daily_counts
-  WHERE project = ?1 AND kind IN ('started', 'merge_request', 'break_glass') AND day BETWEEN ?2 AND ?3 GROUP BY kind";
+  WHERE project = ?1 AND kind IN ('started', 'merge_request', 'break_glass') AND day BETWEEN ?2 AND ?3
+  AND (?4 IS NULL OR tier = ?4) GROUP BY kind";
 
 /// Reads the overview in one round trip.
 pub(crate) async fn overview_page(env: &Env, query: &Window) -> Outcome<OverviewPage> {
@@ -122,8 +123,8 @@ pub(crate) async fn overview_page(env: &Env, query: &Window) -> Outcome<Overview
     let spans = spans(query.first_day, query.last_day, first_day_with_bins(env));
     let bins: Vec<JsValue> = [grain(query)].into_iter().chain(spans.parameters()).collect();
     let statements = vec![
-        bound_with_tier(&database, DAYS, query)?,
-        bound_with_tier(&database, TIERS, query)?,
+        bound(&database, DAYS, query)?,
+        bound(&database, TIERS, query)?,
         database.prepare(BINS).bind(&bins)?,
         bound(&database, COUNTS, query)?,
     ];

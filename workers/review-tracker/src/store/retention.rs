@@ -18,6 +18,9 @@ const MAX_DAYS: i64 = 3660;
 const EVENTS_A_STEP: i64 = 1000;
 const RUNS_A_STEP: i64 = 100;
 const PROJECTS_A_STEP: i64 = 50;
+/// In so many turns of the cron, three and a half days, each project has its turn, however many there are: a week's hot files are
+/// looked at for two weeks.
+const TURNS: i64 = 1000;
 /// The most steps of a kind in one go: the next one goes on.
 const STEPS: usize = 20;
 /// Files that stay of each week that is over.
@@ -137,31 +140,37 @@ fn changes(result: Option<&worker::D1Result>) -> Result<usize> {
 
 /// Makes rollups of the past smaller, some projects at a time: days whose week is enough, and files that are not hot.
 async fn compact(database: &D1Database, first_day: i64, this_week: i64) -> Result<()> {
-    const PROJECTS: &str = "SELECT name FROM names WHERE kind = 'project'
-      AND rank > coalesce((SELECT position FROM chores WHERE name = 'compact'), 0) ORDER BY rank LIMIT ?1";
-    let projects = format!("SELECT '*' UNION ALL SELECT name FROM ({PROJECTS})");
+    let next = format!(
+        "FROM names WHERE kind = 'project'
+         AND rank > coalesce((SELECT position FROM chores WHERE name = 'compact'), 0) ORDER BY rank
+         LIMIT max(?1, coalesce((SELECT max(rank) FROM names WHERE kind = 'project'), 0) / {TURNS})"
+    );
+    let projects = format!("SELECT '*' UNION ALL SELECT name FROM (SELECT name {next})");
     let bins = format!(
         "DELETE FROM bins WHERE project IN ({projects}) AND metric IN ('duration_ms', 'cost_usd', 'lag_ms') AND span = 1
          AND start < ?2"
     );
+    // By name, because what is looked for begins with them.
+    let tiers = "'*', 'trivial', 'lite', 'full'";
     // Of the last two weeks that are over: an event may come late, but not later than that.
     let hot_files = format!(
-        "DELETE FROM hot_files WHERE grain IN ({projects}) AND week IN (?2 - 7, ?2 - 14)
-         AND (grain, week, project, path) IN (SELECT grain, week, project, path FROM (
-           SELECT grain, week, project, path,
-             row_number() OVER (PARTITION BY grain, week ORDER BY findings DESC, path) AS place
-           FROM hot_files WHERE grain IN ({projects}) AND week IN (?2 - 7, ?2 - 14)) WHERE place > {HOT_FILES_A_WEEK})"
+        "DELETE FROM hot_files WHERE grain IN ({projects}) AND tier IN ({tiers}) AND week IN (?2 - 7, ?2 - 14)
+         AND (grain, tier, week, project, path) IN (SELECT grain, tier, week, project, path FROM (
+           SELECT grain, tier, week, project, path,
+             row_number() OVER (PARTITION BY grain, tier, week ORDER BY findings DESC, path) AS place
+           FROM hot_files WHERE grain IN ({projects}) AND tier IN ({tiers}) AND week IN (?2 - 7, ?2 - 14))
+         WHERE place > {HOT_FILES_A_WEEK})"
     );
     // Where it has got to; from the beginning again when that was the last one.
-    let position = "INSERT INTO chores (name, position) SELECT 'compact', coalesce((SELECT max(rank) FROM (
-        SELECT rank FROM names WHERE kind = 'project'
-        AND rank > coalesce((SELECT position FROM chores WHERE name = 'compact'), 0) ORDER BY rank LIMIT ?1)), 0)
-      ON CONFLICT DO UPDATE SET position = excluded.position";
+    let position = format!(
+        "INSERT INTO chores (name, position) SELECT 'compact', coalesce((SELECT max(rank) FROM (SELECT rank {next})), 0)
+         ON CONFLICT DO UPDATE SET position = excluded.position"
+    );
     let limit = || number(PROJECTS_A_STEP);
     let parameters: [(&str, Vec<JsValue>); 3] = [
         (&bins, vec![limit(), number(first_day)]),
         (&hot_files, vec![limit(), number(this_week)]),
-        (position, vec![limit()]),
+        (&position, vec![limit()]),
     ];
     let statements = parameters
         .into_iter()

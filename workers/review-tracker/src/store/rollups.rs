@@ -19,6 +19,8 @@ pub(super) enum Merge {
 pub(super) enum Key {
     /// As it is.
     Plain(&'static str),
+    /// The tier, which is not told apart for all time.
+    Tier,
     /// A name of a kind, which clients choose freely: late ones are `other`.
     Name(&'static str, &'static str),
     /// A name whose kind stands so many places behind it; no kind, and it is as it is.
@@ -37,6 +39,7 @@ impl Key {
     const fn column(self) -> &'static str {
         match self {
             Self::Plain(column) | Self::Name(column, _) | Self::Labelled(column, _) => column,
+            Self::Tier => "tier",
         }
     }
 
@@ -49,6 +52,7 @@ impl Key {
         };
         match self {
             Self::Plain(_) => format!("j.value->>{place}"),
+            Self::Tier => format!("CASE grain WHEN 2 THEN '' ELSE j.value->>{place} END"),
             Self::Name(_, kind) => format!("CASE WHEN {}", named(&format!("'{kind}'"))),
             Self::Labelled(_, behind) => {
                 let kind = format!("j.value->>{}", place + behind);
@@ -124,7 +128,11 @@ pub(super) const RUNS: Rollup = Rollup {
 /// Tokens and cost by model and reviewer.
 pub(super) const USAGE: Rollup = Rollup {
     table: "daily_usage",
-    keys: &[Key::Name("model", "model"), Key::Name("reviewer", "reviewer")],
+    keys: &[
+        Key::Tier,
+        Key::Name("model", "model"),
+        Key::Name("reviewer", "reviewer"),
+    ],
     skipped: 0,
     values: &[
         ("calls", Merge::Sum),
@@ -141,6 +149,7 @@ pub(super) const USAGE: Rollup = Rollup {
 pub(super) const COUNTS: Rollup = Rollup {
     table: "daily_counts",
     keys: &[
+        Key::Tier,
         Key::Plain("kind"),
         Key::Labelled("a", 3),
         Key::Labelled("b", 3),
@@ -153,18 +162,18 @@ pub(super) const COUNTS: Rollup = Rollup {
 /// Figures of the runs themselves.
 pub(super) const METRICS: Rollup = Rollup {
     table: "daily_metrics",
-    keys: &[Key::Name("name", "metric")],
+    keys: &[Key::Tier, Key::Name("name", "metric")],
     skipped: 0,
     values: &[("n", Merge::Sum), ("total", Merge::Sum), ("largest", Merge::Max)],
 };
 
 /// Merge requests on the day of their first review. What decides is whether the request is known.
-pub(super) const MERGE_REQUESTS: &str = "INSERT INTO daily_counts (project, kind, day, n)
+pub(super) const MERGE_REQUESTS: &str = "INSERT INTO daily_counts (project, kind, day, tier, n)
   SELECT CASE grain WHEN 0 THEN j.value->>0 ELSE '*' END, 'merge_request', CASE grain WHEN 2 THEN 0 ELSE j.value->>2 END,
-  count(*) FROM json_each(?1) AS j CROSS JOIN (SELECT column1 AS grain FROM (VALUES (0), (1), (2)))
+  CASE grain WHEN 2 THEN '' ELSE j.value->>3 END, count(*) FROM json_each(?1) AS j CROSS JOIN (SELECT column1 AS grain FROM (VALUES (0), (1), (2)))
   WHERE NOT EXISTS (SELECT 1 FROM merge_requests AS m
     WHERE m.project = j.value->>0 AND m.merge_request = j.value->>1)
-  GROUP BY 1, 3 ON CONFLICT DO UPDATE SET n = n + excluded.n";
+  GROUP BY 1, 3, 4 ON CONFLICT DO UPDATE SET n = n + excluded.n";
 
 /// Distributions: every value in its day and in its week, for its project and for all, and once for all time. How long events
 /// waited is only kept for all projects.
@@ -178,11 +187,13 @@ pub(super) const BINS: &str = "INSERT INTO bins (project, metric, span, start, t
   WHERE grain >= 2 OR j.value->>2 <> 'lag_ms' GROUP BY 1, 2, 3, 4, 5, 6
   ON CONFLICT DO UPDATE SET n = n + excluded.n";
 
-/// Files with findings that stand, by week.
+/// Files with findings that stand, by week: for all tiers (`*`) and for the tier in which they were found, as far as it is known.
 pub(super) const HOT_FILES: &str = "INSERT INTO hot_files
-  (grain, week, project, path, findings, critical, warning, suggestion)
-  SELECT CASE grain WHEN 0 THEN j.value->>0 ELSE '*' END, j.value->>1, j.value->>0, j.value->>2, j.value->>3, j.value->>4,
-  j.value->>5, j.value->>6
-  FROM json_each(?1) AS j CROSS JOIN (SELECT column1 AS grain FROM (VALUES (0), (1))) WHERE true
+  (grain, tier, week, project, path, findings, critical, warning, suggestion)
+  SELECT CASE grain WHEN 0 THEN j.value->>0 ELSE '*' END, CASE every WHEN 1 THEN '*' ELSE j.value->>2 END, j.value->>1,
+  j.value->>0, j.value->>3, sum(j.value->>4), sum(j.value->>5), sum(j.value->>6), sum(j.value->>7)
+  FROM json_each(?1) AS j CROSS JOIN (SELECT column1 AS grain FROM (VALUES (0), (1)))
+  CROSS JOIN (SELECT column1 AS every FROM (VALUES (0), (1))) WHERE every = 1 OR j.value->>2 <> ''
+  GROUP BY 1, 2, 3, 4, 5
   ON CONFLICT DO UPDATE SET findings = findings + excluded.findings, critical = critical + excluded.critical,
   warning = warning + excluded.warning, suggestion = suggestion + excluded.suggestion";

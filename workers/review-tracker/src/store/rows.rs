@@ -6,12 +6,12 @@ use conclave_shared::telemetry::{Event, EventBody, ReviewerCompleted};
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::{Batch, counts, sums::AllSums};
+use super::{Batch, counts, sums::AllSums, tiers::Tiers};
 use crate::clock::day;
 
 /// Rows of what is written at once, one list a kind, so that a statement is sent only the rows that it is for.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
+pub(crate) struct Rows {
     /// Every event.
     pub(super) events: Vec<String>,
     /// One for each event, of which SQL makes one a run.
@@ -46,7 +46,7 @@ pub(super) struct Rows {
 
 impl Rows {
     /// Takes batches apart. What is known, and an id that comes twice, is left out.
-    pub(super) fn of(batches: &[Batch], known: &HashSet<Uuid>, now_ms: i64) -> Self {
+    pub(crate) fn of(batches: &[Batch], known: &HashSet<Uuid>, tiers: &Tiers, now_ms: i64) -> Self {
         let mut rows = Self::default();
         let mut seen = known.clone();
         let mut names = BTreeSet::new();
@@ -59,13 +59,14 @@ impl Rows {
                 rows.envelope(event, batch.received_ms);
                 rows.body(event);
                 counts::names(event, &mut names);
-                rows.sums.event(event, batch.skewed.contains(&event.id));
+                let tier = tiers.of(event.run_id);
+                rows.sums.event(event, tier, batch.skewed.contains(&event.id));
                 let began = runs.entry(event.run_id).or_insert((&event.project, event.at_ms));
                 began.1 = began.1.min(event.at_ms);
                 if let Some(number) = merge_request(&event.event) {
                     merge_requests
                         .entry((&event.project, number))
-                        .or_insert_with(|| day(event.at_ms));
+                        .or_insert_with(|| (day(event.at_ms), tier));
                 }
             }
             if new > 0 {
@@ -78,7 +79,7 @@ impl Rows {
             .collect();
         rows.merge_requests = merge_requests
             .into_iter()
-            .map(|((project, number), day)| json(&(project, number, day)))
+            .map(|((project, number), (day, tier))| json(&(project, number, day, tier)))
             .collect();
         rows.names = names.iter().map(json).collect();
         rows

@@ -44,6 +44,14 @@ impl Sums {
     }
 }
 
+/// What every sum is told apart by.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    project: &'a str,
+    day: i64,
+    tier: &'static str,
+}
+
 /// The sums of all rollups.
 #[derive(Debug, Default)]
 pub(super) struct AllSums {
@@ -56,14 +64,29 @@ pub(super) struct AllSums {
 }
 
 impl AllSums {
-    /// Adds an event.
-    pub(super) fn event(&mut self, event: &Event, skewed: bool) {
+    /// Adds an event. `tier` is that of its run, empty while that is not known.
+    pub(super) fn event(&mut self, event: &Event, tier: &'static str, skewed: bool) {
         for count in counts::of(event, skewed) {
             let (kind, [a, b, c], [a_kind, b_kind, c_kind]) = count.key();
-            let key = (&event.project, day(event.at_ms), kind, a, b, c, a_kind, b_kind, c_kind);
+            let key = (
+                &event.project,
+                day(event.at_ms),
+                tier,
+                kind,
+                a,
+                b,
+                c,
+                a_kind,
+                b_kind,
+                c_kind,
+            );
             self.counts.add(&key, &[float(count.n)]);
         }
-        let at = (&event.project, day(event.at_ms));
+        let at = Place {
+            project: &event.project,
+            day: day(event.at_ms),
+            tier,
+        };
         match &event.event {
             EventBody::RunCompleted(completed) => self.run(at, completed),
             EventBody::ReviewerCompleted(session) => {
@@ -75,7 +98,8 @@ impl AllSums {
             EventBody::Metrics(metrics) => {
                 for sample in &metrics.samples {
                     let values = [1.0, sample.value, sample.value];
-                    self.metrics.merge(&(at.0, at.1, &sample.name), &values, f64::max);
+                    let key = (at.project, at.day, at.tier, &sample.name);
+                    self.metrics.merge(&key, &values, f64::max);
                 }
             }
             _ => {}
@@ -88,7 +112,7 @@ impl AllSums {
         self.bins.add(&("*", day, "lag_ms", "", bin), &[1.0]);
     }
 
-    fn run(&mut self, (project, day): (&String, i64), run: &RunCompleted) {
+    fn run(&mut self, Place { project, day, .. }: Place<'_>, run: &RunCompleted) {
         let tier = run.tier.as_str();
         let partial = run
             .coverage
@@ -116,7 +140,7 @@ impl AllSums {
         }
     }
 
-    fn usage(&mut self, (project, day): (&String, i64), reviewer: &str, usage: &TokensByModel) {
+    fn usage(&mut self, Place { project, day, tier }: Place<'_>, reviewer: &str, usage: &TokensByModel) {
         let tokens = &usage.tokens;
         let values = [
             float(usage.calls),
@@ -127,10 +151,11 @@ impl AllSums {
             float(tokens.cache_write),
             usage.cost_usd,
         ];
-        self.usage.add(&(project, day, usage.model.as_str(), reviewer), &values);
+        let key = (project, day, tier, usage.model.as_str(), reviewer);
+        self.usage.add(&key, &values);
     }
 
-    fn hot_file(&mut self, (project, day): (&String, i64), finding: &FindingEvent) {
+    fn hot_file(&mut self, Place { project, day, tier }: Place<'_>, finding: &FindingEvent) {
         let is = |severity| float(u64::from(finding.severity == severity));
         let values = [
             1.0,
@@ -138,7 +163,7 @@ impl AllSums {
             is(Severity::Warning),
             is(Severity::Suggestion),
         ];
-        self.hot_files.add(&(project, week(day), &finding.path), &values);
+        self.hot_files.add(&(project, week(day), tier, &finding.path), &values);
     }
 }
 

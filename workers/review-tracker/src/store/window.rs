@@ -24,21 +24,19 @@ pub(crate) struct Window {
     pub(crate) last_day: i64,
 }
 
-/// A statement about a window: `?1` is the project or `*`, `?2` and `?3` are the days.
+/// A statement about a window: `?1` is the project or `*`, `?2` and `?3` are the days, `?4` is the tier or NULL.
 pub(crate) fn bound(database: &D1Database, sql: &str, query: &Window) -> Result<D1PreparedStatement> {
-    database
-        .prepare(sql)
-        .bind(&[grain(query), number(query.first_day), number(query.last_day)])
-}
-
-/// Like [`bound`], and `?4` is the tier or NULL.
-pub(crate) fn bound_with_tier(database: &D1Database, sql: &str, query: &Window) -> Result<D1PreparedStatement> {
     database.prepare(sql).bind(&[
         grain(query),
         number(query.first_day),
         number(query.last_day),
-        query.tier.as_deref().map_or(JsValue::NULL, JsValue::from_str),
+        tier(query),
     ])
+}
+
+/// The tier, or NULL for all of them.
+pub(crate) fn tier(query: &Window) -> JsValue {
+    query.tier.as_deref().map_or(JsValue::NULL, JsValue::from_str)
 }
 
 /// The project, or what stands for all of them in rollups.

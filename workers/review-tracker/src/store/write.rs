@@ -1,19 +1,19 @@
 //! Writing batches of events: everything or nothing, and each event once.
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
 use conclave_worker_common::Outcome;
 use serde::Deserialize;
 use uuid::Uuid;
 use worker::{D1Database, D1PreparedStatement, Env, Result};
 
-use super::{Batch, query::fault, rollups, rows::Rows, statements as sql};
+use super::{Batch, query::fault, rollups, rows::Rows, statements as sql, sums::Sums, tiers::Tiers};
 use crate::clock;
 
 /// The most bytes of one parameter. D1 takes 2 MB, earlier 1 MB; what is longer goes into several statements of the same transaction.
 const MAX_PARAMETER_BYTES: usize = 900_000;
-/// Ids of which one statement asks whether they are known.
-const MAX_IDS: usize = 5_000;
+/// Ids that one statement asks for.
+pub(super) const MAX_IDS: usize = 5_000;
 
 /// How often it is looked up which events are known before a write is given up for now.
 const LOOKS: usize = 3;
@@ -25,8 +25,11 @@ const LOOKS: usize = 3;
 pub(crate) async fn write(env: &Env, batches: &[Batch]) -> Result<()> {
     let database = env.d1("DB")?;
     let mut known = HashSet::new();
+    let mut tiers = Tiers::default();
+    tiers.tell(batches);
+    tiers.remember(&database, batches).await?;
     for _ in 0..LOOKS {
-        let rows = Rows::of(batches, &known, clock::now_ms());
+        let rows = Rows::of(batches, &known, &tiers, clock::now_ms());
         let statements = statements(&database, &rows)?;
         if statements.is_empty() {
             return Ok(());
@@ -68,51 +71,72 @@ async fn find_known(database: &D1Database, batches: &[Batch]) -> Result<HashSet<
 
 fn statements(database: &D1Database, rows: &Rows) -> Result<Vec<D1PreparedStatement>> {
     let mut statements = Vec::new();
-    each(rows, |statement, rows| {
-        for parameter in parameters(rows) {
-            statements.push(database.prepare(statement).bind(&[parameter.into()])?);
+    for (statement, rows) in every(rows) {
+        for parameter in parameters(&rows) {
+            statements.push(database.prepare(statement.as_ref()).bind(&[parameter.into()])?);
         }
-        Ok(())
-    })?;
+    }
     Ok(statements)
 }
 
+/// A statement, and the rows that it writes.
+type Write<'a> = (Cow<'static, str>, Cow<'a, [String]>);
+
 /// Every statement of a write with its rows, in order.
-fn each(rows: &Rows, mut add: impl FnMut(&str, &[String]) -> Result<()>) -> Result<()> {
-    // First what fails when an event is known.
-    add(sql::EVENTS, &rows.events)?;
-    add(sql::NAMES, &rows.names)?;
-    add(sql::RUNS, &rows.runs)?;
-    add(sql::STARTED, &rows.started)?;
-    add(sql::COMPLETED, &rows.completed)?;
-    add(sql::VERDICTS, &rows.verdicts)?;
-    add(sql::SKIPPED, &rows.glasses)?;
-    add(sql::GLASSES, &rows.glasses)?;
-    add(sql::SESSIONS, &rows.sessions)?;
-    add(sql::USAGE, &rows.usage)?;
-    add(sql::FINDINGS, &rows.findings)?;
-    add(sql::OUTCOMES, &rows.outcomes)?;
-    add(sql::CIRCUITS, &rows.circuits)?;
-    add(sql::FAILBACKS, &rows.failbacks)?;
-    add(&rollups::RUNS.statement(), &rows.sums.runs.rows())?;
-    add(&rollups::USAGE.statement(), &rows.sums.usage.rows())?;
-    add(&rollups::COUNTS.statement(), &rows.sums.counts.rows())?;
-    add(&rollups::METRICS.statement(), &rows.sums.metrics.rows())?;
-    add(rollups::BINS, &rows.sums.bins.rows())?;
-    add(rollups::HOT_FILES, &rows.sums.hot_files.rows())?;
-    add(rollups::MERGE_REQUESTS, &rows.merge_requests)?;
-    add(sql::MERGE_REQUESTS, &rows.merge_requests)?;
-    Ok(())
+fn every(rows: &Rows) -> [Write<'_>; 22] {
+    let raw = |statement: &'static str, rows| (Cow::from(statement), Cow::Borrowed(rows));
+    let sums = |statement: Cow<'static, str>, sums: &Sums| (statement, Cow::Owned(sums.rows()));
+    let Rows { sums: all, .. } = rows;
+    [
+        // First what fails when an event is known.
+        raw(sql::EVENTS, &rows.events[..]),
+        raw(sql::NAMES, &rows.names),
+        raw(sql::RUNS, &rows.runs),
+        raw(sql::STARTED, &rows.started),
+        raw(sql::COMPLETED, &rows.completed),
+        raw(sql::VERDICTS, &rows.verdicts),
+        raw(sql::SKIPPED, &rows.glasses),
+        raw(sql::GLASSES, &rows.glasses),
+        raw(sql::SESSIONS, &rows.sessions),
+        raw(sql::USAGE, &rows.usage),
+        raw(sql::FINDINGS, &rows.findings),
+        raw(sql::OUTCOMES, &rows.outcomes),
+        raw(sql::CIRCUITS, &rows.circuits),
+        raw(sql::FAILBACKS, &rows.failbacks),
+        sums(rollups::RUNS.statement().into(), &all.runs),
+        sums(rollups::USAGE.statement().into(), &all.usage),
+        sums(rollups::COUNTS.statement().into(), &all.counts),
+        sums(rollups::METRICS.statement().into(), &all.metrics),
+        sums(rollups::BINS.into(), &all.bins),
+        sums(rollups::HOT_FILES.into(), &all.hot_files),
+        raw(rollups::MERGE_REQUESTS, &rows.merge_requests),
+        raw(sql::MERGE_REQUESTS, &rows.merge_requests),
+    ]
+}
+
+/// All statements that write, in order.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn all_statements() -> Vec<String> {
+    let nothing = every(&Rows::default()).map(|(statement, _)| statement.into_owned());
+    nothing.into()
+}
+
+/// What a write binds: the places of its statements among all, each with a parameter.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn all_parameters(rows: &Rows) -> Vec<(usize, String)> {
+    let of =
+        |(place, (_, rows)): (usize, Write<'_>)| parameters(&rows).into_iter().map(move |one| (place, one)).collect();
+    let lists: Vec<Vec<(usize, String)>> = every(rows).into_iter().enumerate().map(of).collect();
+    lists.concat()
 }
 
 /// Whether every table is as this version needs it: runs every statement on no rows. An error names what is missing.
 pub(crate) async fn ready(env: &Env) -> Outcome<()> {
     let database = env.d1("DB")?;
     let mut statements = vec![database.prepare("SELECT claim FROM memory LIMIT 0")];
-    each(&Rows::of(&[], &HashSet::new(), clock::now_ms()), |statement, _| {
-        statements.push(database.prepare(statement).bind(&["[]".into()])?);
-        Ok(())
-    })?;
+    for (statement, _) in every(&Rows::default()) {
+        statements.push(database.prepare(statement.as_ref()).bind(&["[]".into()])?);
+    }
     database.batch(statements).await.map(drop).map_err(fault)
 }
 

@@ -7,7 +7,6 @@ pub(crate) const TOKEN: &str = "Administrator's token";
 pub(crate) const WRONG_TOKEN: &str = "That token is not one of the accepted ones.";
 pub(crate) const NOT_CONFIGURED: &str = "No token yet";
 pub(crate) const NOT_CONFIGURED_DETAIL: &str = "Set the secret ADMIN_TOKENS to a list of name:token, as in ada:TOKEN: wrangler secret put ADMIN_TOKENS -e reviewer-config";
-pub(crate) const FAILED: &str = "That did not work";
 pub(crate) const FAILED_DETAIL: &str =
     "The Worker's log has the reason. Nothing was changed unless the history says so.";
 pub(crate) const NOTHING_CHANGED: &str = "Nothing was changed";

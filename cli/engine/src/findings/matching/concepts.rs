@@ -282,9 +282,9 @@ pub(super) fn concept(stem: &str) -> Option<&'static str> {
     CONCEPTS.get(stem).copied()
 }
 
-/// Whether this group names a kind of defect.
-pub(super) fn is_kind(concept: &str) -> bool {
-    KINDS.contains(&concept)
+/// The kind of defect that a claim's word stands for: the groups stand in a claim by their names.
+pub(super) fn kind(word: &str) -> Option<&'static str> {
+    KINDS.into_iter().find(|kind| *kind == word)
 }
 
 #[cfg(test)]

@@ -67,6 +67,37 @@ fn what_all_claims_name_says_little() {
 }
 
 #[test]
+fn numbers_in_another_order_are_another_change() {
+    let claims = Claims::new([
+        "The limit was changed from 30 to 70.",
+        "The limit was changed from 70 to 30.",
+        "The limit was changed from 30 to 70 in line 12.",
+        "The limit is 70 now.",
+    ]);
+    assert!(claims.likeness(0, 1).numbers_differ);
+    assert!(!claims.likeness(0, 2).numbers_differ, "one says more than the other");
+    assert!(
+        !claims.likeness(0, 3).numbers_differ,
+        "a single number sets nothing apart"
+    );
+}
+
+#[test]
+fn the_kinds_of_defect_of_both_are_compared() {
+    let claims = Claims::new([
+        "The cache leaks.",
+        "A leak of the caching layer.",
+        "The cache is stale, a typo too.",
+    ]);
+    assert!((claims.likeness(0, 1).kinds - 1.0).abs() < 1e-9);
+    assert!(
+        (claims.likeness(0, 2).kinds - 1.0 / 3.0).abs() < 1e-9,
+        "{:?}",
+        claims.likeness(0, 2)
+    );
+}
+
+#[test]
 fn the_fewer_claims_the_more_two_have_to_share() {
     let borders: Vec<f64> = [0, 1, 4, 40].into_iter().map(border).collect();
     assert!(borders.windows(2).all(|pair| pair[0] > pair[1]), "{borders:?}");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::concepts::{concept, is_kind};
+use super::concepts::{concept, kind};
 
 /// Words that every claim has.
 const STOP: &str = " a an the and or of to in on at by for with from as is are was were be been being it its this that \
@@ -14,8 +14,8 @@ const STOP: &str = " a an the and or of to in on at by for with from as is are w
 pub(super) struct Claim {
     /// Its words, each once. Numbers have a `#` in front.
     pub(super) words: BTreeSet<String>,
-    /// Numbers.
-    pub(super) numbers: BTreeSet<String>,
+    /// Numbers, each once, in the order in which they are first named.
+    pub(super) numbers: Vec<String>,
     /// The kinds of defect that it speaks of.
     pub(super) kinds: BTreeSet<&'static str>,
 }
@@ -27,8 +27,7 @@ impl Claim {
         for token in Tokens::new(text) {
             claim.take(&token);
         }
-        let concepts = claim.words.iter().filter_map(|word| concept(word));
-        claim.kinds = concepts.filter(|name| is_kind(name)).collect();
+        claim.kinds = claim.words.iter().filter_map(|word| kind(word)).collect();
         claim
     }
 
@@ -36,8 +35,9 @@ impl Claim {
         let lower = token.text.to_lowercase();
         match token.kind {
             TokenKind::Number => {
-                self.words.insert(format!("#{lower}"));
-                self.numbers.insert(lower);
+                if self.words.insert(format!("#{lower}")) {
+                    self.numbers.push(lower);
+                }
             }
             TokenKind::Operator => {
                 self.words.insert(lower);
@@ -283,10 +283,7 @@ mod tests {
     #[test]
     fn numbers_and_operators_are_kept() {
         let claim = Claim::new("Line 42 uses && where || is meant; 30% of 3.5.");
-        assert_eq!(
-            claim.numbers.iter().map(String::as_str).collect::<Vec<_>>(),
-            ["3.5", "30%", "42"]
-        );
+        assert_eq!(claim.numbers, ["42", "30%", "3.5"]);
         assert!(claim.words.contains("&&") && claim.words.contains("||") && claim.words.contains("#42"));
     }
 

@@ -7,7 +7,7 @@ use conclave_shared::telemetry::ReviewerOutcome;
 use super::{duration, finding::code_span};
 use crate::{
     report::{
-        Cost, Review,
+        Cost, Review, grouped,
         neutral::{cell, neutral},
     },
     scheduler::ReviewerReport,
@@ -17,10 +17,11 @@ pub(super) fn coverage(review: &Review) -> String {
     let coverage = &review.coverage;
     let tokens = review.tokens();
     let mut text = String::from("---\n\n<details><summary>");
+    let files = coverage.reviewed.len() - coverage.not_read.len().min(coverage.reviewed.len());
     let _ = write!(
         text,
-        "{} files reviewed · {} tier · {} · {}",
-        coverage.reviewed.len() - coverage.not_read.len().min(coverage.reviewed.len()),
+        "{files} file{} reviewed · {} tier · {} · {}",
+        if files == 1 { "" } else { "s" },
         review.tier,
         duration(review.seconds),
         Cost::of(&review.usage()).text(2)
@@ -41,7 +42,7 @@ pub(super) fn coverage(review: &Review) -> String {
     }
     text.push('\n');
     if !coverage.filtered.is_empty() {
-        let _ = writeln!(text, "**Not reviewed by rule:**\n");
+        let _ = writeln!(text, "**Left out:**\n");
         for file in &coverage.filtered {
             let _ = writeln!(text, "- {}: {}", code_span(&file.path), file.reason.describe());
         }
@@ -74,7 +75,7 @@ pub(super) fn coverage(review: &Review) -> String {
         text,
         "{} tokens, cache hit rate {rate}; {dropped} finding{} merged or dropped by the judge, {} without \
          evidence.\n",
-        tokens.total(),
+        grouped(tokens.total()),
         if dropped == 1 { "" } else { "s" },
         coverage.hallucinated
     );
@@ -106,10 +107,15 @@ fn reviewer_row(report: &ReviewerReport) -> String {
         (outcome, Some(reason)) => format!("{}: {}", outcome.as_str().replace('_', " "), cell(reason)),
         (outcome, None) => outcome.as_str().replace('_', " "),
     };
+    let name = report.name.display_name();
+    // Rules in code, and who was never asked, have neither a model nor a price.
+    if models.is_empty() {
+        return format!("| {name} | {outcome} |  |  |  | {} |", duration(report.seconds));
+    }
     format!(
-        "| {} | {outcome} | {} | {tokens} | {} | {} |",
-        report.name.display_name(),
+        "| {name} | {outcome} | {} | {} | {} | {} |",
         cell(&models.join(", ")),
+        grouped(tokens),
         Cost::of(&report.usage).text(3),
         duration(report.seconds)
     )

@@ -57,10 +57,9 @@ pub(super) fn finding(entry: &JudgedFinding) -> String {
         );
     }
     if let Some(fix) = &finding.fix {
-        let fix = if is_sentence(fix) {
-            format!(" {}", neutral(fix.trim()))
-        } else {
-            format!("\n\n{}", fenced(fix, language(&finding.file)))
+        let fix = match in_words(fix) {
+            Some(words) => format!(" {words}"),
+            None => format!("\n\n{}", fenced(fix, language(&finding.file))),
         };
         let _ = write!(text, "\n\nPossible fix:{fix}");
     }
@@ -75,14 +74,16 @@ pub(super) fn finding(entry: &JudgedFinding) -> String {
     text
 }
 
-/// Whether the fix is told in words: reviewers may write code or one sentence.
-fn is_sentence(fix: &str) -> bool {
+/// The fix as text, if it is told in words: reviewers may write code or one sentence.
+pub(in crate::report) fn in_words(fix: &str) -> Option<String> {
     let fix = fix.trim();
-    fix.ends_with('.') && !fix.contains('\n') && fix.starts_with(char::is_uppercase) && fix.split(' ').count() > 3
+    let sentence =
+        fix.ends_with('.') && !fix.contains('\n') && fix.starts_with(char::is_uppercase) && fix.split(' ').count() > 3;
+    sentence.then(|| neutral(fix))
 }
 
 /// Who found it. That several did, independently of each other, is the strongest sign that it is true.
-fn found_by(reviewers: &[ReviewerName]) -> String {
+pub(in crate::report) fn found_by(reviewers: &[ReviewerName]) -> String {
     let names: Vec<String> = reviewers.iter().map(ReviewerName::display_name).collect();
     match names.as_slice() {
         [] => String::new(),

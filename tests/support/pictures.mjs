@@ -1,0 +1,118 @@
+// Makes the pictures of a review in docs/images anew: the terminal, the note and a thread of a merge request. Everything in them is
+// real: the program, OpenCode, tmux as the terminal; the model is the scripted stand-in, and GitLab is, whose pages are drawn here.
+//
+//   cargo build -p conclave -p conclave-scripted-provider -p conclave-fake-gitlab
+//   source scripts/lib/env.sh && node tests/support/pictures.mjs [DIRECTORY]
+//
+// PROGRAMS names another directory with the three programs, such as target/release.
+
+import { execFile, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { chromium } from 'playwright-core';
+import { notePage, threadPage } from './note-page.mjs';
+import { terminalPage } from './terminal-page.mjs';
+
+const run = promisify(execFile);
+const root = resolve(import.meta.dirname, '../..');
+const images = resolve(process.argv[2] ?? join(root, 'docs/images'));
+const programs = resolve(root, process.env.PROGRAMS ?? 'target/debug');
+const COLUMNS = 110;
+const BRANCH = 'feature/order-export';
+
+const state = mkdtempSync(join(tmpdir(), 'conclave-pictures-'));
+const children = [];
+const socket = `conclave-pictures-${process.pid}`;
+
+/** Starts a server, and gives the first line that it says. */
+async function serve(program, arguments_) {
+  const child = spawn(join(programs, program), arguments_, { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  return new Promise((first, failed) => {
+    createInterface({ input: child.stdout }).once('line', first);
+    child.once('error', failed);
+    child.once('exit', (code) => failed(new Error(`${program} ended with ${code}`)));
+  });
+}
+
+/** What a terminal shows once a command has ended in it. */
+async function screen(command, directory, environment) {
+  const script = join(state, 'run.sh');
+  writeFileSync(script, `cd ${directory}\nprintf '\\033[1;32m$\\033[0m %s\\n' '${command}'\n${command}\ntmux -L ${socket} wait-for -S ended\nread -r _\n`);
+  const options = { env: { ...environment, TERM: 'xterm-256color', LANG: 'C.UTF-8' } };
+  const tmux = (...rest) => run('tmux', ['-u', '-L', socket, ...rest], options);
+  await tmux('new-session', '-d', '-x', String(COLUMNS), '-y', '60', `bash ${script}`);
+  await tmux('wait-for', 'ended');
+  const { stdout } = await tmux('capture-pane', '-e', '-p', '-S', '-');
+  await tmux('kill-server');
+  return stdout.trimEnd();
+}
+
+/** The first two findings and the account; how many are left out is said. */
+function shortened(text) {
+  const lines = text.split('\n');
+  const plain = lines.map((line) => line.replace(/\x1b\[[\d;]*m/g, ''));
+  const findings = plain.flatMap((line, index) => (/^(CRITICAL|WARNING|SUGGESTION) /.test(line) ? [index] : []));
+  const account = plain.findLastIndex((line) => /^─{20,}/.test(line));
+  const records = plain.findLastIndex((line) => line.startsWith('  records: '));
+  if (findings.length < 3 || account < 0 || records < account) throw new Error(`this is no review:\n${plain.join('\n')}`);
+  const left = `\x1b[0;2m      ⋮  ${findings.length - 2} more findings\x1b[0m`;
+  return [...lines.slice(0, findings[2]), left, '', ...lines.slice(account, records)].join('\n');
+}
+
+async function picture(browser, name, html, selector, width) {
+  const page = await browser.newPage({ viewport: { width, height: 400 }, deviceScaleFactor: 2 });
+  await page.setContent(html);
+  await page.locator(selector).screenshot({ path: join(images, name), omitBackground: true });
+  await page.close();
+}
+
+async function main() {
+  const shop = join(state, 'shop');
+  await run(join(root, 'scripts/demo-repository'), [shop]);
+  const provider = (await serve('conclave-demo-provider', ['--port', '0'])).match(/http:\S+/)[0];
+  const gitlab = JSON.parse(await serve('fake-gitlab', ['--repo', shop, '--source', BRANCH, '--target', 'main', '--project', 'shop/orders']));
+  const environment = {
+    HOME: state,
+    PATH: `${programs}:${process.env.PATH}`,
+    CONCLAVE_OPENCODE: process.env.CONCLAVE_OPENCODE,
+    ANTHROPIC_API_KEY: 'demo',
+    ANTHROPIC_BASE_URL: provider,
+  };
+  const local = await screen(`conclave local main..${BRANCH}`, shop, environment);
+
+  await run('git', ['-C', shop, 'remote', 'add', 'origin', `${gitlab.url}/shop/orders.git`]);
+  const url = `${gitlab.url}/shop/orders/-/merge_requests/${gitlab.iid}`;
+  await run(join(programs, 'conclave'), ['review', '--mr', url, '--quiet', '--repo', shop], { env: { ...environment, GITLAB_TOKEN: gitlab.token }, maxBuffer: 1 << 24 });
+  const address = `${gitlab.api_url}/projects/${gitlab.project_id}/merge_requests/${gitlab.iid}/discussions?per_page=100`;
+  const discussions = await (await fetch(address, { headers: { 'PRIVATE-TOKEN': gitlab.token } })).json();
+  const notes = discussions.map(({ notes: [note] }) => note).filter(({ system }) => !system);
+  const summary = notes.find(({ position }) => !position);
+  // Threads are posted beside each other: the order is nobody's.
+  const beside = notes.filter(({ position }) => position).toSorted((a, b) => (a.body < b.body ? 1 : -1));
+  const threads = await Promise.all([beside.find(({ body }) => body.includes('Critical')), beside.find(({ body }) => body.includes('Warning'))].map(async ({ body, position }) => {
+    const { stdout: source } = await run('git', ['-C', shop, 'show', `${BRANCH}:${position.new_path}`]);
+    return { body, position, source };
+  }));
+  if (process.env.NOTES) writeFileSync(process.env.NOTES, notes.map(({ body }) => body).join('\n\n=====\n\n'));
+
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM || process.env.CONCLAVE_TEST_CHROMIUM || '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+  });
+  await picture(browser, 'review.png', terminalPage(shortened(local), COLUMNS), 'pre', 1200);
+  await picture(browser, 'gitlab-note.png', notePage(summary.body, 'light'), 'body', 920);
+  await picture(browser, 'gitlab-thread.png', threadPage(threads, 'light'), 'body', 920);
+  await browser.close();
+}
+
+try {
+  await main();
+} finally {
+  for (const child of children) child.kill();
+  await run('tmux', ['-L', socket, 'kill-server']).catch(() => {});
+  rmSync(state, { recursive: true, force: true });
+}

@@ -1,0 +1,50 @@
+//! Rate limits: so many requests of a key in the period that the binding in wrangler.toml says.
+
+use worker::{Env, Request};
+
+use crate::{Outcome, Refusal, problem, texts};
+
+/// The binding that counts guesses at tokens, by address.
+const GUESSES: &str = "GUESSES";
+/// When whoever asked too often may come again: the period of the bindings.
+pub(crate) const RETRY_AFTER_SECONDS: &str = "60";
+
+/// Passes an authorisation on, and answers 429 to an address that has been refused too often. Whoever is let in is not counted.
+pub async fn refused<T>(request: &Request, env: &Env, outcome: Outcome<T>) -> Outcome<T> {
+    if outcome.is_err() && !passes(env, GUESSES, address(request)?).await? {
+        return Err(too_many()?);
+    }
+    outcome
+}
+
+/// Whether an address may still try to log in. Every try counts, before it is looked at: a good guess among too many opens nothing.
+pub(crate) async fn may_log_in(request: &Request, env: &Env) -> worker::Result<bool> {
+    passes(env, GUESSES, format!("log-in {}", address(request)?)).await
+}
+
+/// Counts a request of a key, and refuses it if there were too many.
+pub async fn count(env: &Env, binding: &str, key: String) -> Outcome<()> {
+    if passes(env, binding, key).await? {
+        Ok(())
+    } else {
+        Err(too_many()?)
+    }
+}
+
+async fn passes(env: &Env, binding: &str, key: String) -> worker::Result<bool> {
+    match env.rate_limiter(binding) {
+        Ok(limiter) => Ok(limiter.limit(key).await?.success),
+        // Without the binding there is no limit: an older wrangler.toml still works.
+        Err(_) => Ok(true),
+    }
+}
+
+fn address(request: &Request) -> worker::Result<String> {
+    Ok(request.headers().get("cf-connecting-ip")?.unwrap_or_default())
+}
+
+fn too_many() -> worker::Result<Refusal> {
+    let response = problem(&texts::too_many_requests())?;
+    response.headers().set("retry-after", RETRY_AFTER_SECONDS)?;
+    Ok(Refusal::Answer(response))
+}

@@ -1,0 +1,31 @@
+//! What a filter by tier leaves out.
+
+use conclave_worker_common::Outcome;
+use serde::Deserialize;
+use worker::Env;
+
+use super::{
+    Window,
+    query::{database, fault, number},
+    window::grain,
+};
+
+/// Events of runs whose tier nobody told, and what was counted before tiers were kept; of that, not reviews that were skipped.
+const STATEMENT: &str = "SELECT coalesce(sum(n), 0) AS n FROM daily_counts WHERE project = ?1 AND kind = 'event'
+  AND day BETWEEN ?2 AND ?3 AND tier = '' AND a <> 'break_glass'";
+
+#[derive(Deserialize)]
+struct Count {
+    n: u64,
+}
+
+/// How many events of a window are of no known tier, where only one tier is looked at.
+pub(crate) async fn unclassified(env: &Env, query: &Window) -> Outcome<u64> {
+    if query.tier.is_none() {
+        return Ok(0);
+    }
+    let parameters = [grain(query), number(query.first_day), number(query.last_day)];
+    let statement = database(env)?.prepare(STATEMENT).bind(&parameters)?;
+    let count: Option<Count> = statement.first(None).await.map_err(fault)?;
+    Ok(count.map_or(0, |count| count.n))
+}
