@@ -223,6 +223,7 @@ impl Run<'_> {
         self.progress
             .report(ProgressEvent::Stage(&output::plan_line(&prepared.plan, &prepared.diff)));
 
+        self.display.expect(&prepared.plan.reviewers());
         signals.end_in(Duration::from_secs(prepared.config.limits.run_seconds));
         let sessions = Sessions {
             run: self,

@@ -65,9 +65,10 @@ async fn no_color_means_none() {
             provider.url(),
             &[("NO_COLOR", "1"), ("TERM_PROGRAM", "vscode")],
         ),
-        &program("local main --quiet"),
+        &program("local main"),
     );
-    terminal.shows("ended with 0").await;
+    let text = terminal.shows("ended with 0").await;
+    assert!(text.contains("✓ generalist"), "the table is there: {text}");
     let colored = terminal.colored();
     assert!(colored.contains("CRITICAL src/users.py:6"), "{colored}");
     assert!(!colored.contains('\x1b'), "{colored:?}");

@@ -23,6 +23,9 @@ const TICK: Duration = Duration::from_millis(120);
 /// From this width on the table stands below the text of the lines above it.
 const WIDE: usize = 100;
 
+/// The mark of who is at work.
+const SPINNER: &str = "{spinner:.cyan}";
+
 /// The columns before a row's message other than the name: mark, time, and the gaps.
 const AROUND_NAME: usize = 1 + 1 + 1 + 4 + 2;
 
@@ -32,6 +35,8 @@ pub(super) struct Live {
     screen: MultiProgress,
     /// The terminal's width, which changes while a run goes on.
     columns: fn() -> usize,
+    /// Whether colours are wanted; what draws the table does not ask.
+    colored: bool,
     panel: Mutex<Panel>,
 }
 
@@ -54,10 +59,11 @@ struct Row {
 }
 
 impl Live {
-    pub(super) fn new(screen: MultiProgress, columns: fn() -> usize) -> Self {
+    pub(super) fn new(screen: MultiProgress, columns: fn() -> usize, colored: bool) -> Self {
         Self {
             screen,
             columns,
+            colored,
             panel: Mutex::new(Panel::default()),
         }
     }
@@ -135,9 +141,9 @@ impl Live {
 
     fn add(&self, panel: &mut Panel, place: usize, reviewer: &str) {
         let bar = self.screen.insert(place, ProgressBar::new_spinner());
-        bar.set_prefix(shown_name(reviewer).dimmed().to_string());
+        bar.set_prefix(self.paint(&shown_name(reviewer).dimmed().to_string()));
         bar.set_style(self.style(panel.name_width, "·", ""));
-        bar.set_message("waits".dimmed().to_string());
+        bar.set_message(self.paint(&"waits".dimmed().to_string()));
         bar.tick();
         let row = Row {
             reviewer: reviewer.to_owned(),
@@ -162,11 +168,10 @@ impl Live {
             row.begun = true;
             row.bar.reset_elapsed();
             row.bar.set_prefix(shown_name(reviewer));
-            row.bar
-                .set_style(self.style(name_width, "{spinner:.cyan}", "{elapsed:>4}"));
+            row.bar.set_style(self.style(name_width, SPINNER, "{elapsed:>4}"));
             row.bar.enable_steady_tick(TICK);
         }
-        row.draw(self.room(name_width));
+        row.bar.set_message(self.paint(&row.text(self.room(name_width))));
     }
 
     fn end(&self, panel: &mut Panel, reviewer: &str, outcome: &str, findings: Option<usize>) {
@@ -184,6 +189,15 @@ impl Live {
         }
     }
 
+    /// A text with its colours, where they are wanted.
+    fn paint(&self, text: &str) -> String {
+        if self.colored {
+            text.to_owned()
+        } else {
+            anstream::adapter::strip_str(text).to_string()
+        }
+    }
+
     /// The columns that are left for a row's message.
     fn room(&self, name_width: usize) -> usize {
         (self.columns)().saturating_sub(self.indent() + AROUND_NAME + name_width)
@@ -196,6 +210,10 @@ impl Live {
     /// A row: mark, name, time, and as much of the rest as fits the terminal.
     fn style(&self, name_width: usize, mark: &str, time: &str) -> ProgressStyle {
         let indent = " ".repeat(self.indent());
+        let mark = match mark {
+            SPINNER if !self.colored => "{spinner}".to_owned(),
+            mark => self.paint(mark),
+        };
         let time = if time.is_empty() { "    " } else { time };
         ProgressStyle::with_template(&format!("{indent}{mark} {{prefix:<{name_width}}} {time}  {{wide_msg}}"))
             .unwrap_or_else(|_| ProgressStyle::default_spinner())
@@ -213,7 +231,7 @@ pub(super) fn so_far(tokens: u64, cost_usd: f64) -> String {
 
 impl Row {
     /// What comes first says more: where the terminal is narrow, the model is what goes.
-    fn draw(&self, room: usize) {
+    fn text(&self, room: usize) -> String {
         let used = if self.tokens > 0 {
             let tokens = format!("{} tokens", rounded(self.tokens));
             format!("{tokens:>11}  {}", so_far(self.tokens, self.cost_usd))
@@ -227,7 +245,7 @@ impl Row {
             Some(model) => text.push_str(&model.dimmed().to_string()),
             None => text.truncate(text.trim_end().len()),
         }
-        self.bar.set_message(text);
+        text
     }
 }
 
@@ -254,7 +272,7 @@ mod tests {
     fn table(columns: fn() -> usize) -> (InMemoryTerm, Live) {
         let terminal = InMemoryTerm::new(10, u16::try_from(columns()).expect("a width"));
         let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
-        let live = Live::new(MultiProgress::with_draw_target(target), columns);
+        let live = Live::new(MultiProgress::with_draw_target(target), columns, true);
         live.expect(["security", "documentation", "coordinator"].into_iter());
         (terminal, live)
     }

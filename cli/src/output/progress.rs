@@ -49,7 +49,7 @@ impl Display {
     pub(crate) fn new(screen: Screen, redactor: Redactor) -> Self {
         let shown = match screen {
             Screen::Lines => Shown::Lines,
-            Screen::Table => Shown::Table(Live::new(super::take_screen(), textwrap::termwidth)),
+            Screen::Table => Shown::Table(Live::new(super::take_screen(), textwrap::termwidth, colors_wanted())),
             Screen::Sections => Shown::Sections(Sections::default()),
             Screen::Nothing => Shown::Nothing,
         };
@@ -121,6 +121,11 @@ impl Progress for Display {
             super::line(&text);
         }
     }
+}
+
+/// Whether standard error takes colours, and nobody has switched them off.
+fn colors_wanted() -> bool {
+    anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never
 }
 
 /// Seconds since 1970.

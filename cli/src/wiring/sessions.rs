@@ -185,7 +185,6 @@ impl Sessions<'_> {
             desk,
             stop: run.signals.stop(),
         };
-        run.display.expect(&review_job.plan.reviewers());
         let review = run_review(review_job, ports).await;
         watch.lap("sessions");
         let prices = PriceList::new(&config.prices);
