@@ -1,17 +1,6 @@
 //! Numbers as a person reads them, alike in everything that is shown.
 
-/// A number with its thousands apart: `1,234,567`.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub(super) use conclave_engine::report::grouped;
 
 /// A number as exact as an estimate, or what still grows, can be: `154k`, `1.2M`.
 pub(super) fn rounded(number: u64) -> String {

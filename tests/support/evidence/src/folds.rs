@@ -14,14 +14,14 @@ pub(crate) struct Split<'a, T> {
 }
 
 /// Each group once as the rest.
-pub(crate) fn leaving_one_out<'a, T>(all: &'a [T], group: impl Fn(&T) -> &str) -> Vec<Split<'a, T>> {
+pub(crate) fn leaving_one_out<T>(all: &[T], group: impl Fn(&T) -> &str) -> Vec<Split<'_, T>> {
     let groups: BTreeSet<&str> = all.iter().map(&group).collect();
     let groups = groups.into_iter();
     groups.map(|name| split(all, |one| group(one) != name)).collect()
 }
 
 /// The groups in halves, in many ways, which are the same in every run.
-pub(crate) fn halves<'a, T>(all: &'a [T], group: impl Fn(&T) -> &str) -> Vec<Split<'a, T>> {
+pub(crate) fn halves<T>(all: &[T], group: impl Fn(&T) -> &str) -> Vec<Split<'_, T>> {
     let groups: BTreeSet<&str> = all.iter().map(&group).collect();
     let mut groups: Vec<&str> = groups.into_iter().collect();
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
