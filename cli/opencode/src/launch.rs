@@ -3,7 +3,7 @@
 //! `OpenCode` needs more than a second of processor time before it answers, and reads its configuration only when it is
 //! asked for more than its health. So it can start while the change is still being read, and get its configuration later.
 
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use secrecy::{ExposeSecret, SecretString};
@@ -21,6 +21,9 @@ pub(crate) const START_TIMEOUT: Duration = Duration::from_mins(1);
 const START_POLL: Duration = Duration::from_millis(50);
 /// How many ports are tried: one that was free a moment ago may be somebody's by the time OpenCode wants it.
 const MOST_PORTS: u32 = 3;
+/// Where they are looked for: below those that the system hands out to connections and to whoever asks for any port, which
+/// are the ones that are taken in such a moment.
+const PORTS: Range<u16> = 20_000..32_000;
 /// What OpenCode calls it if it cannot listen on its port.
 const NOT_LISTENING: &str = "ServeError";
 
@@ -167,7 +170,16 @@ fn spawn(settings: &LaunchSettings<'_>, home: &Home) -> Result<(Process, u16), P
     Ok((process, port))
 }
 
+/// A port that nobody listens on just now. OpenCode takes no socket, only a number, and binds it a second or two later;
+/// `--port 0` would prefer a fixed one.
 fn free_port() -> Result<u16, std::io::Error> {
-    // OpenCode takes no socket, only a number; `--port 0` would prefer a fixed one.
-    Ok(std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+    let free = |port| std::net::TcpListener::bind(("127.0.0.1", port))?.local_addr();
+    for _ in 0..PORTS.len() {
+        let random = getrandom::u32().map_err(std::io::Error::other)?;
+        let place = usize::try_from(random).unwrap_or_default() % PORTS.len();
+        if let Some(address) = PORTS.clone().nth(place).and_then(|port| free(port).ok()) {
+            return Ok(address.port());
+        }
+    }
+    Ok(free(0)?.port())
 }

@@ -207,6 +207,8 @@ fn reviewer(report: &ReviewerReport, width: usize) -> String {
     let models = models.join(", ");
     let tokens = grouped(report.usage.iter().map(|usage| usage.tokens.total()).sum());
     let cost = Cost::of(&report.usage).text(4);
+    // What rules found, and who has not begun, has asked no model.
+    let asked = !report.usage.is_empty();
     let name = report.name.display_name();
     let time = duration(report.seconds);
     let reason = match report.outcome {
@@ -221,11 +223,17 @@ fn reviewer(report: &ReviewerReport, width: usize) -> String {
         Some(_) => "✗".red().to_string(),
     };
     let mut text = if width >= WIDE {
-        let line = format!("{name:<14} {time:>8}  {tokens:>9} tokens  {cost}  {models}");
+        let mut line = format!("{name:<14} {time:>8}");
+        if asked {
+            let _ = write!(line, "  {tokens:>9} tokens  {cost}  {models}");
+        }
         format!("  {mark} {}", super::finding::clip(line.trim_end(), width - 4).dimmed())
     } else {
-        let line = format!("{name}: {time}, {tokens} tokens, {cost}, {models}");
-        let line = wrap(line.trim_end_matches([',', ' ']), width, "    ");
+        let mut line = format!("{name}: {time}");
+        if asked {
+            let _ = write!(line, ", {tokens} tokens, {cost}, {models}");
+        }
+        let line = wrap(&line, width, "    ");
         format!("  {mark} {}", line.trim_start().dimmed())
     };
     if let Some(reason) = reason {

@@ -53,6 +53,18 @@ pub struct SessionContext {
     pub stop: StopSignal,
 }
 
+impl SessionContext {
+    /// Tells what a session has used so far.
+    pub(super) fn tell_usage(&self, reviewer: &str, session: &SessionId) {
+        let usage = self.ledger.usage(session);
+        self.progress.report(ProgressEvent::Usage {
+            reviewer,
+            tokens: usage.iter().map(|entry| entry.tokens.total()).sum(),
+            cost_usd: usage.iter().fold(0.0, |sum, entry| sum + entry.cost_usd),
+        });
+    }
+}
+
 /// What a session has to do.
 #[derive(Debug, Clone)]
 pub struct SessionTask {
@@ -189,6 +201,7 @@ pub(super) struct Closed {
 /// An open session, which keeps the model that answered last.
 pub(super) struct Session<'a> {
     context: &'a SessionContext,
+    name: &'a str,
     id: SessionId,
     route: ModelRoute,
     events: mpsc::UnboundedReceiver<SessionEvent>,
@@ -199,7 +212,7 @@ pub(super) struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// Makes the session. An error is its end.
-    pub(super) async fn open(context: &'a SessionContext, task: &SessionTask) -> Result<Self, SessionResult> {
+    pub(super) async fn open(context: &'a SessionContext, task: &'a SessionTask) -> Result<Self, SessionResult> {
         let route = context.routes.current(&task.name, &task.route);
         let route = route.map_err(|none| SessionResult::ended(ReviewerOutcome::Skipped, none.to_string()))?;
         let title = format!("review: {}", task.name);
@@ -214,6 +227,7 @@ impl<'a> Session<'a> {
         context.ledger.assign(&id, &task.name, &route.models);
         Ok(Self {
             context,
+            name: &task.name,
             id,
             model: route.first().clone(),
             route,
@@ -337,6 +351,8 @@ impl<'a> Session<'a> {
 
     /// What became of the session, by its last answer.
     pub(super) fn close(self, last: Answered) -> Closed {
+        // The last answer's part is told by nothing else: the runtime's news of it may not have come any more.
+        self.context.tell_usage(self.name, &self.id);
         Closed {
             overflowed: last.overflowed,
             result: SessionResult {

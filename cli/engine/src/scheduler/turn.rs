@@ -83,7 +83,7 @@ impl Turn<'_> {
                     }
                     Some(SessionEvent::StepFinished(reason)) => {
                         clock.sign_of_life();
-                        self.tell_usage();
+                        self.context.tell_usage(&self.task.name, self.session);
                         steps += 1;
                         unknown_steps = if reason == "unknown" { unknown_steps + 1 } else { 0 };
                         if unknown_steps >= MOST_UNKNOWN_STEPS {
@@ -126,15 +126,6 @@ impl Turn<'_> {
                 }
             }
         }
-    }
-
-    fn tell_usage(&self) {
-        let usage = self.context.ledger.usage(self.session);
-        self.context.progress.report(ProgressEvent::Usage {
-            reviewer: &self.task.name,
-            tokens: usage.iter().map(|entry| entry.tokens.total()).sum(),
-            cost_usd: usage.iter().fold(0.0, |sum, entry| sum + entry.cost_usd),
-        });
     }
 
     /// How the turn ended, if it has: by what its last message says, if that is new. What events tell of errors may be
