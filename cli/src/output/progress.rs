@@ -8,7 +8,7 @@ use conclave_engine::{
     pipeline::Plan,
     ports::{Progress, ProgressEvent},
 };
-use conclave_gateway::GatewayEvent;
+use conclave_gateway::{GatewayEvent, Rejection};
 use conclave_shared::{redact::Redactor, reviewer::ReviewerName};
 use owo_colors::OwoColorize;
 
@@ -249,6 +249,14 @@ pub(crate) fn gateway_lines(events: &[GatewayEvent]) -> Vec<String> {
                 let how_much = if *spent { "all" } else { "four fifths" };
                 format!("{how_much} of the budget of {line} is spent")
             }
+            GatewayEvent::Rejected {
+                model: Some(model),
+                reason: Rejection::CredentialsRejected,
+                ..
+            } => format!(
+                "{} refused the key for {model} (mistyped, expired, or without the right; `conclave doctor` shows its words)",
+                model.provider()
+            ),
             // That it was left alone is told already, and by now the wait is over.
             GatewayEvent::Waiting { .. } | GatewayEvent::Rejected { .. } => continue,
         };
@@ -265,4 +273,26 @@ pub(crate) fn gateway_lines(events: &[GatewayEvent]) -> Vec<String> {
         }
     };
     lines.into_iter().map(times).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_key_is_told_once_with_what_to_do() {
+        let refused = GatewayEvent::Rejected {
+            session: None,
+            model: Some("anthropic/claude-sonnet-5".parse().expect("a model")),
+            reason: Rejection::CredentialsRejected,
+        };
+        let lines = gateway_lines(&[refused.clone(), refused]);
+        assert_eq!(
+            lines,
+            [
+                "anthropic refused the key for anthropic/claude-sonnet-5 (mistyped, expired, or without the right; `conclave \
+                 doctor` shows its words), 2 times"
+            ]
+        );
+    }
 }
