@@ -5,6 +5,7 @@
 //! the wire compute the same answer from the same input.
 
 pub mod config;
+pub mod error_chain;
 pub mod finding;
 pub mod memory;
 pub mod model;

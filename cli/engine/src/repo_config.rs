@@ -2,6 +2,7 @@
 
 mod parse;
 mod problem;
+mod reader;
 mod reviewers;
 mod schema;
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::http::HeaderValue;
+use conclave_shared::error_chain::with_sources;
 use serde_json::Value;
 
 use crate::{
@@ -103,21 +104,6 @@ fn words(body: &Value) -> String {
         .filter(|character| !character.is_control())
         .take(200)
         .collect()
-}
-
-/// The error and what led to it: reqwest's own text names no cause.
-fn with_sources(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let words = cause.to_string();
-        if !text.contains(&words) {
-            text.push_str(": ");
-            text.push_str(&words);
-        }
-        source = cause.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::ports::{RuntimeError, SessionAnswer, SessionPrompt};
+use conclave_shared::error_chain::with_sources;
 use futures_util::Stream;
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
@@ -58,7 +59,7 @@ impl Client {
         let response = request.timeout(limit).send().await.map_err(|error| {
             RuntimeError(format!(
                 "OpenCode did not answer when asked to {what}: {}",
-                chain(&error)
+                with_sources(&error)
             ))
         })?;
         let status = response.status();
@@ -210,18 +211,7 @@ impl Client {
             .send()
             .await
             .and_then(Response::error_for_status)
-            .map_err(|error| RuntimeError(format!("OpenCode does not stream its events: {}", chain(&error))))?;
+            .map_err(|error| RuntimeError(format!("OpenCode does not stream its events: {}", with_sources(&error))))?;
         Ok(response.bytes_stream())
     }
-}
-
-/// An error with its causes: the outermost one alone often says only that sending failed.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }

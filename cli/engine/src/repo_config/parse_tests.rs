@@ -277,7 +277,7 @@ fn schema_and_parser_agree() {
 #[test]
 fn the_schema_describes_every_key_that_the_parser_knows_and_no_other() {
     let schema = schema();
-    for (table, keys) in KEYS {
+    for (table, keys) in crate::repo_config::reader::KEYS {
         let object = match table {
             "" => &schema,
             "path_instructions" => &schema["definitions"]["PathInstruction"],

@@ -5,7 +5,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::{
     OwnReviewer,
-    parse::{Reader, kind, path_fault},
+    parse::path_fault,
+    reader::{Reader, kind},
 };
 
 const KEY: &str = "reviewers";

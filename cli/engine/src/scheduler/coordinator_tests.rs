@@ -160,16 +160,21 @@ async fn its_time_does_not_run_while_it_waits_for_the_reviewers() {
     assert_eq!(format!("{:.0}", report.seconds), "600");
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_submission_ends_it_once_the_gateway_has_all_of_the_answer() {
+/// A desk where everything is there, and one who submits at once and would go on for ten minutes.
+fn submitting() -> (Arc<Desk>, Arc<Stage>) {
     let desk = Arc::new(Desk::default());
     desk.hand_over(&[], Vec::new());
     let own = Arc::clone(&desk);
-    // It would go on for ten minutes, and say more.
     let stage = Stage::new(move |_, _| {
         submit(&own);
         says(600, "Submitted.")
     });
+    (desk, stage)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_submission_ends_it_once_the_gateway_has_all_of_the_answer() {
+    let (desk, stage) = submitting();
     let (context, around, _stopper) = context(&stage);
     // The rest of the answer, with the usage in it, is on its way for two seconds.
     *around.held.lock().expect("a lock") = Some(Duration::ZERO);
@@ -190,13 +195,7 @@ async fn a_submission_ends_it_once_the_gateway_has_all_of_the_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_whose_rest_never_comes_does_not_hold_up_the_review() {
-    let desk = Arc::new(Desk::default());
-    desk.hand_over(&[], Vec::new());
-    let own = Arc::clone(&desk);
-    let stage = Stage::new(move |_, _| {
-        submit(&own);
-        says(600, "Submitted.")
-    });
+    let (desk, stage) = submitting();
     let (context, around, _stopper) = context(&stage);
     *around.held.lock().expect("a lock") = Some(Duration::ZERO);
     let (report, judged_by) = coordinate(&context, Ok(route()), "judge".to_owned(), &desk).await;

@@ -1,5 +1,6 @@
 //! What can go wrong with GitLab, in words that say what to do.
 
+use conclave_shared::error_chain::with_sources;
 use reqwest::StatusCode;
 use serde_json::Value;
 
@@ -203,21 +204,6 @@ impl GitLabError {
 /// Whether the token, and not its user, lacks the right.
 fn is_scope(body: &str) -> bool {
     serde_json::from_str::<Value>(body).is_ok_and(|value| value["error"] == "insufficient_scope")
-}
-
-/// The error and what led to it: reqwest's own text names no cause.
-fn with_sources(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let words = cause.to_string();
-        if !text.contains(&words) {
-            text.push_str(": ");
-            text.push_str(&words);
-        }
-        source = cause.source();
-    }
-    text
 }
 
 /// GitLab's words, in whichever of its shapes they come: a text, an object of lists, `error`, HTML, or nothing.

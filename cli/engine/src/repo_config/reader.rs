@@ -1,0 +1,301 @@
+//! Reading one value after the other, with a word about each that is not as it should be.
+
+use std::ops::{Range, RangeInclusive};
+
+use conclave_shared::{nearest::nearest, path_globs::PathGlobs};
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use super::problem::Problems;
+
+/// Every key that there is, below its table.
+pub(super) const KEYS: [(&str, &[&str]); 7] = [
+    (
+        "",
+        &["review", "paths", "path_instructions", "codex", "verdict", "reviewers"],
+    ),
+    (
+        "review",
+        &[
+            "language",
+            "strictness",
+            "disabled_reviewers",
+            "gate",
+            "mode",
+            "max_inline",
+            "preset",
+            "memory",
+        ],
+    ),
+    ("paths", &["ignore"]),
+    ("path_instructions", &["paths", "instructions"]),
+    ("codex", &["rules"]),
+    ("verdict", &["warnings", "warnings_alike"]),
+    ("reviewers", &["name", "prompt", "paths", "model", "required"]),
+];
+
+/// A text and where it stands.
+pub(super) type Text = (String, Range<usize>);
+
+/// Reads a file, and keeps what is wrong with it.
+pub(super) struct Reader<'a> {
+    pub(super) problems: Problems<'a>,
+}
+
+impl Reader<'_> {
+    pub(super) fn switch(&mut self, table: &DeTable<'_>, name: &str, key: &str) -> Option<bool> {
+        let value = table.get(key)?;
+        let switch = value.get_ref().as_bool();
+        if switch.is_none() {
+            let message = format!(
+                "`{}` must be true or false; it is {}",
+                full(name, key),
+                kind(value.get_ref())
+            );
+            self.problems.error(&value.span(), message);
+        }
+        switch
+    }
+
+    /// The tables of a list, each with its place and a word about every key that it should not have or lacks.
+    pub(super) fn tables<'t, 'i>(
+        &mut self,
+        root: &'t DeTable<'i>,
+        key: &str,
+        needed: &[&str],
+    ) -> Vec<(&'t DeTable<'i>, Range<usize>)> {
+        let Some(value) = root.get(key) else { return Vec::new() };
+        let Some(items) = value.get_ref().as_array() else {
+            let found = kind(value.get_ref());
+            let message = format!("`{key}` must be a list of tables, each under `[[{key}]]`; it is {found}");
+            self.problems.error(&value.span(), message);
+            return Vec::new();
+        };
+        let mut tables = Vec::new();
+        for item in items {
+            let Some(table) = item.get_ref().as_table() else {
+                let found = kind(item.get_ref());
+                let message = format!("an entry of `{key}` must be a table, under `[[{key}]]`; it is {found}");
+                self.problems.error(&item.span(), message);
+                continue;
+            };
+            self.unknown_keys(table, key);
+            for missing in needed {
+                if !table.contains_key(*missing) {
+                    self.problems
+                        .error(&item.span(), format!("`{missing}` is missing in this `[[{key}]]`"));
+                }
+            }
+            tables.push((table, item.span()));
+        }
+        tables
+    }
+
+    /// Says so if a list is there and has nothing in it.
+    pub(super) fn not_empty(&mut self, table: &DeTable<'_>, key: &str, so: &str) {
+        if let Some(list) = table.get(key)
+            && list.get_ref().as_array().is_some_and(|items| items.is_empty())
+        {
+            let message = format!("`{key}` is empty, so {so}: name at least one pattern");
+            self.problems.error(&list.span(), message);
+        }
+    }
+
+    /// A whole number in this range.
+    pub(super) fn number<N: TryFrom<i64>>(
+        &mut self,
+        table: &DeTable<'_>,
+        name: &str,
+        key: &str,
+        range: RangeInclusive<i64>,
+    ) -> Option<N> {
+        let value = table.get(key)?;
+        let number = value.get_ref().as_integer();
+        let number =
+            number.and_then(|number| i64::from_str_radix(&number.as_str().replace('_', ""), number.radix()).ok());
+        let number = number
+            .filter(|number| range.contains(number))
+            .and_then(|number| N::try_from(number).ok());
+        if number.is_none() {
+            let found = match value.get_ref() {
+                DeValue::Integer(number) => number.to_string(),
+                other => kind(other).to_owned(),
+            };
+            let (least, most) = range.into_inner();
+            let message = format!(
+                "`{}` must be a whole number from {least} to {most}; it is {found}",
+                full(name, key)
+            );
+            self.problems.error(&value.span(), message);
+        }
+        number
+    }
+
+    /// A table below the root, with a word about each key that it should not have.
+    pub(super) fn table<'t, 'i>(&mut self, root: &'t DeTable<'i>, name: &str) -> Option<&'t DeTable<'i>> {
+        let value = root.get(name)?;
+        if let Some(table) = value.get_ref().as_table() {
+            self.unknown_keys(table, name);
+            return Some(table);
+        }
+        let found = kind(value.get_ref());
+        self.problems.error(
+            &value.span(),
+            format!("`{name}` must be a table, under `[{name}]`; it is {found}"),
+        );
+        None
+    }
+
+    pub(super) fn unknown_keys(&mut self, table: &DeTable<'_>, name: &str) {
+        let known = KEYS
+            .iter()
+            .find(|(table, _)| *table == name)
+            .map_or(&[][..], |(_, keys)| keys);
+        for key in table.keys() {
+            let text: &str = key.get_ref();
+            if known.contains(&text) {
+                continue;
+            }
+            let message = format!(
+                "`{}` is not known and is ignored{}",
+                full(name, text),
+                meant(name, known, text)
+            );
+            self.problems.warning(&key.span(), message);
+        }
+    }
+
+    pub(super) fn text(&mut self, table: &DeTable<'_>, name: &str, key: &str) -> Option<Text> {
+        let value = table.get(key)?;
+        let text = self.as_text(value, &format!("`{}`", full(name, key)))?;
+        Some((text, value.span()))
+    }
+
+    pub(super) fn texts(&mut self, table: &DeTable<'_>, name: &str, key: &str) -> Option<Vec<Text>> {
+        let value = table.get(key)?;
+        let Some(items) = value.get_ref().as_array() else {
+            let message = format!(
+                "`{}` must be a list of texts, as in `[\"…\"]`; it is {}",
+                full(name, key),
+                kind(value.get_ref())
+            );
+            self.problems.error(&value.span(), message);
+            return None;
+        };
+        let item_name = format!("an entry of `{}`", full(name, key));
+        let texts = items
+            .iter()
+            .filter_map(|item| Some((self.as_text(item, &item_name)?, item.span())));
+        Some(texts.collect())
+    }
+
+    pub(super) fn globs(&mut self, table: &DeTable<'_>, name: &str, key: &str) -> Option<Vec<String>> {
+        let texts = self.texts(table, name, key)?;
+        let mut good = Vec::new();
+        for (text, span) in texts {
+            match PathGlobs::new(&[&text]) {
+                Ok(_) => good.push(text),
+                Err(bad) => {
+                    for bad in bad {
+                        self.problems.error(&span, bad.to_string());
+                    }
+                }
+            }
+        }
+        Some(good)
+    }
+
+    pub(super) fn choice<T: Copy>(&mut self, table: &DeTable<'_>, key: &str, choices: &[(T, &str)]) -> Option<T> {
+        self.choice_of(table, "review", key, choices)
+    }
+
+    pub(super) fn choice_of<T: Copy>(
+        &mut self,
+        table: &DeTable<'_>,
+        name: &str,
+        key: &str,
+        choices: &[(T, &str)],
+    ) -> Option<T> {
+        let key_name = full(name, key);
+        let names = || choices.iter().map(|(_, name)| *name);
+        let one_of = names()
+            .map(|name| format!("\"{name}\""))
+            .collect::<Vec<_>>()
+            .join(" or ");
+        let value = table.get(key)?;
+        let Some(text) = value.get_ref().as_str() else {
+            let message = format!("`{key_name}` must be {one_of}; it is {}", kind(value.get_ref()));
+            self.problems.error(&value.span(), message);
+            return None;
+        };
+        if let Some((choice, _)) = choices.iter().find(|(_, name)| *name == text) {
+            return Some(*choice);
+        }
+        let hint = did_you_mean(nearest(text, names()), || format!("it must be {one_of}"));
+        self.problems
+            .error(&value.span(), format!("`{text}` is no `{key_name}`: {hint}"));
+        None
+    }
+
+    pub(super) fn as_text(&mut self, value: &Spanned<DeValue<'_>>, name: &str) -> Option<String> {
+        match value.get_ref().as_str() {
+            Some(text) if text.trim().is_empty() => {
+                self.problems.error(&value.span(), format!("{name} is empty"));
+                None
+            }
+            Some(text) => Some(text.to_owned()),
+            None => {
+                let found = kind(value.get_ref());
+                self.problems
+                    .error(&value.span(), format!("{name} must be a text in quotes; it is {found}"));
+                None
+            }
+        }
+    }
+}
+
+/// The name of a key with its table.
+pub(super) fn full(table: &str, key: &str) -> String {
+    if table.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{table}.{key}")
+    }
+}
+
+/// The key that was probably meant: of the same table, or of another one.
+fn meant(table: &str, known: &[&str], key: &str) -> String {
+    if let Some(near) = nearest(key, known.iter().copied()) {
+        return format!(": did you mean `{}`?", full(table, near));
+    }
+    let elsewhere = KEYS
+        .iter()
+        .filter(|(other, _)| *other != table)
+        .flat_map(|(other, keys)| keys.iter().map(move |known| (*other, *known)));
+    let near = nearest(key, elsewhere.clone().map(|(_, known)| known));
+    elsewhere
+        .into_iter()
+        .find(|(_, known)| Some(*known) == near)
+        .map_or_else(
+            || format!(": the keys here are {}", known.join(", ")),
+            |(other, known)| format!(": did you mean `{}`?", full(other, known)),
+        )
+}
+
+pub(super) fn did_you_mean(near: Option<&str>, otherwise: impl FnOnce() -> String) -> String {
+    near.map_or_else(otherwise, |near| format!("did you mean `{near}`?"))
+}
+
+/// What a value is, in words.
+pub(super) fn kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a text",
+        DeValue::Integer(_) | DeValue::Float(_) => "a number",
+        DeValue::Boolean(_) => "a boolean",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
