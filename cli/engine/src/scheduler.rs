@@ -3,6 +3,7 @@
 mod clock;
 mod coordinator;
 mod desk;
+mod head_start;
 mod panel;
 mod routing;
 mod session;
@@ -13,6 +14,7 @@ mod test_support;
 
 pub use coordinator::{JudgedBy, coordinate};
 pub use desk::Desk;
+pub use head_start::HeadStart;
 pub use panel::{PanelInput, PanelMember, PanelResult, ReviewerReport, SourceTree, milliseconds, run_panel};
 pub use routing::{LiveRoutes, RouteFacts};
 pub use session::{SessionContext, SessionResult, SessionTask, run_session};

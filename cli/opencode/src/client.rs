@@ -16,7 +16,7 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long one look whether the server is up may take. A request that comes while it is still starting may be
 /// accepted and never answered, so it has to be asked again.
-const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A client of one server and one workspace.
 #[derive(Debug, Clone)]

@@ -3,9 +3,11 @@
 //! `OpenCode` needs more than a second of processor time before it answers, and reads its configuration only when it is
 //! asked for more than its health. So it can start while the change is still being read, and get its configuration later.
 
-use std::{ops::Range, time::Duration};
+use std::{ops::Range, pin::pin, time::Duration};
 
 use camino::{Utf8Path, Utf8PathBuf};
+use conclave_engine::ports::RuntimeError;
+use futures_util::{StreamExt, stream::FuturesUnordered};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 
@@ -18,7 +20,7 @@ use crate::{
 /// How long OpenCode may take until it answers.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// How often it is asked meanwhile.
-const START_POLL: Duration = Duration::from_millis(50);
+const START_POLL: Duration = Duration::from_millis(20);
 /// How many ports are tried: one that was free a moment ago may be somebody's by the time OpenCode wants it.
 const MOST_PORTS: u32 = 3;
 /// Where they are looked for: below those that the system hands out to connections and to whoever asks for any port, which
@@ -129,6 +131,9 @@ impl Launched {
     pub async fn answers(&mut self) -> Result<(), StartError> {
         let mut client = self.client(Utf8Path::new("/"))?;
         let until = Instant::now() + START_TIMEOUT;
+        // The last moment before it answers takes connections and forgets them. Whoever waited for such a one would lose half
+        // a second of the run, so it is asked again meanwhile.
+        let mut probes = FuturesUnordered::new();
         loop {
             if let Some(status) = self.process.exited() {
                 // Another version may not know how to serve at all.
@@ -137,18 +142,39 @@ impl Launched {
                 if words.contains(NOT_LISTENING) && self.ports_tried < MOST_PORTS {
                     self.start_again().await?;
                     client = self.client(Utf8Path::new("/"))?;
+                    // Whoever has the port may answer too.
+                    probes.clear();
                     continue;
                 }
                 let words = if words.is_empty() { words } else { format!(": {words}") };
                 return Err(StartError::Ended { status, words });
             }
-            if let Ok(version) = client.version().await {
+            probes.push({
+                let client = client.clone();
+                async move { client.version().await }
+            });
+            if let Some(version) = first_answer(&mut probes, START_POLL).await {
                 return Ok(same_version(&self.binary, &version)?);
             }
             if Instant::now() >= until {
                 return Err(StartError::Silent);
             }
-            tokio::time::sleep(START_POLL).await;
+        }
+    }
+}
+
+/// The first good answer to one of these within this time. All of the time is used up if there is none.
+async fn first_answer<F>(probes: &mut FuturesUnordered<F>, time: Duration) -> Option<String>
+where
+    F: Future<Output = Result<String, RuntimeError>>,
+{
+    let mut tick = pin!(tokio::time::sleep(time));
+    loop {
+        tokio::select! {
+            () = &mut tick => return None,
+            Some(answer) = probes.next() => if let Ok(version) = answer {
+                return Some(version);
+            },
         }
     }
 }
@@ -183,3 +209,7 @@ fn free_port() -> Result<u16, std::io::Error> {
     }
     Ok(free(0)?.port())
 }
+
+#[cfg(test)]
+#[path = "launch_tests.rs"]
+mod tests;

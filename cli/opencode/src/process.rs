@@ -242,6 +242,9 @@ impl Process {
             .env("OPENCODE_CONFIG", settings.config)
             .env("OPENCODE_SERVER_PASSWORD", settings.password)
             .env("BUN_JSC_gcMaxHeapSize", HEAP_LIMIT)
+            // The last of its compilers pays for itself in programs that compute for minutes. This one waits for models, and
+            // while it starts every processor counts.
+            .env("BUN_JSC_useFTLJIT", "0")
             // A proxy in the environment would get loopback calls, with prompts and the run's key.
             .env("NO_PROXY", "127.0.0.1,localhost,::1")
             .envs(OFF.map(|name| (name, "1")))
@@ -321,7 +324,7 @@ impl Drop for Process {
 }
 
 /// Everything that OpenCode would do besides running sessions.
-const OFF: [&str; 8] = [
+const OFF: [&str; 10] = [
     "OPENCODE_DISABLE_PROJECT_CONFIG",
     "OPENCODE_DISABLE_MODELS_FETCH",
     "OPENCODE_DISABLE_AUTOUPDATE",
@@ -330,6 +333,10 @@ const OFF: [&str; 8] = [
     "OPENCODE_DISABLE_EXTERNAL_SKILLS",
     "OPENCODE_DISABLE_CLAUDE_CODE",
     "OPENCODE_PURE",
+    // Nothing changes in the workspace, and nobody looks for its files but through `rg`: to watch and to index all of it would
+    // only delay the first request.
+    "OPENCODE_EXPERIMENTAL_DISABLE_FILEWATCHER",
+    "OPENCODE_DISABLE_FFF",
 ];
 
 /// Lets the kernel kill the child when conclave is killed and can do nothing itself.

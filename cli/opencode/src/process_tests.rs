@@ -235,9 +235,11 @@ async fn the_child_sees_only_what_is_listed() {
         names,
         [
             "BUN_JSC_gcMaxHeapSize",
+            "BUN_JSC_useFTLJIT",
             "HOME",
             "NO_PROXY",
             "OPENCODE_CONFIG",
+            "OPENCODE_EXPERIMENTAL_DISABLE_FILEWATCHER",
             "OPENCODE_MODELS_PATH",
             "OPENCODE_PURE",
             "OPENCODE_SERVER_PASSWORD",

@@ -25,8 +25,8 @@ use crate::{
     rereview::{Done, EarlierFiles, Ledger, SettleInput, Words, needs_judge, remember, settle},
     rules::ManualReview,
     scheduler::{
-        Desk, JudgedBy, LiveRoutes, PanelInput, PanelMember, PanelResult, ReviewerReport, SessionContext, SourceTree,
-        coordinate, run_panel,
+        Desk, HeadStart, JudgedBy, LiveRoutes, PanelInput, PanelMember, PanelResult, ReviewerReport, SessionContext,
+        SourceTree, coordinate, run_panel,
     },
 };
 
@@ -92,7 +92,7 @@ pub struct ReviewPorts {
 pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     let started = Instant::now();
     let mut stages = job.stages;
-    let context = session_context(&ports, &job.limits);
+    let context = session_context(&ports, &job.limits, &job.plan.members);
     ports
         .progress
         .report(ProgressEvent::Stage("Reviewers and coordinator are at work"));
@@ -208,8 +208,8 @@ async fn panel(
     known: Known<'_>,
     desk: &Desk,
 ) -> (PanelResult, Remembered) {
-    let sessions = usize::try_from(context.limits.sessions).unwrap_or(usize::MAX);
-    let panel = with_rules(run_panel(context, members, input, sessions).await, by_rules);
+    let panel = run_panel(context, members, input, most_sessions(&context.limits)).await;
+    let panel = with_rules(panel, by_rules);
     let (panel, memory) = known.recall(panel);
     desk.hand_over(&panel.reports, panel.findings.clone());
     (panel, memory)
@@ -224,7 +224,12 @@ fn times(panel: f64, started: Instant) -> [StageTime; 2] {
     ]
 }
 
-fn session_context(ports: &ReviewPorts, limits: &Limits) -> SessionContext {
+/// How many sessions of the panel may run at once.
+fn most_sessions(limits: &Limits) -> usize {
+    usize::try_from(limits.sessions).unwrap_or(usize::MAX)
+}
+
+fn session_context(ports: &ReviewPorts, limits: &Limits, members: &[PanelMember]) -> SessionContext {
     SessionContext {
         runtime: Arc::clone(&ports.runtime),
         ledger: Arc::clone(&ports.ledger),
@@ -232,6 +237,7 @@ fn session_context(ports: &ReviewPorts, limits: &Limits) -> SessionContext {
         telemetry: Arc::clone(&ports.telemetry),
         routes: ports.routes.clone(),
         limits: limits.clone(),
+        head_start: HeadStart::of(members, most_sessions(limits)),
         stop: ports.stop.clone(),
     }
 }

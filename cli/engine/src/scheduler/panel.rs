@@ -190,7 +190,10 @@ pub async fn run_panel(
         // In the panel's order: those whose absence counts do not come last.
         let permit = Arc::clone(&permits).acquire_owned().await;
         running.spawn(async move {
+            let name = member.name.clone();
             let result = run_member(&context, member, deadline, &input).await;
+            // It may never have asked.
+            context.head_start.started(name.as_str());
             drop(permit);
             (index, result)
         });

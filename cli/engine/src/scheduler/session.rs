@@ -13,6 +13,7 @@ use tokio::{
 };
 
 use super::{
+    head_start::HeadStart,
     routing::LiveRoutes,
     turn::{Turn, TurnEnd},
 };
@@ -49,6 +50,8 @@ pub struct SessionContext {
     pub routes: LiveRoutes,
     /// Time limits.
     pub limits: Limits,
+    /// Who asks a model first.
+    pub head_start: HeadStart,
     /// Tells when everything has to end.
     pub stop: StopSignal,
 }
@@ -216,12 +219,16 @@ impl<'a> Session<'a> {
         let route = context.routes.current(&task.name, &task.route);
         let route = route.map_err(|none| SessionResult::ended(ReviewerOutcome::Skipped, none.to_string()))?;
         let title = format!("review: {}", task.name);
+        let create = async {
+            context.head_start.wait(&task.name).await;
+            context.runtime.create_session(&title).await
+        };
         let created = tokio::select! {
             biased;
             cause = context.stop.stopped() => {
                 return Err(SessionResult::ended(ReviewerOutcome::Skipped, cause.describe()));
             }
-            created = context.runtime.create_session(&title) => created,
+            created = create => created,
         };
         let (id, events) = created.map_err(|error| SessionResult::ended(ReviewerOutcome::Failed, error.to_string()))?;
         context.ledger.assign(&id, &task.name, &route.models);
@@ -321,6 +328,7 @@ impl<'a> Session<'a> {
             context,
             task,
             session: &self.id,
+            first: self.models.len() == 1,
         };
         let end = tokio::select! {
             biased;
@@ -330,6 +338,7 @@ impl<'a> Session<'a> {
                 remedy: Remedy::OtherProvider,
             }),
             () = done(context, &self.id, task) => Ok(TurnEnd::Done),
+            never = context.head_start.watch(&task.name, &self.id, context.ledger.as_ref()) => match never {},
             end = turn.run(&prompt, &mut self.events) => Ok(end),
         };
         if !matches!(end, Ok(TurnEnd::Answered(_))) {

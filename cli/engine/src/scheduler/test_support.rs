@@ -17,8 +17,7 @@ use tokio::{
     task::AbortHandle,
 };
 
-use super::LiveRoutes;
-use super::{SessionContext, SessionTask};
+use super::{HeadStart, LiveRoutes, SessionContext, SessionTask};
 use crate::ports::{
     AgentRuntime, BudgetStanding, FileRead, ModelLedger, Progress, ProgressEvent, Remedy, RuntimeError, SessionAnswer,
     SessionEvent, SessionFault, SessionId, SessionPrompt, StopCause, TelemetrySink, stop_channel,
@@ -293,6 +292,7 @@ pub(crate) fn context(stage: &Arc<Stage>) -> (SessionContext, Arc<Around>, watch
         telemetry: Arc::clone(&around) as _,
         routes: LiveRoutes::fixed(),
         limits: Limits::default(),
+        head_start: HeadStart::of(&[], 0),
         stop,
     };
     (context, around, stopper)

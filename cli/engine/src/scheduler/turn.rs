@@ -44,6 +44,8 @@ pub(super) struct Turn<'a> {
     pub(super) context: &'a SessionContext,
     pub(super) task: &'a SessionTask,
     pub(super) session: &'a SessionId,
+    /// Whether it is the session's first.
+    pub(super) first: bool,
 }
 
 impl Turn<'_> {
@@ -56,8 +58,8 @@ impl Turn<'_> {
         let (runtime, limits) = (&self.context.runtime, &self.context.limits);
         // A session that is prompted again still has its last answer, and the end of its last turn may only now be
         // reported: neither is the answer to this prompt.
-        let before = match runtime.last_answer(self.session).await {
-            Ok(answer) => answer.message,
+        let before = match self.last_message().await {
+            Ok(message) => message,
             Err(error) => return failed(error.to_string(), Remedy::None),
         };
         if let Err(error) = runtime.prompt(self.session, prompt).await {
@@ -126,6 +128,14 @@ impl Turn<'_> {
                 }
             }
         }
+    }
+
+    /// The last message of the session, if it can have one.
+    async fn last_message(&self) -> Result<Option<String>, RuntimeError> {
+        if self.first {
+            return Ok(None);
+        }
+        Ok(self.context.runtime.last_answer(self.session).await?.message)
     }
 
     /// How the turn ended, if it has: by what its last message says, if that is new. What events tell of errors may be
