@@ -21,7 +21,7 @@ pub use projects::{LimitOverrides, MAX_PROJECTS, ProjectOverride, ProjectRules};
 pub use read::{read, unknown_fields};
 pub use routing::{
     ConsideredModel, ModelReason, ModelRoute, ModelSource, NO_CLASSES, NoModel, RouteExplanation, RouteInput,
-    SkippedModel, explain_route, known_providers, route,
+    SkippedModel, explain_route, known_providers, named_models, route,
 };
 pub use schema::schema;
 pub use validate::{ConfigFault, MAX_CHAIN, validate};

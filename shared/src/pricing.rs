@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::OnceLock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::ModelId;
+use crate::{model::ModelId, nearest::nearest};
 
 /// Prices in US dollars per million tokens, limits in tokens, and what a model can do.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -139,9 +139,43 @@ pub fn facts(model: &ModelId) -> Option<ModelFacts> {
     registry().get(model.as_str()).copied()
 }
 
+/// What to tell somebody who names a model that the registry does not know, though it knows one of the same provider with
+/// almost the same name. Such a name is used all the same: providers have new models every month.
+pub fn mistyped(model: &ModelId) -> Option<String> {
+    if facts(model).is_some() {
+        return None;
+    }
+    let provider = format!("{}/", model.provider());
+    let known = registry().keys().filter_map(|known| known.strip_prefix(&provider));
+    let near = nearest(model.model(), known)?;
+    Some(format!(
+        "no model {model} is known to this version; did you mean {provider}{near}? It is used as it is written"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_model_of_a_known_provider_that_is_not_known_is_taken_for_its_neighbour() {
+        let said = |name: &str| mistyped(&name.parse().expect("a valid model"));
+        let meant = |name: &str| {
+            said(name).and_then(|text| {
+                let rest = text.split_once("did you mean ")?.1;
+                Some(rest.split_once('?')?.0.to_owned())
+            })
+        };
+        for (typed, near) in [
+            ("anthropic/claude-sonet-5", Some("anthropic/claude-sonnet-5")),
+            ("openai/gpt6-sol", Some("openai/gpt-6-sol")),
+            ("anthropic/claude-sonnet-5", None),
+            ("anthropic/zebra", None),
+            ("ollama/claude-sonet-5", None),
+        ] {
+            assert_eq!(meant(typed).as_deref(), near, "{typed}: {:?}", said(typed));
+        }
+    }
 
     #[test]
     fn the_registry_is_readable_and_prices_are_per_million() {

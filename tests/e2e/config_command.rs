@@ -127,6 +127,14 @@ async fn a_document_is_checked_compared_applied_and_rolled_back() {
         .expect_code(2);
     assert!(refused.stderr.contains("nothing was changed"), "{}", refused.stderr);
 
+    write(&json!({"schema_version": 1, "reviewers": {"security": {"models": ["openai/gpt6-sol"]}}}));
+    let noted = run(&workers, at, &["validate", "config.json"]).await.expect_code(0);
+    assert!(
+        noted.stderr.contains("did you mean openai/gpt-6-sol?"),
+        "{}",
+        noted.stderr
+    );
+
     write(&json!({"schema_version": 1, "limits": {"sessions": 4},
         "projects": [{"paths": ["platform/**"], "limits": {"sessions": 2}}]}));
     run(&workers, at, &["validate", "config.json"]).await.expect_code(0);

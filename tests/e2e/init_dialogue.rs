@@ -114,6 +114,6 @@ async fn nothing_is_written_for_whoever_refuses_or_leaves() {
         terminal.press(&[key]);
         let text = terminal.shows(&format!("ended with {code}")).await;
         assert_eq!(changes(&repository), "", "{key} at {question}");
-        assert_eq!(text.contains("Nothing was written."), key == "C-d", "{text}");
+        assert!(text.contains("Nothing was written."), "{text}");
     }
 }

@@ -274,4 +274,16 @@ async fn any_endpoint_that_speaks_a_known_format_reviews_and_its_cost_is_unknown
         "{}",
         typo.stderr
     );
+    // A provider may have a model that nobody here has heard of.
+    let typo = Conclave::new(
+        repository.path(),
+        &["plan", "main..feature", "--models", "anthropic/claude-sonet-5"],
+    );
+    let typo = typo.run().await.expect_code(0);
+    assert!(
+        typo.stdout
+            .contains("! no model anthropic/claude-sonet-5 is known to this version; did you mean"),
+        "{}",
+        typo.stdout
+    );
 }

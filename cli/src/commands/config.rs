@@ -2,14 +2,16 @@
 
 mod write;
 
-use std::io::Read;
+use std::{collections::BTreeSet, io::Read};
 
 use camino::Utf8Path;
 use conclave_plugin_reviewer_config::{
     AdminClient, AdminError, ConfigAccess, ConfigSource, StoredDocument, effective, empty_document, without_revision,
 };
 use conclave_shared::{
-    config::{ConfigFault, EffectiveConfig, read, unknown_fields},
+    config::{ConfigDocument, ConfigFault, EffectiveConfig, named_models, read, unknown_fields},
+    model::ModelId,
+    pricing::mistyped,
     redact::Redactor,
 };
 use secrecy::SecretString;
@@ -123,12 +125,21 @@ impl Session<'_> {
     /// The same check as the Worker's: it is the same code.
     fn validate(&self, file: &Utf8Path, as_json: bool) -> Result<Exit, Failure> {
         let document = read_file(file)?;
-        let faults = read(&document).err().unwrap_or_default();
+        let (faults, mistyped) = match read(&document) {
+            Ok(good) => (Vec::new(), mistyped_models(&good)),
+            Err(faults) => (faults, Vec::new()),
+        };
         let unknown = unknown_fields(&document);
         if as_json {
-            self.print_json(&json!({ "valid": faults.is_empty(), "errors": faults, "unknown": unknown }));
+            self.print_json(&json!({
+                "valid": faults.is_empty(),
+                "errors": faults,
+                "unknown": unknown,
+                "mistyped": mistyped,
+            }));
         } else {
             self.note_unknown(&unknown);
+            self.note_mistyped(&mistyped);
             if faults.is_empty() {
                 self.print("The document is valid.");
             } else {
@@ -170,10 +181,9 @@ impl Session<'_> {
     /// A document from a file, if it has no fault.
     fn good(&self, file: &Utf8Path) -> Result<Value, Failure> {
         let document = read_file(file)?;
-        if let Err(faults) = read(&document) {
-            return Err(faulty(file, &faults));
-        }
+        let good = read(&document).map_err(|faults| faulty(file, &faults))?;
         self.note_unknown(&unknown_fields(&document));
+        self.note_mistyped(&mistyped_models(&good));
         Ok(document)
     }
 
@@ -181,6 +191,12 @@ impl Session<'_> {
         for pointer in unknown {
             let text = format!("note: {pointer} is not known to this version and has no effect here");
             output::note(&text, self.redactor);
+        }
+    }
+
+    fn note_mistyped(&self, mistyped: &[String]) {
+        for text in mistyped {
+            output::note(&format!("note: {text}"), self.redactor);
         }
     }
 
@@ -195,6 +211,12 @@ impl Session<'_> {
     fn print_json(&self, value: &impl serde::Serialize) {
         output::print(output::json(value, self.redactor).trim_end());
     }
+}
+
+/// What to say about the models that a document names.
+fn mistyped_models(document: &ConfigDocument) -> Vec<String> {
+    let models: BTreeSet<&ModelId> = named_models(document).collect();
+    models.into_iter().filter_map(mistyped).collect()
 }
 
 /// A document from a file or, for `-`, from standard input.

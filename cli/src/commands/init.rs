@@ -8,6 +8,7 @@ use std::{
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_git::Repository;
 use conclave_shared::redact::Redactor;
+use tokio::sync::oneshot;
 
 use crate::{
     args::InitArguments,
@@ -36,7 +37,12 @@ pub(crate) async fn run(arguments: InitArguments, redactor: &Redactor) -> Result
         .canonicalize_utf8()
         .map_err(Failure::io(format!("find {directory}")))?;
     let asks = !arguments.yes && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    let Some(answers) = answers(&arguments, asks, redactor)? else {
+    let dry_run = arguments.dry_run;
+    let own = redactor.clone();
+    let Some(answers) = unless_interrupted(move || answers(&arguments, asks, &own)).await else {
+        return Ok(interrupted(redactor));
+    };
+    let Some(answers) = answers? else {
         output::note(NOTHING_WRITTEN, redactor);
         return Ok(Exit::Usage);
     };
@@ -50,13 +56,18 @@ pub(crate) async fn run(arguments: InitArguments, redactor: &Redactor) -> Result
     });
     let new: Vec<&PlannedFile> = files.iter().filter(|file| file.instead.is_none()).collect();
     output::print(&redactor.redact(&output::init_plan(&root, &files)));
-    if arguments.dry_run {
+    if dry_run {
         return Ok(Exit::Reviewed);
     }
     if !new.is_empty() {
-        if asks && !output::confirmed("Write these files?", redactor) {
-            output::note(NOTHING_WRITTEN, redactor);
-            return Ok(Exit::Usage);
+        let own = redactor.clone();
+        match unless_interrupted(move || !asks || output::confirmed("Write these files?", &own)).await {
+            None => return Ok(interrupted(redactor)),
+            Some(false) => {
+                output::note(NOTHING_WRITTEN, redactor);
+                return Ok(Exit::Usage);
+            }
+            Some(true) => {}
         }
         let mut written: Vec<&str> = Vec::new();
         for file in new {
@@ -72,6 +83,23 @@ pub(crate) async fn run(arguments: InitArguments, redactor: &Redactor) -> Result
     }
     output::print(&redactor.redact(&output::init_steps(&by_hand(&answers))));
     Ok(Exit::Reviewed)
+}
+
+/// Asks in a thread of its own, which may wait for its answer for ever; nothing if Ctrl-C comes first.
+async fn unless_interrupted<Answer: Send + 'static>(ask: impl FnOnce() -> Answer + Send + 'static) -> Option<Answer> {
+    let (sender, answer) = oneshot::channel();
+    std::thread::spawn(move || sender.send(ask()));
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => None,
+        answer = answer => answer.ok(),
+    }
+}
+
+/// Tells a person who has left in the middle of a question.
+fn interrupted(redactor: &Redactor) -> Exit {
+    // The cursor is behind the question.
+    output::note(&format!("\n{NOTHING_WRITTEN}"), redactor);
+    Exit::Interrupted
 }
 
 /// What a person says, or what is taken where nobody is asked; nothing if the person leaves.

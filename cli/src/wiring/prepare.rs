@@ -20,6 +20,7 @@ use conclave_shared::{
     model::ModelId,
     nearest::nearest,
     path_globs::PathGlobs,
+    pricing::mistyped,
     reviewer::ReviewerName,
     risk::SecurityPaths,
 };
@@ -171,7 +172,8 @@ pub(super) async fn prepare(
     };
     let plan = plan(&input)?;
     let models = explain(&plan, &input);
-    for line in plan.warnings().into_iter().chain(switched_off(&plan)) {
+    let mistyped = arguments.models.iter().filter_map(mistyped);
+    for line in plan.warnings().into_iter().chain(switched_off(&plan)).chain(mistyped) {
         progress.report(ProgressEvent::Warning(&line));
         warnings.push(line);
     }

@@ -296,10 +296,13 @@ impl Scene {
         run
     }
 
-    /// All threads: place, state, and every note with its author. Of our own first note only the claim.
+    /// All threads in the order of their places, as those of one run are posted side by side: place, state, and every note with
+    /// its author. Of our own first note only the claim.
     fn threads(&self) -> Vec<String> {
         let snapshot = self.gitlab.snapshot(self.merge_request);
-        snapshot.threads.iter().map(describe).collect()
+        let mut threads: Vec<String> = snapshot.threads.iter().map(describe).collect();
+        threads.sort_by(|one, other| place(one).cmp(place(other)));
+        threads
     }
 
     /// The thread whose first note has this text.
@@ -351,6 +354,11 @@ impl Scene {
             .map(|request| format!("{} {}", request.method, request.path))
             .collect()
     }
+}
+
+/// Where a thread stands, of its description.
+fn place(described: &str) -> &str {
+    described.split(' ').next().unwrap_or_default()
 }
 
 fn describe(thread: &ThreadSnapshot) -> String {
@@ -535,9 +543,9 @@ async fn one_is_fixed_one_is_kept_one_is_new() {
     assert_eq!(
         scene.threads(),
         [
+            "src/a.py:25 open | review-bot: bad three",
             "src/a.py:5 (outdated) resolved by review-bot | review-bot: bad one",
             OPEN_TWO,
-            "src/a.py:25 open | review-bot: bad three",
         ]
     );
     // And nothing comes back by itself.

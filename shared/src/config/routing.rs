@@ -186,14 +186,18 @@ pub fn known_providers(document: &ConfigDocument) -> BTreeSet<String> {
     let built_in = Preset::ALL
         .into_iter()
         .flat_map(|preset| ModelTier::ALL.into_iter().flat_map(move |tier| preset.models(tier)));
-    let classes = ModelTier::ALL.into_iter().flat_map(|tier| document.models.of(tier));
-    let named = document.reviewers.values().flat_map(|settings| &settings.models);
-    let stand_ins = document.failback.values().flatten();
     built_in
-        .chain(classes.chain(named).chain(stand_ins).cloned())
+        .chain(named_models(document).cloned())
         .map(|model| model.provider().to_owned())
         .chain(document.providers.keys().cloned())
         .collect()
+}
+
+/// The models that a document asks for, in the order in which it names them.
+pub fn named_models(document: &ConfigDocument) -> impl Iterator<Item = &ModelId> {
+    let classes = ModelTier::ALL.into_iter().flat_map(|tier| document.models.of(tier));
+    let reviewers = document.reviewers.values().flat_map(|settings| &settings.models);
+    classes.chain(reviewers).chain(document.failback.values().flatten())
 }
 
 fn successor(document: &ConfigDocument, model: &ModelId) -> Option<ModelId> {
