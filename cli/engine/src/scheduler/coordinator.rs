@@ -72,7 +72,6 @@ pub async fn coordinate(
         let Some(reminder) = reminder else { break };
         end = session.ask(&task, vec![reminder]).await;
     }
-    desk.close();
     let result = session.close(end).result;
     report.outcome = result.outcome;
     report.reason = result.reason;

@@ -309,7 +309,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// One prompt to the current model. Whatever the session does when this comes back early is ended.
+    /// One prompt to the current model. Whatever the session does when this comes back early is ended; but for one that
+    /// has done what it is for, which waits for an answer to its last call that never comes.
     async fn turn(&mut self, task: &SessionTask, parts: Vec<String>) -> Result<TurnEnd, Answered> {
         let context = self.context;
         self.models.push(self.model.clone());
@@ -341,7 +342,7 @@ impl<'a> Session<'a> {
             never = context.head_start.watch(&task.name, &self.id, context.ledger.as_ref()) => match never {},
             end = turn.run(&prompt, &mut self.events) => Ok(end),
         };
-        if !matches!(end, Ok(TurnEnd::Answered(_))) {
+        if !matches!(end, Ok(TurnEnd::Answered(_) | TurnEnd::Done)) {
             // It must not go on, whatever it is doing; an idle session does not mind.
             let _ = timeout(ABORT, context.runtime.abort(&self.id)).await;
         }

@@ -21,6 +21,8 @@ const MOST_STEPS: u32 = 100;
 
 /// The error of a turn that we ended ourselves; it may be reported after the next prompt.
 const ABORTED: &str = "MessageAbortedError";
+/// What the gateway's own errors begin with, wherever the runtime puts them.
+const GATEWAY: &str = "conclave: ";
 /// The error of an answer that was cut off at the token limit.
 const OUTPUT_LENGTH: &str = "MessageOutputLengthError";
 
@@ -142,7 +144,12 @@ impl Turn<'_> {
     /// about the turn before.
     async fn finished(&self, before: Option<&str>) -> Option<TurnEnd> {
         let runtime = &self.context.runtime;
-        let answer = match ask(runtime.last_answer(self.session)).await {
+        // Who is not busy has ended its turn, so its answer is whole if it comes after that.
+        let (busy, answer) = tokio::join!(
+            ask(runtime.is_busy(self.session)),
+            ask(runtime.last_answer(self.session))
+        );
+        let answer = match answer {
             Ok(answer) => answer,
             Err(error) => return Some(failed(error.to_string(), Remedy::None)),
         };
@@ -155,8 +162,7 @@ impl Turn<'_> {
             None if is_whole(&answer) => TurnEnd::Answered(answer),
             None => return None,
         };
-        let busy = ask(runtime.is_busy(self.session)).await.unwrap_or(false);
-        (!busy).then_some(end)
+        (!busy.unwrap_or(false)).then_some(end)
     }
 }
 
@@ -165,13 +171,17 @@ fn ended_by(fault: &SessionFault) -> TurnEnd {
     if fault.name == OUTPUT_LENGTH {
         return TurnEnd::CutOff;
     }
+    failed(in_words(fault), fault.remedy)
+}
+
+/// What went wrong, for people. What the gateway says is said as it is; to everything else belongs what it is called.
+fn in_words(fault: &SessionFault) -> String {
     let message: String = fault.message.chars().take(300).collect();
-    let reason = if message.is_empty() {
-        fault.name.clone()
-    } else {
-        format!("{}: {message}", fault.name)
-    };
-    failed(reason, fault.remedy)
+    match message.split_once(GATEWAY) {
+        Some((_, said)) => said.split(['"', '\n']).next().unwrap_or(said).to_owned(),
+        None if message.is_empty() => fault.name.clone(),
+        None => format!("{}: {message}", fault.name),
+    }
 }
 
 fn failed(reason: String, remedy: Remedy) -> TurnEnd {
@@ -189,4 +199,31 @@ async fn ask<T>(question: impl Future<Output = Result<T, RuntimeError>>) -> Resu
 /// Whether a message ends a turn: complete, and not one step of several.
 fn is_whole(answer: &SessionAnswer) -> bool {
     answer.complete && answer.finish.as_deref() != Some("tool-calls")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_gateway_is_told_without_its_wrapping() {
+        let said = |message: &str| {
+            in_words(&SessionFault {
+                name: "APIError".to_owned(),
+                message: message.to_owned(),
+                remedy: Remedy::None,
+            })
+        };
+        for (message, words) in [
+            ("conclave: no healthy model", "no healthy model"),
+            (
+                r#"Bad Request: {"error":{"message":"conclave: run budget spent","code":1}}"#,
+                "run budget spent",
+            ),
+            ("Bad Gateway", "APIError: Bad Gateway"),
+            ("", "APIError"),
+        ] {
+            assert_eq!(said(message), words);
+        }
+    }
 }
