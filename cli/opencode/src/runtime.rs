@@ -101,13 +101,16 @@ impl OpenCode {
     /// Waits for a child whose configuration is in its place by now, and checks that it is what was asked for.
     pub async fn start(child: Launched, settings: OpenCodeSettings<'_>) -> Result<Self, StartError> {
         let (client, process) = child.ready(settings.workspace).await?;
-        if let Err(error) = check(&client, &settings).await {
-            process.stop().await;
-            return Err(error);
-        }
+        let events = async { client.events().await.map_err(StartError::Api) };
+        let stream = match tokio::try_join!(check(&client, &settings), events) {
+            Ok(((), stream)) => stream,
+            Err(error) => {
+                process.stop().await;
+                return Err(error);
+            }
+        };
         let (journal, journal_handle) = Journal::create(settings.journal, settings.redactor.clone())?;
         let watchers = Watchers::default();
-        let stream = client.events().await?;
         let listener = tokio::spawn(listen(client.clone(), stream, Arc::clone(&watchers), journal));
         Ok(Self {
             client,
