@@ -3,8 +3,9 @@
 //   node cli.mjs --binary CONCLAVE --provider DEMO_PROVIDER --small REPOSITORY --large REPOSITORY --peers FILE
 //     [--rounds N] --output FILE
 //
-// Models answer at once everywhere, so that nothing of what is measured is a model's time. In both repositories the branch with
-// the change is checked out, and `main` is what it is compared with. FILE has a line `NAME VERSION COMMAND` for each peer.
+// Beside peers models answer at once, so that nothing of what is measured is a model's time; the bar of a review is for what
+// it takes beyond models of a fixed latency. In both repositories the branch with the change is checked out, and `main` is
+// what it is compared with. FILE has a line `NAME VERSION COMMAND` for each peer.
 
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
@@ -15,6 +16,8 @@ import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 
 const BARS = { version: 10, plan: 1000, local: 3000 };
+// How long a model waits until it begins to answer where a review is held to its bar. Real ones take a second and more.
+const FIRST_BYTE = 300;
 
 const { values: options } = parseArgs({
   options: {
@@ -126,8 +129,8 @@ const rounded = (milliseconds) => Math.round(milliseconds * 100) / 100;
 // The figures of a peer beside our own.
 const beside = (peer, own, more = {}) => ({ median_ms: rounded(peer), times_conclave: rounded(peer / own), ...more });
 
-async function demoProvider() {
-  const child = spawn(options.provider, ['--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+async function demoProvider(delay) {
+  const child = spawn(options.provider, ['--port', '0', '--delay-ms', String(delay)], { stdio: ['ignore', 'pipe', 'inherit'] });
   process.on('exit', () => child.kill());
   const [line] = await once(child.stdout, 'data');
   return String(line).match(/http:\/\/\S+/)[0];
@@ -186,20 +189,28 @@ const planned = { command: [binary, 'plan', 'main..HEAD', '--repo', large, '--fo
 const plan = await median(rounds, planned);
 const planPeers = {};
 
-const run = join(scratch, 'run');
-const provider = await demoProvider();
-const local = await median(few, {
-  command: [binary, 'local', 'main..HEAD', '--repo', small, '--quiet', '--format', 'json', '--output', run],
-  variables: {
-    ANTHROPIC_API_KEY: 'demo',
-    ANTHROPIC_BASE_URL: provider,
-    CONCLAVE_OPENCODE: process.env.CONCLAVE_OPENCODE,
-  },
-});
-const review = JSON.parse(readFileSync(join(run, 'review.json'), 'utf8'));
-const modelCalls = [...review.reviewers, review.coordinator]
-  .flatMap((report) => report.usage)
-  .reduce((sum, usage) => sum + (usage.calls ?? usage.requests ?? 0), 0);
+// The same review on models that begin to answer after so many milliseconds.
+async function reviewed(delay) {
+  const run = join(scratch, `run-${delay}`);
+  const milliseconds = await median(few, {
+    command: [binary, 'local', 'main..HEAD', '--repo', small, '--quiet', '--format', 'json', '--output', run],
+    variables: {
+      ANTHROPIC_API_KEY: 'demo',
+      ANTHROPIC_BASE_URL: await demoProvider(delay),
+      CONCLAVE_OPENCODE: process.env.CONCLAVE_OPENCODE,
+    },
+  });
+  return { milliseconds, review: JSON.parse(readFileSync(join(run, 'review.json'), 'utf8')) };
+}
+
+const callsOf = ({ usage }) => usage.reduce((sum, { calls }) => sum + calls, 0);
+const instant = await reviewed(0);
+const local = instant.milliseconds;
+const waiting = await reviewed(FIRST_BYTE);
+// What nothing could make shorter: the reviewer with the most calls, and what the coordinator asks after the panel.
+const { reviewers, coordinator } = waiting.review;
+const path = FIRST_BYTE * (Math.max(...reviewers.map(callsOf)) + callsOf(coordinator) - 1);
+const modelCalls = [...reviewers, coordinator].map(callsOf).reduce((sum, calls) => sum + calls, 0);
 const localPeers = {};
 
 for (const { name, start, review: reviewing, variables } of peers) {
@@ -222,11 +233,16 @@ const result = {
     not_the_same: 'no peer has a command that plans; what is measured of it is what it does before a model is asked',
   },
   local: {
-    ...bar('local', local),
-    reviewers: review.reviewers.length,
-    ...(modelCalls ? { model_calls: modelCalls } : {}),
-    last_stages_ms: Object.fromEntries(review.stages.map(({ stage, seconds }) => [stage, Math.round(seconds * 1000)])),
-    peers: localPeers,
+    ...bar('local', waiting.milliseconds - path),
+    measured: 'the whole run without the critical path of its models',
+    first_byte_ms: FIRST_BYTE,
+    critical_path_ms: path,
+    sessions: [...reviewers, coordinator].filter((report) => callsOf(report)).length,
+    model_calls: modelCalls,
+    last_stages_ms: Object.fromEntries(
+      waiting.review.stages.map(({ stage, seconds }) => [stage, Math.round(seconds * 1000)]),
+    ),
+    models_answer_at_once: { median_ms: rounded(local), peers: localPeers },
     not_the_same:
       'the same repository and change, and models that answer at once; a peer asks one model once, or once a file, without tools, while conclave runs a panel of sessions that read the source, and a judge',
   },
