@@ -43,10 +43,19 @@ impl<'a> MakeWriter<'a> for RedactingStderr {
     }
 }
 
+/// What is told if nobody asks for more.
+const USUAL: &str = "warn";
+/// The library of the tool server complains at the end of every review that the last call was answered to nobody: it is, as
+/// the runtime has ended by then. Who asks for what it says gets it.
+const NEVER: &str = "rmcp=off";
+
 /// Starts logging. A second call, as in tests, changes nothing.
 pub(crate) fn start(environment: &Environment, redactor: Redactor) {
-    let filter = environment.get(env_vars::LOG).unwrap_or("warn");
-    let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("warn"));
+    let wanted = |filter: &str| EnvFilter::try_new(format!("{NEVER},{filter}"));
+    let filter = environment.get(env_vars::LOG).unwrap_or(USUAL);
+    let filter = wanted(filter)
+        .or_else(|_| wanted(USUAL))
+        .unwrap_or_else(|_| EnvFilter::new(USUAL));
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(false)

@@ -253,6 +253,18 @@ async fn a_hundred_thousand_files() {
 }
 
 #[tokio::test]
+async fn a_directory_that_gitignore_forgot() {
+    let repository = Repository::new();
+    for file in 0..600 {
+        repository.write(&format!("out/part{}/file{file}.py", file % 7), "x = 1\n");
+    }
+    let plan = Conclave::new(repository.path(), &["plan"]).run().await.expect_code(0);
+    let words: Vec<&str> = plan.stdout.split_whitespace().collect();
+    let told = "600 files are new and in no commit, 600 of them below out/: what is not to be reviewed belongs into .gitignore";
+    assert!(words.join(" ").contains(told), "{}", plan.stdout);
+}
+
+#[tokio::test]
 async fn a_line_longer_than_is_shown_at_once_is_read_to_its_end() {
     let (provider, repository) = (provider().await, Repository::new());
     repository.git(&["checkout", "--quiet", "-b", "feature"]);

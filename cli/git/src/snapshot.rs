@@ -61,6 +61,26 @@ impl Repository {
         Ok(Some((commit, repository)))
     }
 
+    /// The files that are in the snapshot and not in the commit below it.
+    pub async fn new_files(&self, head: &str, snapshot: &str) -> Result<Vec<String>, GitError> {
+        let arguments = [
+            "diff-tree",
+            "-r",
+            "-z",
+            "--name-only",
+            "--no-renames",
+            "--diff-filter=A",
+            head,
+            snapshot,
+        ];
+        let names = self.text(&arguments).await?;
+        Ok(names
+            .split('\0')
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect())
+    }
+
     /// Submodules with changes of their own that are not committed there: no commit of this repository can hold them.
     pub async fn changed_submodules(&self) -> Result<Vec<String>, GitError> {
         // Looking into all submodules takes time, and hardly any repository has one.

@@ -129,6 +129,7 @@ pub(super) struct RuntimeInput<'a> {
 pub(super) struct Runtime {
     pub(super) gateway: Arc<Gateway>,
     pub(super) opencode: Arc<OpenCode>,
+    desk: Arc<Desk>,
     _mcp: McpHandle,
 }
 
@@ -199,6 +200,7 @@ impl Runtime {
         Ok(Self {
             gateway,
             opencode: Arc::new(opencode),
+            desk: Arc::clone(input.desk),
             _mcp: mcp,
         })
     }
@@ -206,6 +208,7 @@ impl Runtime {
     /// Stops everything. Returns what is missing in the run's record.
     pub(super) async fn stop(self) -> Option<String> {
         let (missing, ()) = tokio::join!(self.opencode.stop(), self.gateway.shutdown());
+        self.desk.close();
         missing
     }
 }

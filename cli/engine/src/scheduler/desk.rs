@@ -40,6 +40,7 @@ pub struct Desk {
     answers: AtomicUsize,
     submission: Mutex<Option<(Submission, Words)>>,
     submitted: watch::Sender<bool>,
+    closed: watch::Sender<bool>,
     /// What the coordinator may speak of besides new findings.
     earlier: Vec<ExistingFinding>,
 }
@@ -60,6 +61,7 @@ impl Desk {
             answers: AtomicUsize::new(0),
             submission: Mutex::new(None),
             submitted: watch::Sender::new(false),
+            closed: watch::Sender::new(false),
         }
     }
 
@@ -71,6 +73,11 @@ impl Desk {
     /// Becomes `true` with the first valid submission.
     pub fn submitted(&self) -> watch::Receiver<bool> {
         self.submitted.subscribe()
+    }
+
+    /// The runtime has ended: whoever still waits for an answer gets it, and nothing hangs.
+    pub fn close(&self) {
+        self.closed.send_replace(true);
     }
 
     /// Puts the panel's result on the desk. Everybody who waits gets it, and everybody who asks later.
@@ -176,9 +183,10 @@ impl CoordinatorTools for Desk {
             Err(_) => return Err(ToolError("the review was stopped".into())),
         }
         self.submitted.send_replace(true);
-        // The session ends here, and soon the runtime. An answer would only make it ask the model for closing words that
-        // nobody reads.
-        std::future::pending().await
+        // The session ends here, and soon the runtime. An answer before that would only make it ask the model for closing
+        // words that nobody reads.
+        let _ = self.closed.subscribe().wait_for(|closed| *closed).await;
+        Ok(json!({"accepted": true}))
     }
 }
 
@@ -202,15 +210,6 @@ mod tests {
             seconds: 0.0,
             findings: 1,
             hallucinated: 0,
-        }
-    }
-
-    /// Whether a submission is taken: then its call is not answered.
-    async fn takes(desk: &Desk, submission: Value) -> Result<(), ToolError> {
-        tokio::select! {
-            biased;
-            answer = desk.submit_review(submission) => Err(answer.expect_err("a good one is not answered")),
-            () = std::future::ready(()) => Ok(()),
         }
     }
 
@@ -247,8 +246,11 @@ mod tests {
         assert!(desk.was_asked());
         assert_eq!(answered, MOST_ANSWERS);
         let submit = |summary: &str| json!({"summary": summary, "decisions": [], "proposed_verdict": "approved"});
+        desk.close();
         for number in 0..500 {
-            takes(&desk, submit(&format!("number {number}"))).await.expect("valid");
+            desk.submit_review(submit(&format!("number {number}")))
+                .await
+                .expect("valid");
         }
         assert_eq!(desk.take_submission().expect("there").0.summary, "number 499");
     }
@@ -310,15 +312,16 @@ mod tests {
         let desk = Desk::default();
         desk.hand_over(&[], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
         let submit = |summary: &str| json!({"summary": summary, "decisions": [], "proposed_verdict": "approved"});
-        takes(&desk, submit("one")).await.expect("valid");
-        takes(&desk, submit("two")).await.expect("valid");
+        desk.close();
+        desk.submit_review(submit("one")).await.expect("valid");
+        desk.submit_review(submit("two")).await.expect("valid");
         assert!(desk.submit_review(submit("")).await.is_err());
         assert!(desk.has_submission());
         assert_eq!(desk.take_submission().expect("there").0.summary, "two");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_submission_is_told_at_once_and_never_answered() {
+    async fn a_submission_is_told_at_once_and_answered_when_the_runtime_has_ended() {
         let desk = Arc::new(Desk::default());
         desk.hand_over(&[], Vec::new());
         let (own, mut told) = (Arc::clone(&desk), desk.submitted());
@@ -328,6 +331,11 @@ mod tests {
         assert!(
             !answered.is_finished(),
             "an answer would ask the model for closing words"
+        );
+        desk.close();
+        assert_eq!(
+            answered.await.expect("no panic").expect("valid"),
+            json!({"accepted": true})
         );
     }
 
@@ -341,7 +349,8 @@ mod tests {
         };
         let refused = desk.submit_review(submit("E2")).await.expect_err("no such finding");
         assert_eq!(refused.to_string(), "there is no earlier finding E2");
-        takes(&desk, submit("E1")).await.expect("valid");
+        desk.close();
+        desk.submit_review(submit("E1")).await.expect("valid");
         let (_, words) = desk.take_submission().expect("there");
         assert!(words.on("E1").is_some());
         assert_eq!(words.repeats, [("F1".to_owned(), "E1".to_owned())]);

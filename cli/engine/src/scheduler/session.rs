@@ -310,7 +310,7 @@ impl<'a> Session<'a> {
     }
 
     /// One prompt to the current model. Whatever the session does when this comes back early is ended; but for one that
-    /// has done what it is for, which waits for an answer to its last call that never comes.
+    /// has done what it is for: it waits for the answer to its last call, which does not come before the runtime's end.
     async fn turn(&mut self, task: &SessionTask, parts: Vec<String>) -> Result<TurnEnd, Answered> {
         let context = self.context;
         self.models.push(self.model.clone());

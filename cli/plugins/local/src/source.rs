@@ -1,5 +1,7 @@
 //! From a range to a review's subject.
 
+use std::collections::BTreeMap;
+
 use camino::Utf8Path;
 use conclave_engine::{ports::ReviewSubject, prompt::Untrusted};
 use conclave_git::{GitError, Repository, Uncommitted};
@@ -112,6 +114,7 @@ async fn working_tree(repository: Repository, scratch: &Utf8Path) -> Result<Reso
         });
     };
     notes.push("uncommitted changes are part of this review".to_owned());
+    notes.extend(crowd(&with_snapshot.new_files(&head, &snapshot).await?));
     let base = if let Some(name) = default {
         let commit = repository.commit(&name).await?;
         (name, commit)
@@ -165,6 +168,28 @@ async fn checked_out(repository: &Repository, head: &str) -> String {
     }
 }
 
+/// So many files that no commit has yet are rather an oversight than somebody's work.
+const CROWD: usize = 500;
+
+/// What to say of files that nobody may have meant to be reviewed.
+fn crowd(new: &[String]) -> Option<String> {
+    if new.len() < CROWD {
+        return None;
+    }
+    let mut directories: BTreeMap<&str, usize> = BTreeMap::new();
+    for (directory, _) in new.iter().filter_map(|path| path.split_once('/')) {
+        *directories.entry(directory).or_default() += 1;
+    }
+    let largest = directories.into_iter().max_by_key(|(_, files)| *files);
+    let most = largest.map_or_else(String::new, |(directory, files)| {
+        format!(", {files} of them below {directory}/")
+    });
+    Some(format!(
+        "{} files are new and in no commit{most}: what is not to be reviewed belongs into .gitignore",
+        new.len()
+    ))
+}
+
 /// What no snapshot can hold. That it cannot be found out is no reason not to review the rest.
 async fn submodules(repository: &Repository) -> Vec<String> {
     let changed = repository.changed_submodules().await.unwrap_or_default();
@@ -175,4 +200,30 @@ async fn submodules(repository: &Repository) -> Vec<String> {
         )
     };
     changed.iter().map(note).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crowd_of_new_files_is_told_with_where_most_of_them_are() {
+        let files = |count: usize, directory: &'static str| (0..count).map(move |file| format!("{directory}f{file}"));
+        let few: Vec<String> = files(CROWD - 1, "out/").collect();
+        assert_eq!(crowd(&few), None);
+        let many: Vec<String> = files(40, "src/")
+            .chain(files(CROWD, "out/x/"))
+            .chain(files(3, ""))
+            .collect();
+        assert_eq!(
+            crowd(&many).expect("told"),
+            "543 files are new and in no commit, 500 of them below out/: what is not to be reviewed belongs into .gitignore"
+        );
+        let flat: Vec<String> = files(CROWD, "").collect();
+        assert!(
+            crowd(&flat)
+                .expect("told")
+                .starts_with("500 files are new and in no commit: what")
+        );
+    }
 }
