@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { chromium } from 'playwright-core';
 import { findWeakText } from '../support/contrast.mjs';
+import { painted } from '../support/painted.mjs';
 import { start } from '../support/workerd.mjs';
 
 const TOKEN = 'ada-token';
@@ -90,6 +91,7 @@ describe('logging in', () => {
     assert.equal(page.url(), `${worker.url}/login`);
     assert.equal(await page.evaluate(() => document.activeElement.id), 'token', 'one can type at once');
     await picture(page, 'config-login');
+    await painted(page);
     await page.keyboard.type('wrong');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').waitFor();
@@ -110,7 +112,7 @@ describe('logging in', () => {
   test('a reader’s token opens nothing', async () => {
     const { page, close } = await open();
     await page.goto(worker.url);
-    await page.keyboard.type('r');
+    await page.getByLabel("Administrator's token").fill('r');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').waitFor();
     await close([/401/]);

@@ -9,6 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { chromium } from 'playwright-core';
 import { findWeakText } from '../support/contrast.mjs';
 import * as events from '../support/events.mjs';
+import { painted } from '../support/painted.mjs';
 import { root, start } from '../support/workerd.mjs';
 
 const { breakGlass, circuit, completed, event, failback, finding, metrics, month, outcome, send, session, settled, started, uuid7, verdict } = events;
@@ -124,6 +125,7 @@ describe('logging in', () => {
     assert.equal(page.url(), `${filled.url}/login`);
     await picture(page, 'login');
     assert.equal(await page.evaluate(() => document.activeElement.id), 'token', 'one can type at once');
+    await painted(page);
     await page.keyboard.type('wrong');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').waitFor();
@@ -211,6 +213,7 @@ describe('reviews', () => {
     const { page, close } = await open();
     await logIn(page);
     await page.goto(`${filled.url}/runs`);
+    await painted(page);
     await page.keyboard.press('Tab');
     assert.equal(await page.evaluate(() => document.activeElement.className), 'skip');
     await page.keyboard.press('Enter');
