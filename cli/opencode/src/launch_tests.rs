@@ -1,14 +1,12 @@
 //! Waiting for a child that answers late.
 
-use std::os::unix::fs::PermissionsExt;
-
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
 };
 
 use super::*;
-use crate::OPENCODE_VERSION;
+use crate::{OPENCODE_VERSION, test_support::launched};
 
 /// Reads a request's head.
 async fn heard(stream: &mut TcpStream) {
@@ -22,18 +20,7 @@ async fn heard(stream: &mut TcpStream) {
 async fn a_request_that_is_taken_and_forgotten_delays_nothing() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = Utf8Path::from_path(directory.path()).expect("UTF-8");
-    let binary = path.join("opencode");
-    std::fs::write(&binary, "#!/bin/sh\nsleep 600\n").expect("a file");
-    std::fs::set_permissions(&binary, std::fs::Permissions::from_mode(0o755)).expect("executable");
-    let mut launched = Launched::start(LaunchSettings {
-        binary: &binary,
-        home: &path.join("home"),
-        config: &path.join("opencode.json"),
-        path: "/usr/bin:/bin",
-        environment: &[],
-        password: "p".to_owned().into(),
-    })
-    .expect("it starts");
+    let mut launched = launched(path, "sleep 600");
     let listener = TcpListener::bind(("127.0.0.1", launched.port))
         .await
         .expect("a free port");

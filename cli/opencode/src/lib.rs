@@ -16,6 +16,8 @@ mod output;
 mod process;
 mod relatives;
 mod runtime;
+#[cfg(test)]
+mod test_support;
 mod watchdog;
 
 pub use annotated::ExplainedLine;

@@ -1,12 +1,10 @@
 //! The checks after the start, against a server that answers what no real OpenCode would.
 
-use std::os::unix::fs::PermissionsExt;
-
 use axum::{Json, Router, routing::get};
 use serde_json::json;
 
 use super::*;
-use crate::{LaunchSettings, OPENCODE_VERSION};
+use crate::{OPENCODE_VERSION, test_support::launched};
 
 /// A server in OpenCode's place that says this of itself.
 async fn server(agents: Value, servers: Value) -> u16 {
@@ -32,22 +30,6 @@ async fn checked(agents: Value, servers: Value) -> Result<(), StartError> {
     };
     let client = Client::new(server(agents, servers).await, "p", path).expect("a client");
     check(&client, &settings).await
-}
-
-/// A child that is this script.
-fn launched(directory: &Utf8Path, script: &str) -> Launched {
-    let binary = directory.join("opencode");
-    std::fs::write(&binary, format!("#!/bin/sh\n{script}\n")).expect("a file");
-    std::fs::set_permissions(&binary, std::fs::Permissions::from_mode(0o755)).expect("executable");
-    Launched::start(LaunchSettings {
-        binary: &binary,
-        home: &directory.join("home"),
-        config: &directory.join("opencode.json"),
-        path: "/usr/bin:/bin",
-        environment: &[],
-        password: "p".to_owned().into(),
-    })
-    .expect("it starts")
 }
 
 #[tokio::test]
