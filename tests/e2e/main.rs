@@ -25,6 +25,7 @@ mod init_dialogue;
 mod local_review;
 mod memory;
 mod model_calls;
+mod no_wrong_approval;
 mod noise;
 mod odd_places;
 mod on_request;

@@ -3,12 +3,14 @@
 mod agreement;
 mod decisions;
 mod deterministic;
+mod hold;
 mod rubric;
 #[cfg(test)]
 pub(crate) mod test_support;
 
 pub use decisions::{Action, Decision, Submission, SubmissionFault, apply, submission_schema};
 pub use deterministic::judge_without_model;
+pub use hold::{ApprovalHold, HoldCause};
 pub use rubric::{RubricInput, RubricSettings, VerdictReason, verdict};
 
 use conclave_shared::{finding::Finding, reviewer::ReviewerName, telemetry::FindingFate};

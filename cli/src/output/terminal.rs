@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use camino::Utf8Path;
 use conclave_engine::{
+    judge::ApprovalHold,
     report::{Cost, Review, duration, headline},
     rules::ManualReview,
     scheduler::ReviewerReport,
@@ -94,7 +95,22 @@ fn notices(review: &Review) -> Vec<(&'static str, String)> {
     notices.extend(review.degraded.iter().map(|reason| ("Degraded", reason.clone())));
     let manual = review.manual_reviews.iter();
     notices.extend(manual.map(|review| ("Manual review", manual_review(review))));
+    notices.extend(
+        review
+            .approval_holds
+            .iter()
+            .map(|hold| (hold.cause.title(), approval_hold(hold))),
+    );
     notices
+}
+
+/// Why the bot withholds its approval, with the places.
+fn approval_hold(hold: &ApprovalHold) -> String {
+    let mut text = format!("{} The bot does not approve.", hold.reason);
+    if !hold.places.is_empty() {
+        let _ = write!(text, " See {}.", hold.places.join(", "));
+    }
+    text
 }
 
 /// The width that text is set to.

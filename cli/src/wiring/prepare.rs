@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use camino::Utf8Path;
 use conclave_engine::{
     diff::{Diff, FilterRules, FilteredDiff},
+    judge::ApprovalHold,
     memory::Recall,
     pipeline::{Focus, Plan, PlanInput, explain_models, plan},
     plugin::{self, Assembled, RuntimeConfig},
@@ -49,6 +50,8 @@ pub(super) struct Prepared {
     pub(super) spool: Spool,
     /// What rules found in lock files; `None` if none changed.
     pub(super) by_rules: Option<Vec<Finding>>,
+    /// Why the approval is withheld, as far as that is known before the run.
+    pub(super) approval_holds: Vec<ApprovalHold>,
     pub(super) plan: Plan,
     pub(super) config: ConfigDocument,
     /// What the runtime will be started with. Rendering it needs the addresses of running servers, or placeholders.
@@ -183,6 +186,7 @@ pub(super) async fn prepare(
         diff,
         spool,
         by_rules: locks.findings,
+        approval_holds: Vec::new(),
         plan,
         config,
         runtime,

@@ -440,6 +440,7 @@ fn review(base: &str, head: &str, findings: Vec<JudgedFinding>, coverage: Covera
         coordinator: report,
         degraded: None,
         manual_reviews: Vec::new(),
+        approval_holds: Vec::new(),
         partial: None,
         coverage,
         warnings: Vec::new(),

@@ -96,6 +96,7 @@ impl Sessions<'_> {
             mut diff,
             spool,
             by_rules,
+            approval_holds,
             mut plan,
             config,
             runtime: runtime_config,
@@ -172,6 +173,7 @@ impl Sessions<'_> {
             coordinator_message: inputs.coordinator,
             limits: config.limits,
             rubric: repo.in_force.config.verdict,
+            approval_holds,
             warnings,
             stages: watch.laps(),
         };

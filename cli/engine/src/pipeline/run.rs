@@ -17,7 +17,9 @@ use super::{
 use crate::{
     diff::{FileDiff, FilteredFile},
     findings::record_agreement,
-    judge::{JudgedFinding, RubricInput, RubricSettings, VerdictReason, apply, judge_without_model, verdict},
+    judge::{
+        ApprovalHold, JudgedFinding, RubricInput, RubricSettings, VerdictReason, apply, judge_without_model, verdict,
+    },
     lock_files::LOCK_FILES,
     memory::Recall,
     ports::{AgentRuntime, ModelLedger, Progress, ProgressEvent, ReviewSubject, StopCause, StopSignal, TelemetrySink},
@@ -62,6 +64,8 @@ pub struct ReviewJob {
     pub limits: Limits,
     /// When warnings form a risk pattern.
     pub rubric: RubricSettings,
+    /// Why the approval is withheld, as far as that is known before the run.
+    pub approval_holds: Vec<ApprovalHold>,
     /// Warnings that came up before the run, for the review.
     pub warnings: Vec<String>,
     /// Times of the stages before the run.
@@ -175,6 +179,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         coordinator,
         degraded: judgement.degraded,
         manual_reviews: job.plan.rules.manual_reviews,
+        approval_holds: job.approval_holds,
         partial,
         coverage,
         warnings: job.warnings,

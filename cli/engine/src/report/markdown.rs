@@ -10,7 +10,10 @@ use conclave_shared::{reviewer::ReviewerName, severity::Severity, verdict::Verdi
 pub(super) use self::finding::{code_span, found_by, in_words, language};
 use self::{coverage::coverage, finding::finding};
 use super::{Review, neutral, neutral::link};
-use crate::{judge::JudgedFinding, rules::ManualReview};
+use crate::{
+    judge::{ApprovalHold, JudgedFinding},
+    rules::ManualReview,
+};
 
 /// The whole note, without the hidden marker. A finding that has a note of its own is told in two lines, with a link to it.
 pub fn render_markdown(review: &Review) -> String {
@@ -55,7 +58,7 @@ fn title(section: &ReviewerName) -> String {
 
 fn icon(review: &Review) -> &'static str {
     match review.verdict {
-        verdict if verdict.approves() && needs_person(review) => "👤",
+        verdict if verdict.approves() && review.needs_person() => "👤",
         Verdict::Approved => "✅",
         Verdict::ApprovedWithComments => "🟢",
         Verdict::MinorIssues => "🟡",
@@ -81,7 +84,7 @@ pub fn headline(review: &Review) -> String {
     .collect::<Vec<_>>()
     .join(", ");
     let words = match review.verdict {
-        verdict if verdict.approves() && needs_person(review) => "A person has to approve this",
+        verdict if verdict.approves() && review.needs_person() => "A person has to approve this",
         Verdict::Approved => "Approved: nothing to change",
         Verdict::ApprovedWithComments => "Approved with comments",
         Verdict::MinorIssues => "Minor issues",
@@ -93,11 +96,6 @@ pub fn headline(review: &Review) -> String {
     } else {
         format!("{words}: {counts}").replace("reviewed: ", "reviewed; ")
     }
-}
-
-/// Whether the bot leaves it to a person although the verdict approves.
-fn needs_person(review: &Review) -> bool {
-    !review.manual_reviews.is_empty() || review.is_steered()
 }
 
 fn notices(review: &Review) -> Vec<String> {
@@ -115,6 +113,7 @@ fn notices(review: &Review) -> Vec<String> {
         notices.push(format!("**Degraded:** {}", neutral(reason).replace('\n', " ")));
     }
     notices.extend(review.manual_reviews.iter().map(manual_review));
+    notices.extend(review.approval_holds.iter().map(approval_hold));
     if review.is_steered() {
         notices.push(
             "**Attempt to steer this review:** words in this change are aimed at its reviewers. The bot does not approve it."
@@ -127,25 +126,38 @@ fn notices(review: &Review) -> Vec<String> {
     notices
 }
 
+/// The files of a notice as code: the first of them, and how many there are besides.
+fn files(paths: &[String]) -> String {
+    const MAX_FILES: usize = 5;
+    let mut files: Vec<String> = paths.iter().take(MAX_FILES).map(|file| code_span(file)).collect();
+    if paths.len() > MAX_FILES {
+        files.push(format!("{} more", paths.len() - MAX_FILES));
+    }
+    files.join(", ")
+}
+
+/// Why the bot withholds its approval.
+fn approval_hold(hold: &ApprovalHold) -> String {
+    let mut text = format!(
+        "**{}:** {} The bot does not approve.",
+        hold.cause.title(),
+        neutral(&hold.reason).replace('\n', " ")
+    );
+    if !hold.places.is_empty() {
+        let _ = write!(text, " See {}.", files(&hold.places));
+    }
+    text
+}
+
 /// Who has to look, and why. Names are shown, nobody is called.
 fn manual_review(review: &ManualReview) -> String {
-    const MOST_FILES: usize = 5;
-    let mut files: Vec<String> = review
-        .files
-        .iter()
-        .take(MOST_FILES)
-        .map(|file| code_span(file))
-        .collect();
-    if review.files.len() > MOST_FILES {
-        files.push(format!("{} more", review.files.len() - MOST_FILES));
-    }
     let line = |text: &str| neutral(text).replace('\n', " ");
     format!(
         "**Manual review:** {} has to look, says the rule {} ({}), because of {}. The bot does not approve.",
         line(&review.who.join(", ")),
         link(&review.rule, &review.link),
         line(&review.when),
-        files.join(", ")
+        files(&review.files)
     )
 }
 

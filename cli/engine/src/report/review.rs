@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{SettledFinding, ThreadAction};
 use crate::{
     diff::FilteredFile,
-    judge::JudgedFinding,
+    judge::{ApprovalHold, JudgedFinding},
     rereview::{EarlierFiles, Ledger},
     rules::ManualReview,
     scheduler::ReviewerReport,
@@ -60,6 +60,9 @@ pub struct Review {
     /// What a person has to look at, because a rule of the organisation says so. The bot does not approve then.
     #[serde(default)]
     pub manual_reviews: Vec<ManualReview>,
+    /// Why the bot withholds its approval whatever the verdict; empty where nothing holds it back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approval_holds: Vec<ApprovalHold>,
     /// Why the review is only a part of one, if the budget cut it short.
     pub partial: Option<String>,
     /// What was looked at.
@@ -143,10 +146,15 @@ impl StageTime {
 }
 
 impl Review {
-    /// Whether the bot may approve the merge request: the verdict says so, nobody else has to, it comes from this project,
-    /// and nothing in it tries to steer the review, however harmless the judge takes it to be.
+    /// Whether the bot may approve the merge request: the verdict says so, no person has to, it comes from this project,
+    /// and nothing holds the approval back.
     pub fn may_approve(&self) -> bool {
-        self.verdict.approves() && !self.from_fork && self.manual_reviews.is_empty() && !self.is_steered()
+        self.verdict.approves() && !self.from_fork && !self.needs_person()
+    }
+
+    /// Whether the bot leaves the approval to a person, whatever the verdict.
+    pub fn needs_person(&self) -> bool {
+        !self.manual_reviews.is_empty() || !self.approval_holds.is_empty() || self.is_steered()
     }
 
     /// Whether words that try to steer the review stand among the findings.

@@ -32,6 +32,7 @@ pub(crate) fn review() -> Review {
         coordinator: report(ReviewerName::coordinator()),
         degraded: None,
         manual_reviews: Vec::new(),
+        approval_holds: Vec::new(),
         partial: None,
         coverage: Coverage {
             reviewed: vec!["src/a.py".to_owned(), "src/b.py".to_owned()],

@@ -34,6 +34,7 @@ fn review(findings: Vec<JudgedFinding>) -> Review {
         coordinator: report("coordinator"),
         degraded: None,
         manual_reviews: Vec::new(),
+        approval_holds: Vec::new(),
         partial: None,
         coverage: Coverage::default(),
         warnings: Vec::new(),

@@ -36,6 +36,7 @@ pub(crate) fn review(head_sha: &str, verdict: Verdict) -> Review {
         coordinator: report(&ReviewerName::coordinator()),
         degraded: None,
         manual_reviews: Vec::new(),
+        approval_holds: Vec::new(),
         partial: None,
         coverage: Coverage::default(),
         warnings: Vec::new(),

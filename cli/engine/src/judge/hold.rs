@@ -1,0 +1,69 @@
+//! Reasons why the bot leaves an approval to a person although the verdict alone would allow it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One reason for the bot to withhold its approval. The verdict itself does not change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ApprovalHold {
+    /// What kind of reason it is.
+    pub cause: HoldCause,
+    /// The reason in a sentence, for the note and the terminal.
+    pub reason: String,
+    /// Files or places that it is about, as `path` or `path:line`; empty where it is about the whole review.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<String>,
+}
+
+impl ApprovalHold {
+    /// A reason that is about the whole review.
+    pub fn new(cause: HoldCause, reason: impl Into<String>) -> Self {
+        Self {
+            cause,
+            reason: reason.into(),
+            places: Vec::new(),
+        }
+    }
+
+    /// The same reason, with the files or places that it is about.
+    #[must_use]
+    pub fn at(mut self, places: impl IntoIterator<Item = String>) -> Self {
+        self.places.extend(places);
+        self
+    }
+}
+
+/// The kinds of reasons to withhold an approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HoldCause {
+    /// A finding of the run, standing or not, says that the change tries to steer its reviewers.
+    PromptInjection,
+    /// The judge refuted a serious finding with lines that this change itself adds or alters.
+    RefutedByThisChange,
+    /// A judge was asked and did not take part, and there are findings.
+    NoJudge,
+    /// A reviewer reported a critical problem and could not quote the code that shows it.
+    UnprovenCritical,
+    /// A dependency comes from another registry or host, has another hash for the same version, or its lock file cannot be read.
+    Dependencies,
+    /// Files that can run or steer something were left out of the review.
+    ReadByNobody,
+    /// Added code holds characters that show something else than what runs.
+    TrojanSource,
+}
+
+impl HoldCause {
+    /// The title of a notice about it.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::PromptInjection => "Attempt to steer this review",
+            Self::RefutedByThisChange => "Refuted by this change itself",
+            Self::NoJudge => "No judge took part",
+            Self::UnprovenCritical => "Unproven critical finding",
+            Self::Dependencies => "Dependencies",
+            Self::ReadByNobody => "Read by nobody",
+            Self::TrojanSource => "Hidden characters in code",
+        }
+    }
+}

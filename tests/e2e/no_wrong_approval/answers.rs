@@ -1,0 +1,1 @@
+//! What a reviewer's answer may hide.

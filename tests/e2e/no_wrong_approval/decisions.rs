@@ -1,0 +1,1 @@
+//! Who may settle a finding or skip the review.

@@ -1,0 +1,1 @@
+//! What the coordinator may remove or lower.

@@ -1,0 +1,1 @@
+//! What other programs and users of the machine can reach or fake.

@@ -1,0 +1,1 @@
+//! Whose settings are in force.

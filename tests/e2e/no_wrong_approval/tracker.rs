@@ -1,0 +1,1 @@
+//! What can teach the memory.

@@ -1,0 +1,1 @@
+//! What nobody read is never approved.
