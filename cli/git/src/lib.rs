@@ -8,6 +8,7 @@ mod blobs;
 mod command;
 mod diff;
 mod fetch;
+mod git_directory;
 mod hooks;
 mod repository;
 mod snapshot;

@@ -4,6 +4,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{
     command::{self, GitError, ObjectStores},
+    git_directory,
     repository::Repository,
 };
 
@@ -62,7 +63,8 @@ pub enum WorkspaceError {
 /// Checks `commit` out into the new directory `target`.
 ///
 /// The workspace borrows the repository's objects instead of copying them, has no remote (so no token in
-/// `.git/config`), no symbolic links (they become files that hold the link's text) and none of [`WORKSPACE_EXCLUDES`].
+/// `.git/config`), no symbolic links (they become files that hold the link's text) and none of [`WORKSPACE_EXCLUDES`]. In the
+/// end its `.git` is empty: no tool can read there what a permission does not cover.
 /// All of that is checked afterwards, on the file system.
 pub async fn check_out_workspace(
     repository: &Repository,
@@ -101,10 +103,11 @@ pub async fn check_out_workspace(
         command::run(target, &none, &["config", key, value]).await?;
     }
     command::run(target, &none, &["checkout", "--quiet", "--detach", "--force", commit]).await?;
-    check(target)
+    git_directory::replace_by_empty(target).map_err(io)?;
+    check(target, true)
 }
 
-fn check(directory: &Utf8Path) -> Result<(), WorkspaceError> {
+fn check(directory: &Utf8Path, is_root: bool) -> Result<(), WorkspaceError> {
     let io = |source| WorkspaceError::Io {
         path: directory.to_owned(),
         source,
@@ -113,14 +116,14 @@ fn check(directory: &Utf8Path) -> Result<(), WorkspaceError> {
         let entry = entry.map_err(io)?;
         let name = entry.file_name();
         let kind = entry.file_type().map_err(io)?;
-        if name == ".git" {
+        if is_root && name == ".git" {
             continue;
         }
-        if kind.is_symlink() || is_excluded(name) {
+        if kind.is_symlink() || name.eq_ignore_ascii_case(".git") || is_excluded(name) {
             return Err(WorkspaceError::Unsafe(entry.path().to_owned()));
         }
         if kind.is_dir() {
-            check(entry.path())?;
+            check(entry.path(), false)?;
         }
     }
     Ok(())

@@ -74,8 +74,12 @@ async fn nothing_that_could_act_reaches_the_workspace() {
         "/proc/self/environ"
     );
     assert!(!canary.exists(), "a hook or filter ran");
-    let configuration = std::fs::read_to_string(target.join(".git/config")).expect("a file");
-    assert!(!configuration.contains("secret"), "{configuration}");
+    let own: Vec<_> = walk(&target)
+        .into_iter()
+        .filter(|path| path.starts_with(".git/"))
+        .collect();
+    assert_eq!(own, [".git/HEAD"]);
+    assert!(!target.join(".git/HEAD").exists(), "a link that leads nowhere");
 }
 
 fn walk(root: &Utf8Path) -> Vec<String> {
@@ -98,7 +102,15 @@ fn walk(root: &Utf8Path) -> Vec<String> {
 fn the_check_refuses_what_a_checkout_let_through() {
     let scratch = scratch();
     write(&scratch.path, "src/.opencode/plugin/x.js", "");
-    assert!(matches!(check(&scratch.path), Err(WorkspaceError::Unsafe(path)) if path.ends_with("src/.opencode")));
+    let refused =
+        |end: &str| matches!(check(&scratch.path, true), Err(WorkspaceError::Unsafe(path)) if path.ends_with(end));
+    assert!(refused("src/.opencode"));
+    std::fs::remove_dir_all(scratch.path.join("src")).expect("removed");
+    for nested in ["lib/.git/config", "lib/.GIT/config", "lib/.git"] {
+        write(&scratch.path, nested, "");
+        assert!(!matches!(check(&scratch.path, true), Ok(())), "{nested}");
+        std::fs::remove_dir_all(scratch.path.join("lib")).expect("removed");
+    }
 }
 
 #[tokio::test]

@@ -9,7 +9,10 @@ use futures_util::Stream;
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 
-use crate::events::{fault, file_read};
+use crate::{
+    events::{fault, file_read},
+    listening::{OnlyTheChild, ProvenPort},
+};
 
 /// How long a call may take. All are quick; answers of models come as events.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -28,12 +31,16 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn new(port: u16, password: &str, workspace: &Utf8Path) -> Result<Self, reqwest::Error> {
-        // The server is on this machine: no proxy may come between.
-        let http = reqwest::Client::builder().no_proxy().build()?;
+    pub(crate) fn new(port: ProvenPort, password: &str, workspace: &Utf8Path) -> Result<Self, reqwest::Error> {
+        let http = reqwest::Client::builder()
+            // The server is on this machine: no proxy may come between, and it sends nobody elsewhere.
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .connector_layer(OnlyTheChild(port))
+            .build()?;
         Ok(Self {
             http,
-            base: format!("http://127.0.0.1:{port}"),
+            base: format!("http://127.0.0.1:{}", port.number()),
             password: password.to_owned(),
             workspace: workspace.to_owned(),
         })
@@ -86,6 +93,16 @@ impl Client {
         let health: Value = health.json().await.map_err(|error| RuntimeError(error.to_string()))?;
         Ok(health
             .get("version")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned())
+    }
+
+    /// What it takes for the root of the project in the workspace.
+    pub(crate) async fn worktree(&self) -> Result<String, RuntimeError> {
+        let paths = self.json("tell its paths", self.request(Method::GET, "/path")).await?;
+        Ok(paths
+            .get("worktree")
             .and_then(Value::as_str)
             .unwrap_or_default()
             .to_owned())

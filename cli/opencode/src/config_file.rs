@@ -189,7 +189,7 @@ fn agent(owned: &Owned<AgentSpec>, file: &ConfigFile<'_>) -> Node {
         BUILT_IN,
         json!({
             "*": "deny",
-            "read": {"*": "allow", "*.git/*": "deny", ".git/*": "deny", "*.env": "deny", "*.env.*": "deny", "/proc/*": "deny"},
+            "read": {"*": "allow", "*.git/*": "deny", ".git/*": "deny", "*/.git": "deny", ".git": "deny", "*.env": "deny", "*.env.*": "deny", "/proc/*": "deny"},
             "grep": "allow",
             "glob": "allow",
             "external_directory": "deny",

@@ -11,6 +11,7 @@ mod journal;
 mod lasting;
 mod launch;
 mod limit;
+mod listening;
 mod mcp;
 mod output;
 mod process;

@@ -29,6 +29,16 @@ pub(crate) struct Output {
 impl Output {
     /// Reads a stream until it ends.
     pub(crate) fn drain(&mut self, name: &'static str, stream: Option<impl AsyncRead + Unpin + Send + 'static>) {
+        self.drain_with(name, stream, |_| ());
+    }
+
+    /// Reads a stream until it ends, and shows each piece of it to `look`.
+    pub(crate) fn drain_with(
+        &mut self,
+        name: &'static str,
+        stream: Option<impl AsyncRead + Unpin + Send + 'static>,
+        mut look: impl FnMut(&[u8]) + Send + 'static,
+    ) {
         let Some(mut stream) = stream else { return };
         let last = Arc::clone(&self.last);
         self.readers.push(tokio::spawn(async move {
@@ -36,6 +46,7 @@ impl Output {
             let mut logged = 0;
             while let Ok(length @ 1..) = stream.read(&mut buffer).await {
                 let bytes = &buffer[..length];
+                look(bytes);
                 if logged < MOST_LOGGED {
                     tracing::debug!(stream = name, "{}", String::from_utf8_lossy(bytes).trim_end());
                     logged += length as u64;

@@ -13,12 +13,14 @@ use nix::{
 };
 use tokio::{
     process::{Child, Command},
+    sync::mpsc,
     time::timeout,
 };
 
 use crate::{
     OPENCODE_VERSION,
     lasting::{Anchor, spawn_from_lasting_thread},
+    listening::{ListeningLines, ProvenPort},
     output::Output,
     relatives,
     watchdog::Watchdog,
@@ -28,6 +30,8 @@ use crate::{
 const GRACE: Duration = Duration::from_secs(5);
 /// How long `opencode --version` may take.
 const VERSION_TIMEOUT: Duration = Duration::from_mins(1);
+/// Maximum number of reported ports that wait to be looked at.
+const MAX_REPORTS: usize = 16;
 /// The most memory that the child's JavaScript heap may take, in bytes.
 const HEAP_LIMIT: &str = "2684354560";
 
@@ -176,11 +180,6 @@ impl Home {
         Ok(Self { root: root.to_owned() })
     }
 
-    /// Where it is.
-    pub(crate) fn root(&self) -> &Utf8Path {
-        &self.root
-    }
-
     fn environment(&self) -> Vec<(&'static str, String)> {
         let at = |name: &str| self.root.join(name).into_string();
         vec![
@@ -206,8 +205,6 @@ pub struct ProcessSettings<'a> {
     pub config: &'a Utf8Path,
     /// `PATH`, for `git` and `rg`.
     pub path: &'a str,
-    /// The port that it listens on.
-    pub port: u16,
     /// The password of its HTTP API.
     pub password: &'a str,
     /// Further variables, none of them a secret of a provider or a forge.
@@ -221,6 +218,7 @@ pub struct Process {
     group: Pid,
     home: Utf8PathBuf,
     output: Output,
+    reported: mpsc::Receiver<u16>,
     watchdog: Watchdog,
     _anchor: Anchor,
     ended: bool,
@@ -235,7 +233,8 @@ impl Process {
         };
         let mut command = Command::new(settings.binary);
         command
-            .args(["serve", "--hostname", "127.0.0.1", "--port", &settings.port.to_string()])
+            // It takes a port that is free and reports it: a port that was picked for it could be another program's by then.
+            .args(["serve", "--hostname", "127.0.0.1", "--port", "0"])
             .env_clear()
             .env("PATH", settings.path)
             .envs(settings.home.environment())
@@ -268,13 +267,16 @@ impl Process {
         };
         // Its output has to be read, or it would stop when the pipe is full.
         let mut output = Output::default();
-        output.drain("stdout", child.stdout.take());
+        let (found, reported) = mpsc::channel(MAX_REPORTS);
+        let mut lines = ListeningLines::new(found);
+        output.drain_with("stdout", child.stdout.take(), move |bytes| lines.take(bytes));
         output.drain("stderr", child.stderr.take());
         Ok(Self {
             child,
             group,
             home: settings.home.root.clone(),
             output,
+            reported,
             watchdog,
             _anchor: anchor,
             ended: false,
@@ -291,13 +293,31 @@ impl Process {
         self.child.try_wait().ok().flatten().map(|status| status.to_string())
     }
 
+    /// Waits for the port that the child listens on, or for its end, which is returned in words. Ports that it reports and that
+    /// are not its own are passed over.
+    pub(crate) async fn listening(&mut self) -> Result<ProvenPort, String> {
+        loop {
+            let ended = tokio::select! {
+                biased;
+                Some(port) = self.reported.recv() => {
+                    if let Some(port) = ProvenPort::prove(port, self.group) {
+                        return Ok(port);
+                    }
+                    tracing::warn!(port, "another program listens at the port that was reported as OpenCode's; it is not used");
+                    continue;
+                }
+                ended = self.child.wait() => ended,
+            };
+            return Err(ended.map_or_else(|error| error.to_string(), |status| status.to_string()));
+        }
+    }
+
     /// Ends all of it: SIGTERM to the group, five seconds, SIGKILL.
     pub async fn stop(mut self) {
         self.end().await;
     }
 
-    /// As [`Process::stop`], for an owner that has another child for its place.
-    pub(crate) async fn end(&mut self) {
+    async fn end(&mut self) {
         let _ = killpg(self.group, Signal::SIGTERM);
         if timeout(GRACE, self.child.wait()).await.is_err() {
             tracing::warn!("OpenCode did not end on SIGTERM within 5 s; it is killed");

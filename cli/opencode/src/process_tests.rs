@@ -61,7 +61,6 @@ fn start(bin: &Bin, home: &Home) -> Process {
         home,
         config: Utf8Path::new("/nonexistent"),
         path: "/usr/bin:/bin",
-        port: 1,
         password: "p",
         environment: &[],
     })

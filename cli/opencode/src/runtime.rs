@@ -148,7 +148,14 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 /// Whether the agents and tool servers of a run are there.
 async fn check(client: &Client, settings: &OpenCodeSettings<'_>) -> Result<(), StartError> {
     let wrong = |what: String, fix| Err(StartError::Wrong { what, fix });
-    let (known, servers) = tokio::try_join!(client.agents(), client.mcp())?;
+    let (known, servers, root) = tokio::try_join!(client.agents(), client.mcp(), client.worktree())?;
+    // A file is outside of the project only if the project ends somewhere.
+    if !is_same_directory(&root, settings.workspace) {
+        return wrong(
+            format!("it takes `{root}` for the root of the project, not the workspace"),
+            "It has to find `git` on PATH: look whether git runs there",
+        );
+    }
     if let Some(missing) = settings.agents.iter().find(|agent| !known.contains(agent)) {
         return wrong(
             format!("it does not know the agent `{missing}`"),
@@ -168,6 +175,11 @@ async fn check(client: &Client, settings: &OpenCodeSettings<'_>) -> Result<(), S
         }
     }
     Ok(())
+}
+
+fn is_same_directory(one: &str, other: &Utf8Path) -> bool {
+    let real = |path: &Utf8Path| path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned());
+    real(Utf8Path::new(one)) == real(other)
 }
 
 /// How often a broken event stream is opened again while OpenCode is alive. What is lost meanwhile the polls find.

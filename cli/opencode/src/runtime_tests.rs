@@ -4,20 +4,26 @@ use axum::{Json, Router, routing::get};
 use serde_json::json;
 
 use super::*;
-use crate::{OPENCODE_VERSION, test_support::launched};
+use crate::{OPENCODE_VERSION, listening::ProvenPort, test_support::launched};
 
 /// A server in OpenCode's place that says this of itself.
-async fn server(agents: Value, servers: Value) -> u16 {
+async fn server(agents: Value, servers: Value, root: &str) -> ProvenPort {
+    let paths = json!({"worktree": root});
     let router = Router::new()
         .route("/agent", get(|| async { Json(agents) }))
-        .route("/mcp", get(|| async { Json(servers) }));
+        .route("/mcp", get(|| async { Json(servers) }))
+        .route("/path", get(|| async { Json(paths) }));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = listener.local_addr().expect("bound").port();
     tokio::spawn(async move { axum::serve(listener, router).await });
-    port
+    ProvenPort::prove(port, nix::unistd::Pid::this()).expect("this process listens there")
 }
 
 async fn checked(agents: Value, servers: Value) -> Result<(), StartError> {
+    checked_at("/nowhere", agents, servers).await
+}
+
+async fn checked_at(root: &str, agents: Value, servers: Value) -> Result<(), StartError> {
     let path = Utf8Path::new("/nowhere");
     let (agents_wanted, servers_wanted) = (["security".to_owned()], ["spawn".to_owned()]);
     let redactor = Redactor::default();
@@ -28,7 +34,7 @@ async fn checked(agents: Value, servers: Value) -> Result<(), StartError> {
         agents: &agents_wanted,
         mcp_servers: &servers_wanted,
     };
-    let client = Client::new(server(agents, servers).await, "p", path).expect("a client");
+    let client = Client::new(server(agents, servers, root).await, "p", path).expect("a client");
     check(&client, &settings).await
 }
 
@@ -60,6 +66,9 @@ async fn each_check_says_what_is_wrong_and_what_to_do() {
     let text = said(checked(json!([{"name": "build"}]), connected()).await);
     assert!(text.contains("it does not know the agent `security`"), "{text}");
     assert!(text.contains("/etc/opencode"), "{text}");
+
+    let text = said(checked_at("/", agents(), connected()).await);
+    assert!(text.contains("it takes `/` for the root of the project"), "{text}");
 
     let failed = json!({"spawn": {"status": "failed", "error": "x"}});
     let text = said(checked(agents(), failed).await);

@@ -17,7 +17,6 @@ pub(crate) fn launched(directory: &Utf8Path, script: &str) -> Launched {
         config: &directory.join("opencode.json"),
         path: "/usr/bin:/bin",
         environment: &[],
-        password: "p".to_owned().into(),
     })
     .expect("it starts")
 }

@@ -103,7 +103,6 @@ fn launch(
         config,
         path,
         environment: &environment,
-        password: conclave_gateway::random_run_key()?,
     })?)
 }
 

@@ -143,7 +143,6 @@ impl Runtime {
             config: &root.join("opencode.json"),
             path: &std::env::var("PATH").unwrap(),
             environment: &environment.map(|(name, value)| (name.to_owned(), value.to_owned())),
-            password: "a-password-for-this-test".to_owned().into(),
         })
         .expect("a child");
         let (journal, redactor) = (root.join("events.jsonl"), Redactor::default());

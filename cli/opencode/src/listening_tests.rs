@@ -1,0 +1,94 @@
+//! Whose port it is.
+
+use std::net::TcpListener;
+
+use tokio::io::AsyncReadExt;
+
+use super::*;
+use crate::client::Client;
+
+fn ports(pieces: &[&[u8]]) -> Vec<u16> {
+    let (sender, mut found) = mpsc::channel(8);
+    let mut lines = ListeningLines::new(sender);
+    for piece in pieces {
+        lines.take(piece);
+    }
+    std::iter::from_fn(|| found.try_recv().ok()).collect()
+}
+
+#[test]
+fn a_port_is_reported_by_a_whole_line_of_exactly_that_form() {
+    let line = b"opencode server listening on http://127.0.0.1:4096\n".as_slice();
+    assert_eq!(ports(&[b"Warning: x\n", line]), [4096]);
+    assert_eq!(
+        ports(&[b"opencode server listening on http://127.", b"0.0.1:40", b"96\nmore"]),
+        [4096]
+    );
+    let long = [b"x".repeat(100_000), line.to_vec()].concat();
+    for other in [
+        b"opencode server listening on http://127.0.0.1:4096".as_slice(),
+        b" opencode server listening on http://127.0.0.1:4096\n",
+        b"opencode server listening on http://127.0.0.1:4096 \n",
+        b"opencode server listening on http://127.0.0.1:04096\n",
+        b"opencode server listening on http://127.0.0.1:\n",
+        b"opencode server listening on http://127.0.0.1:70000\n",
+        b"opencode server listening on http://127.0.0.1:+4096\n",
+        b"opencode server listening on http://127.0.0.2:4096\n",
+        &long,
+    ] {
+        assert_eq!(ports(&[other]), [] as [u16; 0], "{}", String::from_utf8_lossy(other));
+    }
+}
+
+fn listener(port: u16) -> (TcpListener, u16) {
+    let listener = TcpListener::bind(("127.0.0.1", port)).expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    (listener, port)
+}
+
+#[test]
+fn only_a_socket_of_the_child_proves_a_port() {
+    let (_listener, port) = listener(0);
+    let mut beside = std::process::Command::new("sleep")
+        .arg("600")
+        .spawn()
+        .expect("a process");
+    let (own, other) = (
+        Pid::this(),
+        Pid::from_raw(i32::try_from(beside.id()).expect("a process id")),
+    );
+    assert!(ProvenPort::prove(port, own).is_some_and(ProvenPort::still_listens));
+    assert_eq!(
+        ProvenPort::prove(port, other),
+        None,
+        "the first process does not listen there"
+    );
+    // What a launcher started is the launcher's.
+    assert!(ProvenPort::prove(port, Pid::parent()).is_some());
+    let (closed, free) = listener(0);
+    drop(closed);
+    assert_eq!(ProvenPort::prove(free, own), None, "nobody listens there");
+}
+
+#[tokio::test]
+async fn who_takes_the_port_of_a_dead_child_hears_nothing() {
+    let (first, port) = listener(0);
+    let proven = ProvenPort::prove(port, Pid::this()).expect("ours");
+    drop(first);
+    let neighbor = tokio::net::TcpListener::bind(("127.0.0.1", port))
+        .await
+        .expect("the port is free again");
+    let client = Client::new(proven, "the password", camino::Utf8Path::new("/")).expect("a client");
+    let heard = tokio::spawn(async move {
+        let (mut stream, _) = neighbor.accept().await.expect("a connection");
+        let mut heard = Vec::new();
+        stream.read_to_end(&mut heard).await.map(|_| heard)
+    });
+    let error = client.version().await.expect_err("refused");
+    assert!(
+        error.to_string().contains("another program listens at OpenCode's port"),
+        "{error}"
+    );
+    // A connection that is reset says as little.
+    assert_eq!(heard.await.expect("no panic").unwrap_or_default(), b"");
+}
