@@ -30,3 +30,7 @@ pub const DEAD_LETTERS: &str = "/v1/dead-letters";
 pub const METRICS: &str = "/metrics";
 /// Both: answers 200 when the Worker runs.
 pub const HEALTH: &str = "/healthz";
+
+/// `review-tracker`: the header with a job's own token (`id_tokens`), beside an ingest token. A tracker that knows no job
+/// tokens ignores it.
+pub const JOB_TOKEN_HEADER: &str = "conclave-job-token";

@@ -3,6 +3,8 @@
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
+use crate::path_globs::PathGlobs;
+
 /// Whether `presented` is one of the comma-separated `accepted` tokens.
 ///
 /// Digests are compared rather than texts, so neither the length nor the first wrong byte shows in the time taken, and
@@ -34,6 +36,46 @@ pub fn entries(accepted: &str) -> impl Iterator<Item = (&str, &str)> {
         (name.trim(), token.trim())
     });
     entries.filter(|(_, token)| !token.is_empty())
+}
+
+/// What a token may do: whose it is, and for which projects it is good.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant<'a> {
+    /// The holder's name; empty for a token without one.
+    pub name: &'a str,
+    /// The patterns of its projects, as they are written; `None` for a token that is good for all.
+    pub projects: Option<&'a str>,
+}
+
+impl Grant<'_> {
+    /// Whether it is good for a project. Patterns stand between `|`, as in `group/*|tools/lint`; a list that is empty or that
+    /// cannot be read is good for none.
+    pub fn allows(&self, project: &str) -> bool {
+        let Some(projects) = self.projects else {
+            return true;
+        };
+        let patterns: Vec<&str> = projects.split('|').map(str::trim).collect();
+        PathGlobs::of_projects(&patterns).is_ok_and(|globs| globs.is_match(project))
+    }
+}
+
+/// Whose token `presented` is, and for which projects it is good, if it is one of the comma-separated `accepted` ones. An
+/// entry is `token`, `name:token`, or `name:token:projects`; the name may be empty. Compared like [`is_accepted`].
+pub fn grant<'a>(presented: &str, accepted: &'a str) -> Option<Grant<'a>> {
+    let presented = Sha256::digest(presented.as_bytes());
+    let mut granted: Option<Grant<'a>> = None;
+    for (name, rest) in entries(accepted) {
+        let (token, projects) = match rest.split_once(':') {
+            Some((token, projects)) => (token.trim(), Some(projects.trim())),
+            None => (rest, None),
+        };
+        let same: bool = presented.ct_eq(&Sha256::digest(token.as_bytes())).into();
+        // A token that stands there twice is bound if one of its entries is.
+        if same && !token.is_empty() && granted.as_ref().is_none_or(|known| known.projects.is_none()) {
+            granted = Some(Grant { name, projects });
+        }
+    }
+    granted
 }
 
 /// The token of an `Authorization: Bearer …` header.
@@ -68,6 +110,44 @@ mod tests {
             assert_eq!(holder(wrong, accepted), None, "{wrong:?}");
         }
         assert_eq!(holder("", "ada:, ,"), None);
+    }
+
+    #[test]
+    fn a_token_may_be_bound_to_projects() {
+        let accepted = "one, ada:two, grace:three:group/*|tools/lint, :four:other, x:five:, y:six:a{, one:one, z:seven, :seven:group";
+        let of = |token: &str, project: &str| grant(token, accepted).map(|grant| grant.allows(project));
+        assert_eq!(of("one", "any/project"), Some(true));
+        assert_eq!(of("two", "any/project"), Some(true));
+        for (project, allowed) in [
+            ("group/app", true),
+            ("Group/App", true),
+            ("tools/lint", true),
+            ("tools/other", false),
+            ("other/group/app", false),
+            ("group", false),
+            ("", false),
+        ] {
+            assert_eq!(of("three", project), Some(allowed), "{project}");
+        }
+        assert_eq!(of("four", "other/deep/project"), Some(true));
+        assert_eq!(of("four", "group/app"), Some(false));
+        assert_eq!(
+            of("five", "group/app"),
+            Some(false),
+            "an empty list is good for nothing"
+        );
+        assert_eq!(of("six", "a{"), Some(false), "and so is a pattern that is none");
+        assert_eq!(
+            of("seven", "other/app"),
+            Some(false),
+            "the narrower of two entries counts"
+        );
+        for wrong in ["", "three:group/*|tools/lint", "grace:three", "group/*", "eight"] {
+            assert_eq!(grant(wrong, accepted), None, "{wrong:?}");
+        }
+        assert_eq!(grant("three", accepted).map(|grant| grant.name), Some("grace"));
+        // Where nothing is bound to projects, an entry with projects is no token at all.
+        assert_eq!(holder("three", accepted), None);
     }
 
     #[test]

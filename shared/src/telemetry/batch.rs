@@ -24,6 +24,45 @@ pub struct BatchAnswer {
     /// Events that were not taken.
     #[serde(default)]
     pub rejected: Vec<RejectedEvent>,
+    /// Accepted outcomes of findings that count in figures only: neither the job's token nor a signature proves them, so the
+    /// repository's memory learns nothing from them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unproven: u64,
+    /// How full the tracker is: in the answer to a batch without events.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<DatabaseSize>,
+}
+
+/// How full the tracker's database is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct DatabaseSize {
+    /// Bytes that it has.
+    pub used_bytes: u64,
+    /// Bytes that it may have.
+    pub max_bytes: u64,
+}
+
+impl DatabaseSize {
+    /// From this share on, in percent, the tracker warns.
+    pub const WARN_PERCENT: u64 = 80;
+
+    /// The share that is used, in whole percent.
+    pub const fn percent(self) -> u64 {
+        if self.max_bytes == 0 {
+            return 0;
+        }
+        self.used_bytes.saturating_mul(100) / self.max_bytes
+    }
+
+    /// Whether somebody should make room or raise the limit now.
+    pub const fn is_nearly_full(self) -> bool {
+        self.percent() >= Self::WARN_PERCENT
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// An event that was not taken.
@@ -37,8 +76,17 @@ pub struct RejectedEvent {
 
 #[cfg(test)]
 mod tests {
-    use crate::telemetry::{Event, EventBody, RunStarted, SCHEMA_VERSION};
+    use crate::telemetry::{DatabaseSize, Event, EventBody, RunStarted, SCHEMA_VERSION};
     use uuid::Uuid;
+
+    #[test]
+    fn a_database_warns_from_four_fifths_on() {
+        let of = |used_bytes, max_bytes| DatabaseSize { used_bytes, max_bytes };
+        assert!(!of(799, 1000).is_nearly_full());
+        assert!(of(800, 1000).is_nearly_full());
+        assert!(of(u64::MAX, 1000).is_nearly_full());
+        assert!(!of(5, 0).is_nearly_full(), "without a limit nothing is full");
+    }
 
     #[test]
     fn an_event_reads_back_and_a_newer_clients_extra_field_is_ignored() {

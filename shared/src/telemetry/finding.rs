@@ -98,6 +98,34 @@ impl Settlement {
     }
 }
 
+/// Who settled a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[derive(schemars::JsonSchema)]
+pub enum SettledBy {
+    /// The merge request's author: this teaches the repository's memory nothing.
+    Author,
+    /// Another member of the project.
+    Member,
+    /// Changed code, as a later review saw it.
+    Code,
+    /// A kind that a newer client knows.
+    #[serde(other)]
+    Unknown,
+}
+
+impl SettledBy {
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Author => "author",
+            Self::Member => "member",
+            Self::Code => "code",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 /// A later review, or a person, settled what an earlier review found. Sent once, by the review that notices it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindingOutcome {
@@ -119,4 +147,10 @@ pub struct FindingOutcome {
     /// The merge request's number, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge_request: Option<u64>,
+    /// Who settled it, if the client says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled_by: Option<SettledBy>,
+    /// A code over the whole event, made with the installation's secret: see [`Event::sign`](super::Event::sign).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<String>,
 }
