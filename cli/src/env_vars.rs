@@ -51,6 +51,8 @@ variables! {
     TRACKER_URL = "CONCLAVE_TRACKER_URL";
     /// Ingest token of the review-tracker Worker.
     TRACKER_TOKEN = "CONCLAVE_TRACKER_TOKEN";
+    /// The CI job's own token (`id_tokens`) for the review-tracker Worker: it proves the project, beside or in place of an ingest token.
+    TRACKER_OIDC_TOKEN = "CONCLAVE_TRACKER_OIDC_TOKEN";
     /// Operator's token of the review-tracker Worker, for `conclave memory`.
     TRACKER_OPERATOR_TOKEN = "CONCLAVE_TRACKER_OPERATOR_TOKEN";
     /// GitLab token of the bot: scope `api`, role Developer.

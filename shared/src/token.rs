@@ -38,32 +38,28 @@ pub fn entries(accepted: &str) -> impl Iterator<Item = (&str, &str)> {
     entries.filter(|(_, token)| !token.is_empty())
 }
 
-/// What a token may do: whose it is, and for which projects it is good.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grant<'a> {
+/// A listed token: whose it is, and for which projects it is good.
+#[derive(Debug, Clone)]
+pub struct Grant {
     /// The holder's name; empty for a token without one.
-    pub name: &'a str,
-    /// The patterns of its projects, as they are written; `None` for a token that is good for all.
-    pub projects: Option<&'a str>,
+    pub name: String,
+    /// `None` for a token that is good for all projects.
+    projects: Option<PathGlobs>,
 }
 
-impl Grant<'_> {
-    /// Whether it is good for a project. Patterns stand between `|`, as in `group/*|tools/lint`; a list that is empty or that
-    /// cannot be read is good for none.
+impl Grant {
+    /// Whether it is good for a project.
     pub fn allows(&self, project: &str) -> bool {
-        let Some(projects) = self.projects else {
-            return true;
-        };
-        let patterns: Vec<&str> = projects.split('|').map(str::trim).collect();
-        PathGlobs::of_projects(&patterns).is_ok_and(|globs| globs.is_match(project))
+        self.projects.as_ref().is_none_or(|projects| projects.is_match(project))
     }
 }
 
-/// Whose token `presented` is, and for which projects it is good, if it is one of the comma-separated `accepted` ones. An
-/// entry is `token`, `name:token`, or `name:token:projects`; the name may be empty. Compared like [`is_accepted`].
-pub fn grant<'a>(presented: &str, accepted: &'a str) -> Option<Grant<'a>> {
+/// The grant of `presented`, if it is one of the comma-separated `accepted` tokens. An entry is `token`, `name:token`, or
+/// `name:token:projects`; the name may be empty. Patterns of projects stand between `|`, as in `group/*|tools/lint`; a list
+/// that is empty or that cannot be read is good for no project. Compared like [`is_accepted`].
+pub fn grant(presented: &str, accepted: &str) -> Option<Grant> {
     let presented = Sha256::digest(presented.as_bytes());
-    let mut granted: Option<Grant<'a>> = None;
+    let mut granted: Option<(&str, Option<&str>)> = None;
     for (name, rest) in entries(accepted) {
         let (token, projects) = match rest.split_once(':') {
             Some((token, projects)) => (token.trim(), Some(projects.trim())),
@@ -71,11 +67,22 @@ pub fn grant<'a>(presented: &str, accepted: &'a str) -> Option<Grant<'a>> {
         };
         let same: bool = presented.ct_eq(&Sha256::digest(token.as_bytes())).into();
         // A token that stands there twice is bound if one of its entries is.
-        if same && !token.is_empty() && granted.as_ref().is_none_or(|known| known.projects.is_none()) {
-            granted = Some(Grant { name, projects });
+        if same && !token.is_empty() && granted.is_none_or(|(_, bound)| bound.is_none()) {
+            granted = Some((name, projects));
         }
     }
-    granted
+    granted.map(|(name, projects)| Grant {
+        name: name.to_owned(),
+        projects: projects.map(|projects| {
+            let patterns: Vec<&str> = projects.split('|').map(str::trim).collect();
+            PathGlobs::of_projects(&patterns).unwrap_or_default()
+        }),
+    })
+}
+
+/// What stands for a token where it is counted: a hash, so that the token itself is stored nowhere.
+pub fn key(presented: &str) -> String {
+    hex::encode(&Sha256::digest(presented.as_bytes())[..8])
 }
 
 /// The token of an `Authorization: Bearer …` header.
@@ -143,9 +150,12 @@ mod tests {
             "the narrower of two entries counts"
         );
         for wrong in ["", "three:group/*|tools/lint", "grace:three", "group/*", "eight"] {
-            assert_eq!(grant(wrong, accepted), None, "{wrong:?}");
+            assert!(grant(wrong, accepted).is_none(), "{wrong:?}");
         }
-        assert_eq!(grant("three", accepted).map(|grant| grant.name), Some("grace"));
+        assert_eq!(
+            grant("three", accepted).map(|grant| grant.name),
+            Some("grace".to_owned())
+        );
         // Where nothing is bound to projects, an entry with projects is no token at all.
         assert_eq!(holder("three", accepted), None);
     }

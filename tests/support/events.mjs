@@ -1,6 +1,6 @@
 // Events for tests of the tracker: single ones to be changed at will, and whole runs in the shape of a real month.
 
-import { randomUUID } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 
 /** A new UUID of version 7. */
 export function uuid7(at = Date.now()) {
@@ -94,6 +94,30 @@ export const outcome = (more = {}) => ({
   merge_request: 7,
   ...more,
 });
+
+/** An outcome's event as a review signs it that has the installation's secret. */
+export function signed(of, secret) {
+  const mac = createHmac('sha256', secret).update('conclave finding outcome 1\0');
+  const bytes = (uuid) => Buffer.from(uuid.replaceAll('-', ''), 'hex');
+  const number = (value) => {
+    const buffer = Buffer.alloc(8);
+    buffer.writeBigInt64BE(BigInt(value));
+    return buffer;
+  };
+  const field = (value) => {
+    mac.update(Buffer.from([value === undefined ? 0 : 1]));
+    const buffer = value === undefined ? Buffer.alloc(0) : Buffer.from(value);
+    mac.update(number(buffer.length)).update(buffer);
+  };
+  const body = of.event;
+  field(bytes(of.id));
+  field(bytes(of.run_id));
+  field(number(of.at_ms));
+  field(of.project);
+  field(body.merge_request === undefined ? undefined : number(body.merge_request));
+  for (const name of ['reviewer', 'severity', 'category', 'path', 'fingerprint', 'outcome', 'claim', 'settled_by']) field(body[name]);
+  return { ...of, event: { ...body, proof: `1:${mac.digest('hex')}` } };
+}
 
 export const verdict = (more = {}) => ({
   type: 'verdict_applied',

@@ -3,7 +3,7 @@
 //
 //   node tests/support/workers-server.mjs [--persist DIR] [--reader-tokens T] [--ingest-tokens T] [--metrics-tokens T]
 //        [--admin-tokens T] [--dashboard-tokens T] [--operator-tokens T] [--config-port N] [--tracker-port N] [--kv KEY=VALUE]...
-//        [--job-projects PATTERNS] [--only reviewer-config|review-tracker]
+//        [--job-projects PATTERNS] [--secret S] [--only reviewer-config|review-tracker]
 //
 // Tokens may also come from READER_TOKENS, ADMIN_TOKENS, INGEST_TOKENS, METRICS_TOKENS, DASHBOARD_TOKENS and OPERATOR_TOKENS,
 // the directory from PERSIST_TO. Without a directory the storage ends with the process. Each list is comma-separated.
@@ -15,7 +15,7 @@
 //   kv get KEY            → {"ok":true,"value":…}
 //   kv delete KEY
 //   sql STATEMENT         → {"ok":true,"rows":[…]}, when every accepted event is in the database
-//   job-token PROJECT     → {"ok":true,"token":…}: what GitLab gives to a job, with --job-projects
+//   job-token PROJECT     → {"ok":true,"token":…}: what GitLab gives to a job, with --job-projects; both Workers take it
 //
 // It ends on end of input, SIGTERM or SIGINT, and takes workerd with it, even when it is killed.
 
@@ -36,6 +36,7 @@ const { values: options } = parseArgs({
     'operator-tokens': { type: 'string', default: process.env.OPERATOR_TOKENS },
     'admin-tokens': { type: 'string', default: process.env.ADMIN_TOKENS },
     'job-projects': { type: 'string' },
+    secret: { type: 'string' },
     only: { type: 'string' },
     'config-port': { type: 'string', default: '0' },
     'tracker-port': { type: 'string', default: '0' },
@@ -74,7 +75,10 @@ const tracker = await startIfWanted('review-tracker', {
   vars: {
     ...secrets('INGEST_TOKENS', 'METRICS_TOKENS', 'DASHBOARD_TOKENS'),
     OPERATOR_TOKENS: [options['operator-tokens'], operator].filter(Boolean).join(','),
+    ...(options.secret !== undefined && { CONCLAVE_SECRET: options.secret }),
+    ...jobs,
   },
+  reachable: issuer ? [issuer.url] : [],
   persist: options.persist,
   port: Number(options['tracker-port']),
 });

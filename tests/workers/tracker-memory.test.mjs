@@ -2,18 +2,19 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { event, outcome, send } from '../support/events.mjs';
+import { event, outcome, send, signed } from '../support/events.mjs';
 import { applyMigrations, migrations, start } from '../support/workerd.mjs';
 
 const INGEST = 'ingest-of-the-test';
 const PEOPLE = 'people-of-the-test';
 const OPERATOR = 'operator';
+const SECRET = 'secret-of-the-installation';
 
 let tracker;
 let database;
 before(async () => {
   tracker = await start('review-tracker', {
-    vars: { INGEST_TOKENS: INGEST, DASHBOARD_TOKENS: PEOPLE, OPERATOR_TOKENS: `ada:${OPERATOR}`, METRICS_TOKENS: 'm' },
+    vars: { INGEST_TOKENS: INGEST, DASHBOARD_TOKENS: PEOPLE, OPERATOR_TOKENS: `ada:${OPERATOR}`, METRICS_TOKENS: 'm', CONCLAVE_SECRET: SECRET },
   });
   database = await tracker.mf.getD1Database('DB');
 });
@@ -33,7 +34,7 @@ async function remembered(project) {
 
 /** A settled finding of a project, in a merge request. */
 const settled = (project, number, more = {}, at = Date.now()) =>
-  event(outcome({ merge_request: number, claim: 'c1', ...more }), { project, at });
+  signed(event(outcome({ merge_request: number, claim: 'c1', ...more }), { project, at }), SECRET);
 
 /** Sends events and waits until the database has them. */
 async function tell(events) {
@@ -65,7 +66,7 @@ test('rejections and fixes are remembered by merge request, each once', async ()
     settled(project, 9, { outcome: 'resolved', fingerprint: 'f2' }),
     settled(project, 9, { outcome: 'fixed', fingerprint: 'f3', path: 'src/hot.py', category: 'naming' }),
     settled(project, 10, { outcome: 'fixed', fingerprint: 'f3', path: 'src/hot.py', category: 'dead-code' }),
-    event(outcome({ outcome: 'rejected', fingerprint: 'f4', merge_request: undefined }), { project }),
+    signed(event(outcome({ outcome: 'rejected', fingerprint: 'f4', merge_request: undefined }), { project }), SECRET),
   ]);
   // The same event again is the same one.
   await tell([one]);

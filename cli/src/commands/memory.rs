@@ -2,7 +2,7 @@
 
 use camino::Utf8Path;
 use conclave_git::Repository;
-use conclave_plugin_telemetry::TrackerClient;
+use conclave_plugin_telemetry::{TrackerAccess, TrackerClient};
 use conclave_shared::{memory::ENOUGH, redact::Redactor};
 use secrecy::SecretString;
 use serde_json::json;
@@ -33,17 +33,16 @@ async fn show(
     environment: &Environment,
     redactor: &Redactor,
 ) -> Result<Exit, Failure> {
-    let token = environment
-        .get(env_vars::TRACKER_OPERATOR_TOKEN)
-        .or_else(|| environment.get(env_vars::TRACKER_TOKEN))
-        .ok_or_else(|| {
-            Failure::Settings(format!(
-                "{} is not set: set it to one of the Worker's INGEST_TOKENS, or {} to one of its OPERATOR_TOKENS",
-                env_vars::TRACKER_TOKEN,
-                env_vars::TRACKER_OPERATOR_TOKEN
-            ))
-        })?;
-    let client = client(environment, token)?;
+    let secret = |name| environment.get(name).map(SecretString::from);
+    let listed = secret(env_vars::TRACKER_OPERATOR_TOKEN).or_else(|| secret(env_vars::TRACKER_TOKEN));
+    let access = TrackerAccess::of(listed, secret(env_vars::TRACKER_OIDC_TOKEN)).ok_or_else(|| {
+        Failure::Settings(format!(
+            "{} is not set: set it to one of the Worker's INGEST_TOKENS, or {} to one of its OPERATOR_TOKENS",
+            env_vars::TRACKER_TOKEN,
+            env_vars::TRACKER_OPERATOR_TOKEN
+        ))
+    })?;
+    let client = client(environment, access)?;
     let memory = client.memory(&project(&arguments.project, environment).await?).await?;
     if arguments.shown.json {
         let rejected: Vec<_> = memory
@@ -74,7 +73,7 @@ async fn clear(
             "{name} is not set: set it to one of the Worker's OPERATOR_TOKENS"
         ))
     })?;
-    let client = client(environment, token)?;
+    let client = client(environment, SecretString::from(token).into())?;
     let project = project(&arguments.project, environment).await?;
     let question = match &arguments.finding {
         Some(finding) => format!("Forget that people turned down the finding {finding} in {project}?"),
@@ -91,14 +90,14 @@ async fn clear(
     Ok(Exit::Reviewed)
 }
 
-fn client(environment: &Environment, token: &str) -> Result<TrackerClient, Failure> {
+fn client(environment: &Environment, access: TrackerAccess) -> Result<TrackerClient, Failure> {
     let name = env_vars::TRACKER_URL;
     let address = environment.get(name).ok_or_else(|| {
         Failure::Settings(format!(
             "{name} is not set: set it to the address of the review-tracker Worker"
         ))
     })?;
-    Ok(TrackerClient::new(url(name, address)?, SecretString::from(token))?)
+    Ok(TrackerClient::new(url(name, address)?, access)?)
 }
 
 /// Whose memory: as somebody says, else the CI job's project, else that of the repository at hand.

@@ -33,8 +33,20 @@ pub(super) async fn tracker(request: &Request<'_>) -> Found {
         Err(failure) => return Found::one(missing_token(NAME, &failure)),
     };
     let host = settings.url.host_str().unwrap_or_default();
-    Found::one(match probe(&settings.url, &settings.token, request.limit).await {
-        Ok(()) => Check::ok(NAME, format!("{host} takes events")),
+    Found::one(match probe(&settings.url, &settings.access, request.limit).await {
+        Ok(Some(size)) if size.is_nearly_full() => Check::warning(
+            NAME,
+            format!(
+                "{host} takes events, and its database is {} % full ({} MB of {} MB)",
+                size.percent(),
+                size.used_bytes / 1_000_000,
+                size.max_bytes / 1_000_000
+            ),
+        )
+        .next(
+            "lower RETENTION_DAYS of the Worker, or move to a plan with more and set DATABASE_MAX_MB; see `docs/operating.md`",
+        ),
+        Ok(_) => Check::ok(NAME, format!("{host} takes events")),
         Err(problem) => refused(NAME, host, &problem),
     })
 }

@@ -24,10 +24,10 @@ impl MemorySource {
     pub(super) fn ask(self) -> Recall {
         let (sender, recall) = Recall::channel();
         let Self(TelemetrySettings {
-            url, token, project, ..
+            url, access, project, ..
         }) = self;
         tokio::spawn(async move {
-            let answer = async { TrackerClient::new(url, token)?.memory(&project).await };
+            let answer = async { TrackerClient::new(url, access)?.memory(&project).await };
             match answer.await {
                 Ok(memory) => drop(sender.send_replace(Arc::new(memory))),
                 Err(error) => tracing::warn!(%error, "the review goes on without the repository's memory"),

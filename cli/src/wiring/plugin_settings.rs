@@ -2,7 +2,7 @@
 
 use conclave_plugin_cloudflare::{AiGateway, anonymous_user, gateway_url};
 use conclave_plugin_reviewer_config::{ConfigAccess, ConfigSource};
-use conclave_plugin_telemetry::TelemetrySettings;
+use conclave_plugin_telemetry::{TelemetrySettings, TrackerAccess};
 use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
 
@@ -47,13 +47,23 @@ pub(crate) fn telemetry(
     let Some(address) = environment.get(env_vars::TRACKER_URL) else {
         return Ok(None);
     };
-    Ok(Some(TelemetrySettings {
-        token: token(
+    let job = environment.get(env_vars::TRACKER_OIDC_TOKEN).map(SecretString::from);
+    let listed = match (environment.get(env_vars::TRACKER_TOKEN), &job) {
+        (None, Some(_)) => None,
+        _ => Some(token(
             environment,
             env_vars::TRACKER_URL,
             env_vars::TRACKER_TOKEN,
             "one of the Worker's INGEST_TOKENS",
-        )?,
+        )?),
+    };
+    let Some(access) = TrackerAccess::of(listed, job) else {
+        return Ok(None);
+    };
+    Ok(Some(TelemetrySettings {
+        access,
+        // The installation's own one: what is made of the GitLab token is not known to the Worker.
+        secret: environment.get(env_vars::SECRET).map(SecretString::from),
         url: url(env_vars::TRACKER_URL, address)?,
         run_id,
         project: project.to_owned(),

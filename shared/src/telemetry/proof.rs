@@ -35,15 +35,15 @@ impl Event {
         let code = outcome.proof.as_deref().and_then(|proof| proof.strip_prefix(VERSION));
         let code = code.and_then(|code| hex::decode(code).ok());
         match (code, self.mac(outcome, secret)) {
-            (Some(code), Some(mac)) => !secret.is_empty() && mac.verify_slice(&code).is_ok(),
+            (Some(code), Some(mac)) => !secret.trim_ascii().is_empty() && mac.verify_slice(&code).is_ok(),
             _ => false,
         }
     }
 
     /// The code before it is finished. Each field stands behind its length, so that no two events have the same text.
     fn mac(&self, outcome: &FindingOutcome, secret: &[u8]) -> Option<Hmac<Sha256>> {
-        // HMAC takes keys of every length, so this is never `None`.
-        let mut mac = Hmac::<Sha256>::new_from_slice(secret).ok()?;
+        // HMAC takes keys of every length, so this is never `None`. A line's end that came with a secret is not part of it.
+        let mut mac = Hmac::<Sha256>::new_from_slice(secret.trim_ascii()).ok()?;
         mac.update(PURPOSE);
         let mut field = |value: Option<&[u8]>| {
             mac.update(&[u8::from(value.is_some())]);

@@ -28,6 +28,8 @@ impl Workers {
     pub(crate) const INGEST_TOKEN: &str = "ingest-token-of-the-test";
     pub(crate) const METRICS_TOKEN: &str = "metrics-token-of-the-test";
     pub(crate) const OPERATOR_TOKEN: &str = "operator-token-of-the-test";
+    /// The installation's secret, as the tracker has it.
+    pub(crate) const SECRET: &str = "secret-of-the-installation-of-the-test";
 
     /// Starts both, with empty storage.
     pub(crate) async fn start() -> Self {
@@ -54,6 +56,7 @@ impl Workers {
             .args(["--reader-tokens", Self::READER_TOKEN])
             .args(["--admin-tokens", &format!("ada:{}", Self::ADMIN_TOKEN)])
             .args(["--job-projects", "**"])
+            .args(["--secret", Self::SECRET])
             .args(["--ingest-tokens", Self::INGEST_TOKEN])
             .args(["--metrics-tokens", Self::METRICS_TOKEN])
             .args(["--operator-tokens", &format!("ada:{}", Self::OPERATOR_TOKEN)])
@@ -110,6 +113,12 @@ impl Workers {
             assert!(start.elapsed() < STARTUP, "it never came into force: {config:#}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
+    }
+
+    /// What GitLab gives to a job of a project as its own token.
+    pub(crate) async fn job_token(&mut self, project: &str) -> String {
+        let answer = self.command(&format!("job-token {project}")).await;
+        answer["token"].as_str().expect("a token").to_owned()
     }
 
     /// Runs a command of the server, such as `kv put KEY VALUE` or `sql STATEMENT`.

@@ -54,7 +54,7 @@ pub fn listed(request: &Request, env: &Env, name: &str) -> Outcome<String> {
             let holder = token::holder(&presented.unwrap_or_default(), &accepted);
             Ok(holder.unwrap_or_default().to_owned())
         }
-        Access::Unconfigured => Err(Refusal::Answer(problem(&texts::unconfigured(name))?)),
+        Access::Unconfigured => Err(unconfigured(name)?),
         Access::Denied => Err(denied(&texts::unauthorized(presented.is_some()))?),
     }
 }
@@ -63,6 +63,11 @@ pub fn listed(request: &Request, env: &Env, name: &str) -> Outcome<String> {
 pub fn presented(request: &Request) -> worker::Result<Option<String>> {
     let header = request.headers().get("authorization")?;
     Ok(header.as_deref().and_then(token::bearer).map(str::to_owned))
+}
+
+/// A 503 that says which secret has to be set before anybody is let in.
+pub fn unconfigured(name: &str) -> worker::Result<Refusal> {
+    problem(&texts::unconfigured(name)).map(Refusal::Answer)
 }
 
 /// A 401 with the header that belongs to it.

@@ -16,13 +16,14 @@ pub mod jwt;
 pub mod limit;
 mod login;
 mod method;
+pub mod oidc;
 mod page;
 mod reply;
 mod session;
 mod texts;
 
 pub use asset::{Asset, BASE_STYLE, ICON, asset};
-pub use auth::{Access, authorize, configured, denied, holder, judge, listed, presented};
+pub use auth::{Access, authorize, configured, denied, holder, judge, listed, presented, unconfigured};
 pub use body::read_capped;
 pub use clock::now_ms;
 pub use frame::Frame;

@@ -1,6 +1,6 @@
 //! What callers of either Worker read when a request is refused, and the words of every page's frame.
 
-use conclave_shared::problem::Problem;
+use conclave_shared::{oidc::OidcError, problem::Problem};
 
 /// There is nothing at this path.
 pub fn not_found(path: &str) -> Problem {
@@ -74,6 +74,38 @@ pub(crate) fn no_keys() -> Problem {
         "no-keys",
         "No keys",
         "The keys of the tokens' issuer cannot be read, so the token cannot be checked. The Worker's log has the reason.",
+    )
+}
+
+/// A job's token is refused.
+pub(crate) fn bad_job_token(error: &OidcError) -> Problem {
+    if error.is_forbidden() {
+        return Problem::new(
+            403,
+            "forbidden",
+            "Not allowed",
+            format!("The job's token {error}. The variable `OIDC_PROJECTS` of the Worker has the list."),
+        );
+    }
+    let remedy = match error {
+        OidcError::Audience(_) => "; set `aud` of the job's `id_tokens` to it",
+        _ => "",
+    };
+    Problem::new(
+        401,
+        "unauthorized",
+        "Unauthorized",
+        format!("The job's token {error}{remedy}."),
+    )
+}
+
+/// The settings for jobs' tokens are incomplete or wrong.
+pub(crate) fn bad_oidc_settings(detail: &str) -> Problem {
+    Problem::new(
+        503,
+        "not-configured",
+        "Not configured",
+        format!("Jobs' tokens cannot be checked: {detail}."),
     )
 }
 

@@ -44,8 +44,12 @@ impl Bulk {
 }
 
 fn batch(body: &str, now_ms: i64) -> Result<Batch, String> {
-    let decoded =
-        ingest::decode_batch(body.as_bytes(), now_ms, now_ms - DAYS * DAY_MS).map_err(|problem| problem.detail)?;
+    let against = ingest::Against {
+        now_ms,
+        oldest_ms: now_ms - DAYS * DAY_MS,
+        secret: b"",
+    };
+    let decoded = ingest::decode_batch(body.as_bytes(), against).map_err(|problem| problem.detail)?;
     if let Some(rejected) = decoded.rejected.first() {
         return Err(format!("event {} is refused: {}", rejected.index, rejected.detail));
     }
@@ -53,5 +57,6 @@ fn batch(body: &str, now_ms: i64) -> Result<Batch, String> {
         received_ms: now_ms,
         events: decoded.events,
         skewed: decoded.skewed,
+        proven: Vec::new(),
     })
 }

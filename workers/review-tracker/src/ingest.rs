@@ -5,54 +5,68 @@
 
 mod check;
 mod decode;
+mod proof;
 
 use conclave_shared::telemetry::{BatchAnswer, MAX_BATCH_BYTES};
-use conclave_worker_common::{Outcome, Refusal, allow, authorize, json, problem, read_capped};
+use conclave_worker_common::{Outcome, Refusal, allow, configured, json, problem, read_capped};
 use worker::{Env, Request, Response, console_error};
 
 use crate::{
-    clock, outbox,
+    caller, clock, outbox, quota,
     store::{self, Batch},
     texts,
 };
-pub(crate) use decode::batch as decode_batch;
+pub(crate) use decode::{Against, batch as decode_batch};
 
-/// The secret that lists the tokens of reviews.
-const INGEST_TOKENS: &str = "INGEST_TOKENS";
+/// The installation's secret, the same as the reviews have: it proves outcomes.
+const SECRET: &str = "CONCLAVE_SECRET";
 /// When a client whose batch could not be taken may come again.
 const RETRY_AFTER_SECONDS: &str = "5";
 
 /// Takes a batch.
 pub(crate) async fn handle(mut request: Request, env: &Env) -> Outcome<Response> {
     allow(&request, &["POST"])?;
-    authorize(&request, env, INGEST_TOKENS).await?;
+    let caller = caller::authorize(&request, env).await?;
     require_json(&request)?;
     let body = read_capped(&mut request, MAX_BATCH_BYTES).await?;
     let now_ms = clock::now_ms();
-    let oldest_ms = store::oldest_accepted_ms(env, now_ms);
-    let decoded = match decode_batch(&body, now_ms, oldest_ms) {
+    let secret = configured(env, SECRET).unwrap_or_default();
+    let against = Against {
+        now_ms,
+        oldest_ms: store::oldest_accepted_ms(env, now_ms),
+        secret: secret.as_bytes(),
+    };
+    let mut decoded = match decode_batch(&body, against) {
         Ok(decoded) => decoded,
         Err(refused) => return Err(Refusal::Answer(problem(&refused)?)),
     };
-    let accepted = decoded.events.len() as u64;
-    if accepted > 0 {
+    let mut answer = BatchAnswer::default();
+    let sent = decoded.events.len() + decoded.rejected.len();
+    if sent == 0 {
+        // A batch of nothing asks whether events could be stored: `conclave doctor` sends one.
+        store::ready(env).await?;
+        answer.database = store::size_if_known(env).await;
+        return Ok(json(status(&answer), &answer)?);
+    }
+    decoded.keep_allowed(&caller);
+    let refused = quota::count(env, &caller.account, sent, &decoded.projects()).await?;
+    decoded.refuse(|project| refused.contains(project).then(|| quota::refused_project(env)));
+    let (proven, unproven) = decoded.prove(&caller);
+    answer.accepted = decoded.events.len() as u64;
+    answer.unproven = unproven;
+    answer.rejected = decoded.rejected;
+    if !decoded.events.is_empty() {
         let batch = Batch {
             received_ms: now_ms,
             events: decoded.events,
             skewed: decoded.skewed,
+            proven,
         };
         if let Err(error) = keep(env, batch).await {
             console_error!("a batch could not be accepted: {error}");
             return Err(Refusal::Answer(not_accepted()?));
         }
-    } else if decoded.rejected.is_empty() {
-        // A batch of nothing asks whether events could be stored: `conclave doctor` sends one.
-        store::ready(env).await?;
     }
-    let answer = BatchAnswer {
-        accepted,
-        rejected: decoded.rejected,
-    };
     Ok(json(status(&answer), &answer)?)
 }
 

@@ -6,12 +6,14 @@
 
 #[cfg(not(target_arch = "wasm32"))]
 pub mod bulk;
+mod caller;
 mod clock;
 mod dashboard;
 mod ingest;
 mod memory;
 mod metrics;
 mod outbox;
+mod quota;
 mod sketch;
 mod store;
 mod texts;

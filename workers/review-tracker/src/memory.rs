@@ -1,15 +1,14 @@
 //! `/v1/memory`: what a repository remembers. Reviews and people read it; operators clear it.
 
 use conclave_shared::memory::Forgotten;
-use conclave_worker_common::{
-    Access, Outcome, Refusal, allow, authorize, configured, holder, json, judge, presented, problem,
-};
+use conclave_worker_common::{Access, Outcome, Refusal, allow, configured, holder, json, judge, presented, problem};
 use worker::{Env, Request, Response, console_log};
 
-use crate::{clock, store, texts};
+use crate::{caller, clock, store, texts};
 
-/// The secrets whose tokens may read: those of reviews, of people who look, and of operators.
-const READERS: [&str; 3] = ["INGEST_TOKENS", "DASHBOARD_TOKENS", OPERATOR_TOKENS];
+/// The secrets whose tokens may read all projects: those of people who look, and of operators. Reviews read what they may speak
+/// for.
+const READERS: [&str; 2] = ["DASHBOARD_TOKENS", OPERATOR_TOKENS];
 /// The secret that lists the tokens of operators, who may clear.
 const OPERATOR_TOKENS: &str = "OPERATOR_TOKENS";
 /// As long as in events.
@@ -29,11 +28,15 @@ pub(crate) async fn handle(request: Request, env: &Env) -> Outcome<Response> {
 async fn show(request: &Request, env: &Env) -> Outcome<Response> {
     let token = presented(request)?;
     let may_read = |name| judge(token.as_deref(), configured(env, name).as_deref()) == Access::Granted;
-    if !READERS.into_iter().any(may_read) {
-        // It says what is missing as it would for a review.
-        authorize(request, env, READERS[0]).await?;
-    }
+    let review = if READERS.into_iter().any(may_read) {
+        None
+    } else {
+        Some(caller::authorize(request, env).await?)
+    };
     let project = parameter(request, "project", LONGEST_PROJECT)?.ok_or_else(missing)?;
+    if review.is_some_and(|review| !review.may_speak_for(&project)) {
+        return Err(Refusal::Answer(problem(&texts::others_memory(&project))?));
+    }
     let memory = store::memory(env, &project, clock::now_ms()).await?;
     Ok(json(200, &memory)?)
 }

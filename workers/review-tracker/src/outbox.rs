@@ -150,6 +150,7 @@ pub(crate) async fn put(env: &Env, batch: Batch) -> Result<()> {
             received_ms: batch.received_ms,
             events,
             skewed: batch.skewed.clone(),
+            proven: batch.proven.clone(),
         };
         let path = format!("{PUT}?received_ms={}&events={count}", batch.received_ms);
         ask(env, shard, &path, &serde_json::to_string(&part)?).await?;

@@ -34,6 +34,62 @@ pub(crate) fn too_many_events(count: usize, limit: usize) -> Problem {
     )
 }
 
+/// An event is of a project that the caller may not speak for.
+pub(crate) fn other_project(project: &str) -> String {
+    let shown: String = project.chars().take(100).collect();
+    format!(
+        "the token is not good for the project `{shown}`: a job's token is for its own project, an ingest token for those it is bound to"
+    )
+}
+
+/// An event is of a project that is new, and there were too many of those.
+pub(crate) fn project_beyond_quota(limit: u64) -> String {
+    format!(
+        "the project is new, and the token has named {limit} new projects today, which is its limit \
+         (`INGEST_NEW_PROJECTS_PER_DAY`); send it again tomorrow"
+    )
+}
+
+/// All projects of a batch are new, and there were too many of those.
+pub(crate) fn too_many_projects_a_day(limit: u64) -> Problem {
+    Problem::new(
+        429,
+        "too-many-projects",
+        "Too many new projects",
+        format!(
+            "This token has named {limit} new projects today, which is its limit. Projects that are known are taken as before; new ones \
+             tomorrow (UTC), or when `INGEST_NEW_PROJECTS_PER_DAY` of the Worker is raised."
+        ),
+    )
+}
+
+/// More events than a minute takes.
+pub(crate) fn too_many_events_a_minute(limit: u64) -> Problem {
+    Problem::new(
+        429,
+        "too-many-events",
+        "Too many events",
+        format!(
+            "This token may send {limit} events a minute, and the batch goes beyond that. Nothing of it is stored: send it again when \
+             the minute is over, in smaller parts if it alone is larger, or raise `INGEST_EVENTS_PER_MINUTE` of the Worker."
+        ),
+    )
+}
+
+/// The memory of a project that the caller may not read.
+pub(crate) fn others_memory(project: &str) -> Problem {
+    let shown: String = project.chars().take(200).collect();
+    Problem::new(
+        403,
+        "other-project",
+        "Another project",
+        format!(
+            "The token is not good for the project {shown}: a job's token reads the memory of its own project, an ingest token those of \
+             the projects that it is bound to."
+        ),
+    )
+}
+
 /// Nobody says whose memory.
 pub(crate) fn no_project() -> Problem {
     Problem::new(

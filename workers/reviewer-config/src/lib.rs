@@ -11,7 +11,6 @@ mod keys;
 mod ledger;
 mod limit;
 mod merge;
-mod oidc;
 mod page;
 mod read;
 mod reader;

@@ -1,10 +1,12 @@
 //! Who may read: a token of the secret, or a job of an allowed project.
 
 use conclave_shared::oidc::{JobIdentity, looks_like_a_token};
-use conclave_worker_common::{Access, Outcome, configured, denied, judge, limit, listed, presented, unauthorized};
+use conclave_worker_common::{
+    Access, Outcome, configured, denied, judge, limit, listed, oidc, presented, unauthorized,
+};
 use worker::{Env, Request};
 
-use crate::{admin::ADMIN_TOKENS, oidc};
+use crate::admin::ADMIN_TOKENS;
 
 /// The secret that lists the readers' tokens.
 const READER_TOKENS: &str = "READER_TOKENS";

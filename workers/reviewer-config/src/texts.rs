@@ -1,6 +1,6 @@
 //! What operators and reviews read from this Worker.
 
-use conclave_shared::{config::ConfigFault, model::ModelId, oidc::OidcError, problem::Problem};
+use conclave_shared::{config::ConfigFault, model::ModelId, problem::Problem};
 
 use crate::keys::MAX_SWITCHES;
 
@@ -51,28 +51,6 @@ pub(crate) fn bad_project(limit: usize) -> Problem {
     )
 }
 
-/// A job's token is refused.
-pub(crate) fn bad_job_token(error: &OidcError) -> Problem {
-    if error.is_forbidden() {
-        return Problem::new(
-            403,
-            "forbidden",
-            "Not allowed",
-            format!("The job's token {error}. The variable `OIDC_PROJECTS` of the Worker has the list."),
-        );
-    }
-    let remedy = match error {
-        OidcError::Audience(_) => "; set `aud` of the job's `id_tokens` to it",
-        _ => "",
-    };
-    Problem::new(
-        401,
-        "unauthorized",
-        "Unauthorized",
-        format!("The job's token {error}{remedy}."),
-    )
-}
-
 /// A job asks for another project than its own.
 pub(crate) fn other_project(own: &str) -> Problem {
     Problem::new(
@@ -80,16 +58,6 @@ pub(crate) fn other_project(own: &str) -> Problem {
         "other-project",
         "Another project",
         format!("The job's token is of the project {own}, which may read its own configuration only."),
-    )
-}
-
-/// The settings for jobs' tokens are incomplete or wrong.
-pub(crate) fn bad_oidc_settings(detail: &str) -> Problem {
-    Problem::new(
-        503,
-        "not-configured",
-        "Not configured",
-        format!("Jobs' tokens cannot be checked: {detail}."),
     )
 }
 

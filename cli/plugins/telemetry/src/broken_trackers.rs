@@ -241,7 +241,7 @@ async fn what_the_last_request_lost_is_said_once_more() {
 async fn a_memory_that_cannot_be_read_is_an_error_in_words_within_two_seconds() {
     let (trackers, _kept) = broken().await;
     for (state, url) in trackers {
-        let client = TrackerClient::new(url.parse().expect("a URL"), SecretString::from("t")).expect("a client");
+        let client = TrackerClient::new(url.parse().expect("a URL"), SecretString::from("t").into()).expect("a client");
         let start = Instant::now();
         let error = client.memory("group/project").await.expect_err(state);
         assert!(start.elapsed() <= LIMIT, "{state}: {:?}", start.elapsed());
@@ -256,12 +256,12 @@ async fn a_memory_that_cannot_be_read_is_an_error_in_words_within_two_seconds() 
 #[tokio::test]
 async fn a_tracker_without_a_memory_is_named_as_what_it_is() {
     let url = answers((StatusCode::NOT_FOUND, "{}")).await;
-    let client = TrackerClient::new(url.parse().expect("a URL"), SecretString::from("t")).expect("a client");
+    let client = TrackerClient::new(url.parse().expect("a URL"), SecretString::from("t").into()).expect("a client");
     let error = client.memory("p").await.expect_err("there is none");
     assert!(error.to_string().contains("older than this `conclave`"), "{error}");
     let detail = r#"{"type":"about:blank","title":"t","status":400,"detail":"`project` is missing."}"#;
     let url = answers((StatusCode::BAD_REQUEST, detail)).await;
-    let client = TrackerClient::new(url.parse().expect("a URL"), SecretString::from("t")).expect("a client");
+    let client = TrackerClient::new(url.parse().expect("a URL"), SecretString::from("t").into()).expect("a client");
     let error = client.forget("p", None).await.expect_err("it is refused");
     assert_eq!(error, MemoryError::Problem("`project` is missing.".to_owned()));
 }

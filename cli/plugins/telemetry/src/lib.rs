@@ -6,6 +6,7 @@
 //! is counted and reported; at the end the rest has two seconds. The memory is asked for in the background, and a review
 //! goes on without it when it is not there by the time that it is needed.
 
+mod access;
 mod http;
 mod memory;
 mod person;
@@ -13,6 +14,7 @@ mod probe;
 mod queue;
 mod sender;
 
+pub use access::TrackerAccess;
 pub use memory::{MemoryError, TrackerClient};
 pub use person::anonymous_person;
 pub use probe::probe;
@@ -30,8 +32,10 @@ use uuid::Uuid;
 pub struct TelemetrySettings {
     /// The Worker's address.
     pub url: Url,
-    /// An ingest token.
-    pub token: SecretString,
+    /// How it knows this run.
+    pub access: TrackerAccess,
+    /// The installation's secret, with which outcomes are signed.
+    pub secret: Option<SecretString>,
     /// The run.
     pub run_id: Uuid,
     /// The project.

@@ -6,11 +6,13 @@ use conclave_shared::{
     routes,
 };
 use reqwest::{Client, Method, Response, StatusCode};
-use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use crate::http::{self, body, describe, describe_status};
+use crate::{
+    access::TrackerAccess,
+    http::{self, body, describe, describe_status},
+};
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -49,17 +51,17 @@ impl MemoryError {
 pub struct TrackerClient {
     client: Client,
     url: Url,
-    token: SecretString,
+    access: TrackerAccess,
 }
 
 impl TrackerClient {
     /// A client of the tracker at this address.
-    pub fn new(url: Url, token: SecretString) -> Result<Self, MemoryError> {
+    pub fn new(url: Url, access: TrackerAccess) -> Result<Self, MemoryError> {
         let client = http::client().map_err(|error| MemoryError::Service {
             host: host(&url),
             trouble: format!("cannot be asked: {error}"),
         })?;
-        Ok(Self { client, url, token })
+        Ok(Self { client, url, access })
     }
 
     /// What a project's reviews remember.
@@ -82,7 +84,7 @@ impl TrackerClient {
     async fn ask<T: DeserializeOwned>(&self, method: Method, query: &[(&str, &str)]) -> Result<T, MemoryError> {
         let mut url = http::route(&self.url, routes::MEMORY);
         url.query_pairs_mut().extend_pairs(query);
-        let request = self.client.request(method, url).bearer_auth(self.token.expose_secret());
+        let request = self.access.on(self.client.request(method, url));
         let response = request.send().await.map_err(|error| self.service(describe(&error)))?;
         if !response.status().is_success() {
             return Err(self.refusal(response).await);
@@ -95,7 +97,7 @@ impl TrackerClient {
         let (status, words) = (response.status(), describe_status(&response));
         match status {
             StatusCode::NOT_FOUND => MemoryError::Unknown(host(&self.url)),
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => MemoryError::Refused(host(&self.url)),
+            StatusCode::UNAUTHORIZED => MemoryError::Refused(host(&self.url)),
             status if status.is_client_error() || status == StatusCode::SERVICE_UNAVAILABLE => {
                 let body = body(response).await.unwrap_or_default();
                 match serde_json::from_slice::<Problem>(&body) {

@@ -2,23 +2,23 @@
 
 use std::time::Duration;
 
-use conclave_shared::{problem::Problem, routes, telemetry::EventBatch};
-use secrecy::{ExposeSecret, SecretString};
+use conclave_shared::{
+    problem::Problem,
+    routes,
+    telemetry::{BatchAnswer, DatabaseSize, EventBatch},
+};
 use url::Url;
 
-/// Asks the tracker with a batch of no events: it checks the token and its database, and stores nothing. The error says
-/// what is wrong and what to do.
-pub async fn probe(address: &Url, token: &SecretString, limit: Duration) -> Result<(), String> {
+use crate::access::TrackerAccess;
+
+/// Asks the tracker with a batch of no events: it checks the token and its database, and stores nothing. Returns how full it is, if
+/// it says so. The error says what is wrong and what to do.
+pub async fn probe(address: &Url, access: &TrackerAccess, limit: Duration) -> Result<Option<DatabaseSize>, String> {
     let mut url = address.clone();
     url.set_path(&format!("{}{}", url.path().trim_end_matches('/'), routes::EVENTS));
     let client = reqwest::Client::builder().timeout(limit).build();
-    let response = client
-        .map_err(|error| error.to_string())?
-        .post(url)
-        .bearer_auth(token.expose_secret())
-        .json(&EventBatch { events: Vec::new() })
-        .send()
-        .await;
+    let post = client.map_err(|error| error.to_string())?.post(url);
+    let response = access.on(post).json(&EventBatch { events: Vec::new() }).send().await;
     let response = match response {
         Ok(response) => response,
         Err(error) if error.is_timeout() => return Err(format!("did not answer within {} s", limit.as_secs())),
@@ -26,10 +26,15 @@ pub async fn probe(address: &Url, token: &SecretString, limit: Duration) -> Resu
     };
     let status = response.status().as_u16();
     match status {
-        200..=299 => Ok(()),
-        401 | 403 => {
-            Err("refused the token: set CONCLAVE_TRACKER_TOKEN to one of the Worker's INGEST_TOKENS".to_owned())
-        }
+        // An older one says nothing of its size.
+        200..=299 => Ok(response.json::<BatchAnswer>().await.ok().and_then(|answer| answer.database)),
+        401 | 403 => Err(match access {
+            TrackerAccess::Job(_) => {
+                "refused the job's token: set the Worker's OIDC_ISSUER, OIDC_AUDIENCE and OIDC_PROJECTS to fit the job's `id_tokens`"
+                    .to_owned()
+            }
+            _ => "refused the token: set CONCLAVE_TRACKER_TOKEN to one of the Worker's INGEST_TOKENS".to_owned(),
+        }),
         404 => Err("answered 404: no review-tracker is at that address".to_owned()),
         _ => {
             let detail = response.json::<Problem>().await.map(|problem| problem.detail);

@@ -49,7 +49,7 @@ impl Shared {
     /// The event as it is sent. Nothing where it cannot be written, which no event of ours is.
     fn written(&self, event: EventBody) -> Option<String> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let event = Event {
+        let mut event = Event {
             id: Uuid::now_v7(),
             schema: SCHEMA_VERSION,
             at_ms: i64::try_from(now.as_millis()).unwrap_or(i64::MAX),
@@ -57,6 +57,9 @@ impl Shared {
             project: self.settings.project.clone(),
             event,
         };
+        if let Some(secret) = &self.settings.secret {
+            event.sign(secret.expose_secret().as_bytes());
+        }
         serde_json::to_string(&event).ok()
     }
 
@@ -192,9 +195,9 @@ async fn gathering(until: Option<Instant>) {
 /// the events in two seconds, or they are gone.
 async fn send(client: &Client, settings: &TelemetrySettings, request: Pending) -> (Pending, Result<(), String>) {
     let url = http::route(&settings.url, routes::EVENTS);
-    let post = client
-        .post(url)
-        .bearer_auth(settings.token.expose_secret())
+    let post = settings
+        .access
+        .on(client.post(url))
         .header("content-type", "application/json")
         .body(request.body());
     let result = async {
@@ -205,6 +208,13 @@ async fn send(client: &Client, settings: &TelemetrySettings, request: Pending) -
         }
         let answer: BatchAnswer =
             serde_json::from_slice(&body(response).await?).map_err(|_| http::STRANGE.to_owned())?;
+        if answer.unproven > 0 {
+            tracing::warn!(
+                outcomes = answer.unproven,
+                "the tracker cannot tell that outcomes come from this project, so the repository's memory learns nothing from them: \
+                 give the job CONCLAVE_TRACKER_OIDC_TOKEN, or both sides the same CONCLAVE_SECRET"
+            );
+        }
         for refused in &answer.rejected {
             // Not lost: the tracker has seen it and says what is wrong, or it is older than this program.
             tracing::warn!(

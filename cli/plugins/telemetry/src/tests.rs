@@ -17,7 +17,8 @@ pub(crate) fn dropped(events: u64) -> EventBody {
 pub(crate) fn settings(url: &str) -> TelemetrySettings {
     TelemetrySettings {
         url: url.parse().expect("a URL"),
-        token: SecretString::from("t"),
+        access: SecretString::from("t").into(),
+        secret: None,
         run_id: Uuid::now_v7(),
         project: "p".into(),
     }
@@ -39,7 +40,14 @@ pub(crate) fn tracker() -> (Router, mpsc::UnboundedReceiver<Event>) {
             seen.send(event).expect("the test listens");
         }
         let rejected = Vec::new();
-        (StatusCode::ACCEPTED, Json(BatchAnswer { accepted, rejected }))
+        (
+            StatusCode::ACCEPTED,
+            Json(BatchAnswer {
+                accepted,
+                rejected,
+                ..BatchAnswer::default()
+            }),
+        )
     };
     (Router::new().route(routes::EVENTS, post(take)), arrived)
 }
@@ -89,7 +97,11 @@ async fn an_event_that_an_older_tracker_does_not_know_is_not_lost() {
         }];
         let accepted = u64::try_from(batch.events.len()).expect("few") - 1;
         let status = if accepted == 0 { 422 } else { 207 };
-        let answer = Json(BatchAnswer { accepted, rejected });
+        let answer = Json(BatchAnswer {
+            accepted,
+            rejected,
+            ..BatchAnswer::default()
+        });
         (StatusCode::from_u16(status).expect("a status"), answer)
     });
     let url = serve(Router::new().route(routes::EVENTS, refuse)).await;

@@ -4,7 +4,7 @@
 //! is noticed. Tokens are made by anybody, so the issuer is not asked more often than every few seconds whatever they
 //! name. An issuer that is down costs nothing as long as the known keys are not too old.
 
-use std::{cell::RefCell, time::Duration};
+use std::{cell::RefCell, collections::BTreeMap, time::Duration};
 
 use conclave_shared::oidc::{KeySet, PublicKey};
 use futures_util::{
@@ -36,13 +36,18 @@ struct Known {
 }
 
 thread_local! {
-    static KNOWN: RefCell<Known> = RefCell::default();
+    /// By address. Addresses come from the Worker's settings only, so there are as many as there are issuers.
+    static KNOWN: RefCell<BTreeMap<String, Known>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+fn with_known<T>(url: &Url, with: impl FnOnce(&mut Known) -> T) -> T {
+    KNOWN.with_borrow_mut(|known| with(known.entry(url.as_str().to_owned()).or_default()))
 }
 
 /// The key with this id, or nothing if the issuer has none.
 pub(super) async fn find(url: &Url, id: Option<&str>) -> Outcome<Option<PublicKey>> {
     let now = now_ms();
-    let (found, age, asked) = KNOWN.with_borrow(|known| {
+    let (found, age, asked) = with_known(url, |known| {
         let age = known.read_at_ms.map(|at| now - at);
         let usable = age.is_some_and(|age| age < OLDEST_MS);
         let found = known.keys.find(id).filter(|_| usable).cloned();
@@ -60,12 +65,12 @@ pub(super) async fn find(url: &Url, id: Option<&str>) -> Outcome<Option<PublicKe
     }
     if age.is_some() {
         // Before the answer: whoever comes meanwhile does with the keys that there are. Without any, all have to ask.
-        KNOWN.with_borrow_mut(|known| known.asked_at_ms = Some(now));
+        with_known(url, |known| known.asked_at_ms = Some(now));
     }
     match fetch(url).await {
         Ok(keys) => {
             let found = keys.find(id).cloned();
-            KNOWN.with_borrow_mut(|known| {
+            with_known(url, |known| {
                 known.keys = keys;
                 known.read_at_ms = Some(now_ms());
                 known.asked_at_ms = known.read_at_ms;
@@ -74,7 +79,7 @@ pub(super) async fn find(url: &Url, id: Option<&str>) -> Outcome<Option<PublicKe
         }
         Err(reason) => {
             console_error!("the keys of the tokens' issuer cannot be read: {reason}");
-            KNOWN.with_borrow_mut(|known| known.asked_at_ms = Some(now_ms()));
+            with_known(url, |known| known.asked_at_ms = Some(now_ms()));
             match found {
                 Some(found) => Ok(Some(found)),
                 None => Err(Refusal::Answer(problem(&texts::no_keys())?)),

@@ -14,4 +14,7 @@ pub(crate) struct Batch {
     /// Those of them whose clock was ahead, and whose time is therefore that of their arrival.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) skewed: Vec<Uuid>,
+    /// Outcomes that are proved to come from their project: only these teach its memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) proven: Vec<Uuid>,
 }

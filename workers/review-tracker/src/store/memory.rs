@@ -1,4 +1,5 @@
-//! What repositories remember. The rows come from a trigger on `events` (`migrations/0003_memory.sql`).
+//! What repositories remember. The rows come from a trigger on `events` (`migrations/0006_proof.sql`). Only what is proved
+//! to come from the project itself is told: the rest is from before there was a proof.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +18,7 @@ const MOST_HOT_SPOTS: usize = 50;
 
 /// The newest of one outcome. The number bounds the answer.
 const NEWEST: &str = "SELECT merge_request, fingerprint, claim, category, path, at_ms FROM memory
-  WHERE project = ?1 AND outcome = ?2 AND at_ms > ?3 ORDER BY at_ms DESC LIMIT 500";
+  WHERE project = ?1 AND outcome = ?2 AND at_ms > ?3 AND proven = 1 ORDER BY at_ms DESC LIMIT 500";
 
 const COUNT: &str = "SELECT count(*) AS n FROM memory
   WHERE project = ?1 AND (?2 = '' OR (fingerprint = ?2 AND outcome = 'rejected'))";

@@ -56,8 +56,9 @@ impl Rows {
             let mut new = 0;
             for event in batch.events.iter().filter(|event| seen.insert(event.id)) {
                 new += 1;
-                rows.envelope(event, batch.received_ms);
-                rows.body(event);
+                let proven = batch.proven.contains(&event.id);
+                rows.envelope(event, batch.received_ms, proven);
+                rows.body(event, proven);
                 counts::names(event, &mut names);
                 let tier = tiers.of(event.run_id);
                 rows.sums.event(event, tier, batch.skewed.contains(&event.id));
@@ -85,7 +86,7 @@ impl Rows {
         rows
     }
 
-    fn envelope(&mut self, event: &Event, received_ms: i64) {
+    fn envelope(&mut self, event: &Event, received_ms: i64, proven: bool) {
         let body = json(&event.event);
         self.events.push(json(&(
             event.id,
@@ -96,16 +97,17 @@ impl Rows {
             event.at_ms,
             received_ms,
             body,
+            proven,
         )));
     }
 
-    fn body(&mut self, event: &Event) {
+    fn body(&mut self, event: &Event, proven: bool) {
         match &event.event {
             EventBody::RunStarted(started) => self.started.push(row(event, started)),
             EventBody::RunCompleted(completed) => self.completed.push(row(event, completed)),
             EventBody::ReviewerCompleted(session) => self.session(event, session),
             EventBody::Finding(finding) => self.findings.push(row(event, finding)),
-            EventBody::FindingOutcome(outcome) => self.outcomes.push(row(event, outcome)),
+            EventBody::FindingOutcome(outcome) => self.outcomes.push(proven_row(event, outcome, proven)),
             EventBody::CircuitChanged(circuit) => self.circuits.push(row(event, circuit)),
             EventBody::Failback(failback) => self.failbacks.push(row(event, failback)),
             EventBody::VerdictApplied(verdict) => self.verdicts.push(row(event, verdict)),
@@ -165,15 +167,22 @@ struct Row<'a, T> {
     project: &'a str,
     at_ms: i64,
     of: &'a T,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    proven: bool,
 }
 
 fn row(event: &Event, of: &impl Serialize) -> String {
+    proven_row(event, of, false)
+}
+
+fn proven_row(event: &Event, of: &impl Serialize, proven: bool) -> String {
     json(&Row {
         id: event.id,
         run_id: event.run_id,
         project: &event.project,
         at_ms: event.at_ms,
         of,
+        proven,
     })
 }
 

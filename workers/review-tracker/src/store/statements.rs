@@ -68,10 +68,10 @@ pub(super) const FINDINGS: &str = "INSERT OR IGNORE INTO findings
 
 /// How findings were settled.
 pub(super) const OUTCOMES: &str = "INSERT OR IGNORE INTO outcomes
-  (event_id, run_id, project, at_ms, reviewer, severity, category, path, fingerprint, outcome)
+  (event_id, run_id, project, at_ms, reviewer, severity, category, path, fingerprint, outcome, proven)
   SELECT value->>'id', value->>'run_id', value->>'project', value->>'at_ms', value->>'$.of.reviewer',
   value->>'$.of.severity', value->>'$.of.category', value->>'$.of.path', value->>'$.of.fingerprint',
-  value->>'$.of.outcome' FROM json_each(?1)";
+  value->>'$.of.outcome', coalesce(value->>'proven', 0) FROM json_each(?1)";
 
 /// Changes of circuits.
 pub(super) const CIRCUITS: &str = "INSERT OR IGNORE INTO circuits (event_id, run_id, project, at_ms, model, state)
@@ -90,5 +90,5 @@ pub(super) const MERGE_REQUESTS: &str = "INSERT OR IGNORE INTO merge_requests (p
 
 /// The events themselves. Fails if one of them is known.
 pub(super) const EVENTS: &str = "INSERT INTO events
-  (id, run_id, project, kind, schema_version, at_ms, received_ms, body)
-  SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7 FROM json_each(?1)";
+  (id, run_id, project, kind, schema_version, at_ms, received_ms, body, proven)
+  SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8 FROM json_each(?1)";

@@ -133,7 +133,7 @@ pub(crate) fn all_parameters(rows: &Rows) -> Vec<(usize, String)> {
 /// Whether every table is as this version needs it: runs every statement on no rows. An error names what is missing.
 pub(crate) async fn ready(env: &Env) -> Outcome<()> {
     let database = env.d1("DB")?;
-    let mut statements = vec![database.prepare("SELECT claim FROM memory LIMIT 0")];
+    let mut statements = vec![database.prepare("SELECT claim, proven FROM memory LIMIT 0")];
     for (statement, _) in every(&Rows::default()) {
         statements.push(database.prepare(statement.as_ref()).bind(&["[]".into()])?);
     }

@@ -1,4 +1,5 @@
-//! Job tokens of GitLab: their settings. What has to be true of a token is decided in `shared`.
+//! Job tokens of GitLab (`id_tokens`), which both Workers take the same way: their settings, and the check. What has to be true
+//! of a token is decided in `shared`.
 
 use std::{cell::OnceCell, rc::Rc};
 
@@ -6,16 +7,15 @@ use conclave_shared::{
     oidc::{JobIdentity, OidcError, OidcPolicy},
     problem::Problem,
 };
-use conclave_worker_common::{Outcome, Refusal, configured, denied, jwt, now_ms, problem};
 use worker::{Env, Url};
 
-use crate::texts;
+use crate::{Outcome, Refusal, configured, denied, jwt, now_ms, problem, texts};
 
 /// The address of the GitLab instance; it switches jobs' tokens on.
 const ISSUER: &str = "OIDC_ISSUER";
 /// The audience that tokens have to be made for.
 const AUDIENCE: &str = "OIDC_AUDIENCE";
-/// The projects that may read.
+/// The projects whose jobs are let in.
 const PROJECTS: &str = "OIDC_PROJECTS";
 /// Where the issuer publishes its keys; by default where GitLab does.
 const JWKS_URL: &str = "OIDC_JWKS_URL";
@@ -35,12 +35,12 @@ thread_local! {
 }
 
 /// Whether jobs' tokens are taken.
-pub(crate) fn is_on(env: &Env) -> bool {
+pub fn is_on(env: &Env) -> bool {
     value(env, ISSUER).is_some()
 }
 
 /// The job behind a token, or the refusal.
-pub(crate) async fn verify(token: &str, env: &Env) -> Outcome<JobIdentity> {
+pub async fn verify(token: &str, env: &Env) -> Outcome<JobIdentity> {
     let settings = SETTINGS.with(|settings| settings.get_or_init(|| read(env)).clone());
     let settings = match settings {
         Ok(settings) => settings,

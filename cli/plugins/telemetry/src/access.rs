@@ -1,0 +1,49 @@
+//! How the tracker knows who asks.
+
+use conclave_shared::routes::JOB_TOKEN_HEADER;
+use reqwest::RequestBuilder;
+use secrecy::{ExposeSecret, SecretString};
+
+/// What a request to the tracker is sent with.
+#[derive(Debug, Clone)]
+pub enum TrackerAccess {
+    /// A token of the Worker's lists: it proves no project.
+    Token(SecretString),
+    /// The job's own token: it proves the job's project.
+    Job(SecretString),
+    /// Both: a tracker that knows no jobs' tokens takes the other one.
+    Both {
+        /// The token of the Worker's list.
+        token: SecretString,
+        /// The job's.
+        job: SecretString,
+    },
+}
+
+impl TrackerAccess {
+    /// What there is of a token and a job's token; nothing without either.
+    pub fn of(token: Option<SecretString>, job: Option<SecretString>) -> Option<Self> {
+        match (token, job) {
+            (Some(token), Some(job)) => Some(Self::Both { token, job }),
+            (Some(token), None) => Some(Self::Token(token)),
+            (None, Some(job)) => Some(Self::Job(job)),
+            (None, None) => None,
+        }
+    }
+
+    /// A request with the credentials.
+    pub(crate) fn on(&self, request: RequestBuilder) -> RequestBuilder {
+        match self {
+            Self::Token(bearer) | Self::Job(bearer) => request.bearer_auth(bearer.expose_secret()),
+            Self::Both { token, job } => request
+                .bearer_auth(token.expose_secret())
+                .header(JOB_TOKEN_HEADER, job.expose_secret()),
+        }
+    }
+}
+
+impl From<SecretString> for TrackerAccess {
+    fn from(token: SecretString) -> Self {
+        Self::Token(token)
+    }
+}

@@ -1,0 +1,317 @@
+// What may teach a repository's memory: outcomes that are proved to come from their project, and nothing else. Also what a token is
+// good for, and how much of it.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { dropped, event, outcome, outbox, settled, signed, started, uuid7 } from '../support/events.mjs';
+import { startIssuer } from '../support/oidc-issuer.mjs';
+import { assertProblem } from '../support/problem.mjs';
+import { applyMigrations, migrations, start } from '../support/workerd.mjs';
+
+const AUDIENCE = 'https://config.example.com';
+const SECRET = 'secret-of-the-installation';
+const PROJECT = 'group/shop';
+
+let issuer;
+let tracker;
+let database;
+before(async () => {
+  issuer = await startIssuer();
+  tracker = await start('review-tracker', {
+    vars: {
+      INGEST_TOKENS: 'plain, ada:bound:group/*|tools/lint, nobody:nothing:',
+      OPERATOR_TOKENS: 'operator',
+      DASHBOARD_TOKENS: 'people',
+      CONCLAVE_SECRET: `${SECRET}\n`,
+      OIDC_ISSUER: issuer.url,
+      OIDC_AUDIENCE: AUDIENCE,
+      OIDC_PROJECTS: 'group/**',
+    },
+    reachable: [issuer.url],
+  });
+  database = await tracker.mf.getD1Database('DB');
+});
+after(async () => {
+  await tracker.dispose();
+  await issuer.stop();
+});
+
+function post(events, { token, job, url = tracker.url } = {}) {
+  const headers = { 'content-type': 'application/json' };
+  if (token) headers.authorization = `Bearer ${token}`;
+  if (job) headers['conclave-job-token'] = job;
+  return fetch(`${url}/v1/events`, { method: 'POST', headers, body: JSON.stringify({ events }) });
+}
+
+async function accepted(events, how, expected = 202) {
+  const response = await post(events, how);
+  const answer = await response.json();
+  assert.equal(response.status, expected, JSON.stringify(answer));
+  await settled(tracker.url);
+  return answer;
+}
+
+let fingerprints = 0;
+const rejection = (more = {}, where = {}) => {
+  fingerprints += 1;
+  return event(outcome({ outcome: 'rejected', claim: 'c1', fingerprint: `f${fingerprints}`, ...more }), { project: PROJECT, ...where });
+};
+const ask = (project, { token, job, url = tracker.url }) =>
+  fetch(`${url}/v1/memory?project=${encodeURIComponent(project)}`, {
+    headers: { ...(token && { authorization: `Bearer ${token}` }), ...(job && { 'conclave-job-token': job }) },
+  });
+async function remembered(fingerprint, project = PROJECT) {
+  const memory = await (await ask(project, { token: 'operator' })).json();
+  return memory.rejected.some((entry) => entry.fingerprint === fingerprint);
+}
+const stored = (each) => database.prepare('SELECT proven FROM outcomes WHERE event_id = ?').bind(each.id).first('proven');
+const job = (project = PROJECT, more = {}) => issuer.token({ project_path: project, ...more });
+
+describe('what teaches the memory', () => {
+  test('an ingest token alone: the figures count it, the memory does not', async () => {
+    for (const token of ['plain', 'bound']) {
+      const each = rejection();
+      const answer = await accepted([each], { token });
+      assert.deepEqual(answer, { accepted: 1, rejected: [], unproven: 1 });
+      assert.equal(await stored(each), 0);
+      assert.equal(await remembered(each.event.fingerprint), false, token);
+    }
+  });
+
+  test('the job of the project, with its token alone or beside an ingest token', async () => {
+    for (const how of [{ token: job() }, { token: 'plain', job: job() }, { token: 'gone', job: job() }]) {
+      const each = rejection();
+      assert.deepEqual(await accepted([each], how), { accepted: 1, rejected: [] });
+      assert.equal(await stored(each), 1);
+      assert.equal(await remembered(each.event.fingerprint), true);
+    }
+  });
+
+  test('no job of another project, and no job at all', async () => {
+    const other = rejection();
+    const answer = await accepted([other, event(started(), { project: 'group/other' })], { token: job('group/other') }, 207);
+    assert.equal(answer.accepted, 1);
+    assert.match(answer.rejected[0].detail, /not good for the project `group\/shop`/);
+    const beside = rejection();
+    assert.equal((await accepted([beside], { token: 'plain', job: job('group/other') })).unproven, 1);
+    for (const forged of [
+      issuer.confused(),
+      job(PROJECT, { aud: 'another' }),
+      job(PROJECT, { exp: Math.floor(Date.now() / 1000) - 3600 }),
+      job(PROJECT, { iss: 'https://gitlab.example.com' }),
+      `${job().slice(0, -6)}AAAAAA`,
+    ]) {
+      assert.equal((await post([rejection()], { token: forged })).status, 401);
+      const each = rejection();
+      assert.equal((await accepted([each], { token: 'plain', job: forged })).unproven, 1, 'an ingest token beside it is what it was');
+      assert.equal(await remembered(each.event.fingerprint), false);
+    }
+    await assertProblem(await post([rejection()], { token: job('elsewhere/shop') }), 403, 'forbidden');
+    for (const each of [other, beside]) assert.equal(await remembered(each.event.fingerprint), false);
+  });
+
+  test('a signature of the installation, over the whole event and nothing else', async () => {
+    const good = signed(rejection({ settled_by: 'member' }), SECRET);
+    assert.deepEqual(await accepted([good], { token: 'plain' }), { accepted: 1, rejected: [] });
+    assert.equal(await remembered(good.event.fingerprint), true);
+    const body = await database.prepare('SELECT body FROM events WHERE id = ?').bind(good.id).first('body');
+    assert.ok(!body.includes('proof'), 'the signature is stored nowhere');
+
+    const fresh = () => signed(rejection(), SECRET);
+    const changed = (change) => {
+      const each = fresh();
+      change(each);
+      return each;
+    };
+    for (const each of [
+      signed(rejection(), 'another secret'),
+      changed((each) => (each.project = 'group/other')),
+      changed((each) => (each.id = uuid7())),
+      changed((each) => (each.run_id = uuid7())),
+      changed((each) => (each.at_ms -= 1)),
+      changed((each) => (each.event.merge_request = 9)),
+      changed((each) => (each.event.fingerprint = 'changed')),
+      changed((each) => (each.event.claim = 'c2')),
+      changed((each) => (each.event.outcome = 'fixed')),
+      changed((each) => (each.event.settled_by = 'member')),
+      changed((each) => (each.event.proof = '')),
+    ]) {
+      assert.equal((await accepted([each], { token: 'plain' })).unproven, 1, JSON.stringify(each));
+      assert.equal(await stored(each), 0);
+    }
+  });
+
+  test('a copy with the id of a signed one is not signed', async () => {
+    for (const order of [0, 1]) {
+      const good = signed(rejection(), SECRET);
+      const copy = { ...good, event: { ...good.event, fingerprint: `copy-${order}` } };
+      await accepted(order ? [copy, good] : [good, copy], { token: 'plain' });
+      assert.equal(await remembered(`copy-${order}`), false);
+      assert.equal(await remembered(good.event.fingerprint), false, 'which of the two would it be?');
+    }
+    // The signed one is refused for its project, the copy is not.
+    const good = signed(rejection({}, { project: 'elsewhere/shop' }), SECRET);
+    const copy = { ...good, project: PROJECT, event: { ...good.event, fingerprint: 'copy-2' } };
+    await accepted([good, copy], { token: 'bound' }, 207);
+    assert.equal(await remembered('copy-2'), false);
+    // Sent again, it counts once.
+    const again = signed(rejection(), SECRET);
+    for (let time = 0; time < 2; time += 1) await accepted([again], { token: 'plain' });
+    const rows = await database.prepare('SELECT count(*) AS n FROM memory WHERE fingerprint = ?').bind(again.event.fingerprint).first('n');
+    assert.equal(rows, 1);
+  });
+
+  test('nothing that the author of the merge request settled', async () => {
+    for (const [by, teaches] of [['author', false], ['member', true], ['code', true], ['of_tomorrow', true]]) {
+      const each = rejection({ settled_by: by });
+      await accepted([each], { token: job() });
+      assert.equal(await stored(each), 1);
+      assert.equal(await remembered(each.event.fingerprint), teaches, by);
+    }
+  });
+
+  test('without the secret of the installation no signature counts, an empty one least of all', async () => {
+    const bare = await start('review-tracker', { vars: { INGEST_TOKENS: 'i', CONCLAVE_SECRET: ' ' } });
+    try {
+      for (const secret of ['', ' ', SECRET]) {
+        const answer = await (await post([signed(rejection(), secret)], { token: 'i', url: bare.url })).json();
+        assert.equal(answer.unproven, 1);
+      }
+      // And a job's token is no token where no issuer is set.
+      await assertProblem(await post([], { token: job(), url: bare.url }), 401, 'unauthorized');
+    } finally {
+      await bare.dispose();
+    }
+  });
+
+  test('what was stored before there was a proof stays for the figures, and is proved anew', async () => {
+    const old = await start('review-tracker', { vars: { INGEST_TOKENS: 'i', CONCLAVE_SECRET: SECRET }, migrate: false });
+    try {
+      const db = await old.mf.getD1Database('DB');
+      const list = migrations('review-tracker');
+      await applyMigrations(db, list.filter((migration) => migration.name < '0006'));
+      const insert = `INSERT INTO memory (project, outcome, merge_request, fingerprint, claim, category, path, at_ms)
+        VALUES ('${PROJECT}', 'rejected', 7, 'old', 'c0', 'spoilt', 'a.py', ${Date.now() - 1000})`;
+      await db.prepare(insert).run();
+      await applyMigrations(db, list);
+      const memory = async () => (await (await ask(PROJECT, { token: 'i', url: old.url })).json()).rejected;
+      assert.deepEqual(await memory(), []);
+      const proof = signed(rejection({ fingerprint: 'old', merge_request: 7 }), SECRET);
+      assert.equal((await post([proof], { token: 'i', url: old.url })).status, 202);
+      await settled(old.url);
+      const [entry] = await memory();
+      assert.equal(entry.fingerprint, 'old');
+      assert.equal(entry.category, proof.event.category, 'nothing of the unproved one is left');
+    } finally {
+      await old.dispose();
+    }
+  });
+});
+
+describe('what a token is good for', () => {
+  test('a bound token sends figures of its projects only, and each other event is named', async () => {
+    const of = (project) => event(dropped(1), { project });
+    const answer = await accepted([of('group/a'), of('elsewhere/a'), of('tools/lint'), of('group')], { token: 'bound' }, 207);
+    assert.equal(answer.accepted, 2);
+    assert.deepEqual(answer.rejected.map(({ index }) => index), [1, 3]);
+    assert.match(answer.rejected[0].detail, /`elsewhere\/a`.*bound to/);
+    assert.equal((await post([of('group/a')], { token: 'nothing' })).status, 422, 'an empty list is no project');
+    assert.equal((await post([of('elsewhere/a')], { token: 'plain' })).status, 202, 'a plain one is as before');
+    const names = await database.prepare("SELECT name FROM names WHERE kind = 'project' AND name = 'group'").all();
+    assert.deepEqual(names.results, []);
+  });
+
+  test('a review reads the memory of the projects that it may speak for, people of all', async () => {
+    for (const [project, how, status] of [
+      [PROJECT, { token: job() }, 200],
+      ['group/other', { token: job() }, 403],
+      [PROJECT, { token: 'bound' }, 200],
+      ['elsewhere/a', { token: 'bound' }, 403],
+      ['elsewhere/a', { token: 'nothing' }, 403],
+      ['elsewhere/a', { token: 'plain' }, 200],
+      ['elsewhere/a', { token: 'people' }, 200],
+      ['elsewhere/a', { token: 'operator' }, 200],
+      [PROJECT, { job: job() }, 200],
+      [PROJECT, {}, 401],
+      [PROJECT, { token: 'wrong' }, 401],
+    ]) {
+      assert.equal((await ask(project, how)).status, status, `${project} ${JSON.stringify(how)}`);
+    }
+    await assertProblem(await ask('group/other', { token: job() }), 403, 'other-project');
+    const response = await fetch(`${tracker.url}/v1/memory?project=${PROJECT}`, {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${job()}` },
+    });
+    assert.equal(response.status, 401, 'no job forgets');
+  });
+});
+
+describe('how much a token may send', () => {
+  const limited = (vars, use) => async () => {
+    const worker = await start('review-tracker', { vars: { INGEST_TOKENS: 'one,two', ...vars } });
+    try {
+      await use(worker, (events, token = 'one') => post(events, { token, url: worker.url }));
+    } finally {
+      await worker.dispose();
+    }
+  };
+  /** A window that ends during the test would make it another one. */
+  const early = async (windowMs, need) => {
+    const left = windowMs - (Date.now() % windowMs);
+    if (left < need) await new Promise((resolve) => setTimeout(resolve, left + 50));
+  };
+  const many = (count, project = 'p') => Array.from({ length: count }, () => event(dropped(1), { project }));
+
+  test('events a minute: then 429 and when to come again, and others are not held up', limited({ INGEST_EVENTS_PER_MINUTE: '10' }, async (worker, send) => {
+    await early(60_000, 10_000);
+    assert.equal((await send(many(8))).status, 202);
+    const response = await send(many(3));
+    assert.ok(Number(response.headers.get('retry-after')) <= 60 && Number(response.headers.get('retry-after')) >= 1);
+    const problem = await assertProblem(response, 429, 'too-many-events');
+    assert.match(problem.detail, /10 events a minute.*INGEST_EVENTS_PER_MINUTE/);
+    assert.equal((await send(many(2))).status, 202, 'what fits is taken');
+    assert.equal((await send(many(1).map((each) => ({ ...each, project: '*' })))).status, 429, 'bad events count, too');
+    assert.equal((await send([])).status, 202, 'the doctor may ask');
+    assert.equal((await send(many(10), 'two')).status, 202);
+    await settled(worker.url);
+    const db = await worker.mf.getD1Database('DB');
+    assert.equal(await db.prepare('SELECT count(*) AS n FROM events').first('n'), 20);
+  }));
+
+  test('new projects a day: known ones go on, and hostile names leave no trace', limited({ INGEST_NEW_PROJECTS_PER_DAY: '3' }, async (worker, send) => {
+    await early(86_400_000, 30_000);
+    assert.equal((await send([...many(1, 'a'), ...many(1, 'b')])).status, 202);
+    await settled(worker.url);
+    const mixed = await send([...many(1, 'a'), ...many(1, 'c'), ...many(1, 'd'), ...many(1, 'c')]);
+    assert.equal(mixed.status, 207);
+    const { rejected } = await mixed.json();
+    assert.deepEqual(rejected.map(({ index }) => index), [2]);
+    assert.match(rejected[0].detail, /3 new projects today/);
+    const response = await send(many(2, 'e'));
+    assert.ok(Number(response.headers.get('retry-after')) <= 86_400);
+    await assertProblem(response, 429, 'too-many-projects');
+    for (let hostile = 0; hostile < 50; hostile += 1) assert.equal((await send(many(1, `x/${hostile}`))).status, 429);
+    assert.equal((await send(many(1, 'c'))).status, 202, 'of today');
+    assert.equal((await send(many(1, 'y'), 'two')).status, 202, 'each token has its own count');
+    await settled(worker.url);
+    const db = await worker.mf.getD1Database('DB');
+    const { results } = await db.prepare("SELECT name FROM names WHERE kind = 'project' ORDER BY name").all();
+    assert.deepEqual(results.map(({ name }) => name), ['a', 'b', 'c', 'y']);
+  }));
+
+  test('jobs have one count of new projects together', async () => {
+    const worker = await start('review-tracker', {
+      vars: { INGEST_NEW_PROJECTS_PER_DAY: '2', OIDC_ISSUER: issuer.url, OIDC_AUDIENCE: AUDIENCE, OIDC_PROJECTS: '**' },
+      reachable: [issuer.url],
+    });
+    try {
+      await early(86_400_000, 30_000);
+      const of = (project) => post(many(1, project), { token: job(project), url: worker.url });
+      assert.deepEqual([(await of('a/a')).status, (await of('b/b')).status, (await of('c/c')).status], [202, 202, 429]);
+      assert.equal((await of('a/a')).status, 202);
+      assert.equal((await outbox(worker.url)).dead, 0);
+    } finally {
+      await worker.dispose();
+    }
+  });
+});

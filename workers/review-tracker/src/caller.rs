@@ -1,0 +1,96 @@
+//! Who a review's request comes from: which projects it may speak for, and of which one it has proved to be.
+//!
+//! A job's own token (`id_tokens` of GitLab) proves one project. An ingest token proves none: whoever has it may send figures for
+//! the projects that it is good for, and nothing that changes a review.
+
+use conclave_shared::{
+    oidc::{JobIdentity, looks_like_a_token},
+    routes::JOB_TOKEN_HEADER,
+    token::{self, Grant},
+};
+use conclave_worker_common::{
+    Outcome, Refusal, configured, denied, limit, oidc, presented, unauthorized, unconfigured,
+};
+use worker::{Env, Request};
+
+/// The secret that lists the tokens of reviews.
+const INGEST_TOKENS: &str = "INGEST_TOKENS";
+
+/// Whoever sent a review's request.
+#[derive(Debug)]
+pub(crate) struct Caller {
+    job: Option<JobIdentity>,
+    token: Option<Grant>,
+    /// What its requests are counted under.
+    pub(crate) account: Account,
+}
+
+/// What requests are counted under.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Account {
+    /// Its events.
+    pub(crate) events: String,
+    /// The projects that are new: jobs have one count together, because each of them is of another project.
+    pub(crate) projects: String,
+}
+
+impl Caller {
+    /// Whether it may send events of a project, and read its memory.
+    pub(crate) fn may_speak_for(&self, project: &str) -> bool {
+        self.has_proved(project) || self.token.as_ref().is_some_and(|token| token.allows(project))
+    }
+
+    /// Whether it is a job of this project.
+    pub(crate) fn has_proved(&self, project: &str) -> bool {
+        let own = |job: &JobIdentity| job.project_path.eq_ignore_ascii_case(project);
+        self.job.as_ref().is_some_and(own)
+    }
+}
+
+/// Lets a review pass that has an ingest token, a job's token, or both. Only those who are refused are counted against the limit
+/// of guesses.
+pub(crate) async fn authorize(request: &Request, env: &Env) -> Outcome<Caller> {
+    limit::refused(request, env, judged(request, env).await).await
+}
+
+async fn judged(request: &Request, env: &Env) -> Outcome<Caller> {
+    let bearer = presented(request)?;
+    let accepted = configured(env, INGEST_TOKENS).unwrap_or_default();
+    let token = bearer.as_deref().and_then(|bearer| token::grant(bearer, &accepted));
+    let job = match job_token(request, bearer.as_deref())? {
+        Some(text) if oidc::is_on(env) => match (oidc::verify(&text, env).await, &token) {
+            (Ok(job), _) => Some(job),
+            // With an ingest token beside it, it is a review whose project is not proved.
+            (Err(_), Some(_)) => None,
+            (Err(refusal), None) => return Err(refusal),
+        },
+        _ => None,
+    };
+    let account = match (&token, &job) {
+        (Some(_), _) => {
+            let key = token::key(bearer.as_deref().unwrap_or_default());
+            Account {
+                events: format!("token {key}"),
+                projects: format!("token {key}"),
+            }
+        }
+        (None, Some(job)) => Account {
+            events: format!("job {}", job.project_path.to_ascii_lowercase()),
+            projects: "jobs".to_owned(),
+        },
+        (None, None) if token::entries(&accepted).next().is_none() && !oidc::is_on(env) => {
+            return Err(unconfigured(INGEST_TOKENS)?);
+        }
+        (None, None) => return Err(denied(&unauthorized(bearer.is_some()))?),
+    };
+    Ok(Caller { job, token, account })
+}
+
+/// The job's token: the bearer token, or beside an ingest token in a header of its own.
+fn job_token(request: &Request, bearer: Option<&str>) -> Result<Option<String>, Refusal> {
+    if let Some(bearer) = bearer.filter(|bearer| looks_like_a_token(bearer)) {
+        return Ok(Some(bearer.to_owned()));
+    }
+    let header = request.headers().get(JOB_TOKEN_HEADER)?;
+    Ok(header.filter(|text| looks_like_a_token(text)))
+}
