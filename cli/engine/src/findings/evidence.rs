@@ -60,6 +60,13 @@ pub fn check(
     let by_path: HashMap<&str, &FileDiff> = files.iter().map(|file| (file.path.as_str(), file)).collect();
     let mut checked = Checked::default();
     for (index, raw) in raw.iter().enumerate() {
+        if may_go_on(raw, source) {
+            checked.faults.push(format!(
+                "a text of finding {} ends with tags that stand in its file as well, so that nobody can tell where it \
+                 ends; leave that line out of every text and quote the lines beside it",
+                index + 1
+            ));
+        }
         match check_one(reviewer, raw, &by_path, rules, source) {
             Ok(finding) => checked.findings.push(finding),
             Err(Refusal::Unreadable(reason)) => {
@@ -240,6 +247,18 @@ fn cited<'r>(raw: &RawFinding, rules: &'r RuleBook, path: &str) -> Result<&'r Ru
     )))
 }
 
+/// Whether tags that ended a text of the finding can be quoted code.
+fn may_go_on(raw: &RawFinding, source: &mut impl SourceReader) -> bool {
+    let files = [raw.get("file"), raw.get("second_file")];
+    files.into_iter().flatten().any(|path| {
+        let path = normalise_path(path);
+        [false, true].into_iter().any(|at_base| {
+            let content = source.read(&path, at_base);
+            content.is_some_and(|content| raw.may_go_on(&content))
+        })
+    })
+}
+
 /// The second quote, if it stands where it says; a wrong one is left out, the finding then has to stand alone. So is one
 /// that repeats the first.
 fn second_quote(raw: &RawFinding, path: &str, first: Place, source: &mut impl SourceReader) -> Option<Quote> {
@@ -306,3 +325,7 @@ fn shorten(text: &str) -> String {
 #[cfg(test)]
 #[path = "evidence_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "quotes_tests.rs"]
+mod quotes_tests;

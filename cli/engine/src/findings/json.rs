@@ -1,9 +1,15 @@
 //! Findings that came as JSON, although XML was asked for.
 
+use std::collections::BTreeSet;
+
+use serde::{
+    Deserialize,
+    de::{MapAccess, SeqAccess, Visitor},
+};
 use serde_json::{Deserializer, Map, Value};
 
 use super::{
-    scan::{RawFinding, ScanOutcome},
+    scan::{RawFinding, ScanOutcome, join},
     tags::{FIELDS, field},
 };
 
@@ -26,20 +32,21 @@ const ALIASES: [(&str, &str); 14] = [
 ];
 
 /// How many places are tried at which JSON might begin. Prose and code have brackets of their own.
-const MOST_STARTS: usize = 400;
+const MAX_STARTS: usize = 400;
 /// How deep a list of findings may lie in other objects.
-const DEEPEST: usize = 4;
+const MAX_DEPTH: usize = 4;
 
 /// Reads findings that are written as JSON: a list of objects, an object that holds such a list, or one finding, with
-/// prose or a fence around it. `None` if there is no such thing. Of several the last counts.
+/// prose or a fence around it. `None` if there is no such thing. Of several the last counts if it repeats the others.
 pub(super) fn scan(text: &str) -> Option<ScanOutcome> {
     let text = text.trim();
-    let mut last = None;
+    let mut lists: Vec<ScanOutcome> = Vec::new();
     // Entries of a list that cannot be read as one.
     let mut loose = ScanOutcome::default();
+    let mut faults = Vec::new();
     let mut position = 0;
     let whole = unfenced(text);
-    for _ in 0..MOST_STARTS {
+    for _ in 0..MAX_STARTS {
         let Some(start) = text[position..].find(['{', '[']) else {
             break;
         };
@@ -48,7 +55,8 @@ pub(super) fn scan(text: &str) -> Option<ScanOutcome> {
             Parsed::Whole(value, length) => (value, length),
             Parsed::CutOff => {
                 if let Some(outcome) = cut_off(&text[start..]) {
-                    return Some(outcome);
+                    lists.push(outcome);
+                    break;
                 }
                 position = start + 1;
                 continue;
@@ -68,14 +76,23 @@ pub(super) fn scan(text: &str) -> Option<ScanOutcome> {
         // `[]` in prose is code; as the whole answer it is one.
         let is_all = whole.len() == length;
         if let Some(outcome) = findings_of(&value, is_all, 0) {
-            last = Some(outcome);
+            if repeats_a_name(&text[start..start + length]) {
+                faults.push("the JSON of the findings has a name twice in one object".to_owned());
+            }
+            lists.push(outcome);
         }
     }
-    last.or_else(|| {
-        let found = !loose.findings.is_empty();
+    if !loose.findings.is_empty() {
         loose.faults.push(BROKEN.to_owned());
-        found.then_some(loose)
-    })
+        lists.push(loose);
+    }
+    if lists.is_empty() {
+        return None;
+    }
+    faults.extend(lists.iter_mut().flat_map(|list| std::mem::take(&mut list.faults)));
+    let mut outcome = join(lists.into_iter().map(|list| list.findings).collect());
+    outcome.faults.splice(0..0, faults);
+    Some(outcome)
 }
 
 /// A list that ends too early, or is no JSON in the middle.
@@ -96,11 +113,115 @@ fn parse(text: &str) -> Parsed {
     }
 }
 
+/// How much of the text is one JSON value, with the white space before it; `None` if it does not begin with a list or an
+/// object.
+pub(super) fn length(text: &str) -> Option<usize> {
+    let inside = text.trim_start();
+    match parse(inside) {
+        Parsed::Whole(Value::Array(_) | Value::Object(_), length) => Some(text.len() - inside.len() + length),
+        _ => None,
+    }
+}
+
+/// Whether the tag at this place stands inside of JSON that is the answer, or holds findings.
+pub(super) fn is_around(answer: &str, tag: Option<usize>) -> bool {
+    let Some(tag) = tag else { return false };
+    let mut position = 0;
+    for _ in 0..MAX_STARTS {
+        let Some(start) = answer[position..tag].find(['{', '[']) else {
+            return false;
+        };
+        let start = position + start;
+        match parse(&answer[start..]) {
+            Parsed::Whole(value, length) => {
+                if start + length > tag && findings_of(&value, false, 0).is_some() {
+                    return true;
+                }
+                position = (start + length).min(tag);
+            }
+            // Broken JSON is not an answer in tags because it quotes some.
+            Parsed::CutOff | Parsed::Not if is_about_findings(&answer[start..tag]) => return true,
+            Parsed::CutOff | Parsed::Not => position = start + 1,
+        }
+    }
+    false
+}
+
+/// Whether the beginning of some JSON has the names of a finding.
+fn is_about_findings(text: &str) -> bool {
+    let key = |name: &str| text.contains(&format!("\"{name}\""));
+    key("findings") || (key("severity") && (key("claim") || key("evidence")))
+}
+
+/// Whether an object in this text names something twice: which of the two counts, nobody can tell.
+fn repeats_a_name(text: &str) -> bool {
+    serde_json::from_str::<Unique>(text).is_err_and(|error| error.is_data())
+}
+
+/// JSON in which no object has a name twice.
+struct Unique;
+
+impl<'de> Deserialize<'de> for Unique {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(UniqueVisitor)
+    }
+}
+
+struct UniqueVisitor;
+
+impl<'de> Visitor<'de> for UniqueVisitor {
+    type Value = Unique;
+
+    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("JSON")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Unique, E> {
+        Ok(Unique)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Unique, E> {
+        Ok(Unique)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Unique, E> {
+        Ok(Unique)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Unique, E> {
+        Ok(Unique)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Unique, E> {
+        Ok(Unique)
+    }
+
+    fn visit_unit<E>(self) -> Result<Unique, E> {
+        Ok(Unique)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Unique, A::Error> {
+        while list.next_element::<Unique>()?.is_some() {}
+        Ok(Unique)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Unique, A::Error> {
+        let mut names = BTreeSet::new();
+        while let Some(name) = object.next_key::<String>()? {
+            if !names.insert(name.to_ascii_lowercase()) {
+                return Err(serde::de::Error::custom("a name stands twice"));
+            }
+            object.next_value::<Unique>()?;
+        }
+        Ok(Unique)
+    }
+}
+
 /// The whole findings of a list that ends in the middle.
 fn cut_off(text: &str) -> Option<ScanOutcome> {
     let mut outcome = ScanOutcome::default();
     let mut position = 1;
-    for _ in 0..MOST_STARTS {
+    for _ in 0..MAX_STARTS {
         let Some(start) = text.get(position..).and_then(|rest| rest.find('{')) else {
             break;
         };
@@ -144,25 +265,34 @@ fn findings_of(value: &Value, is_all: bool, depth: usize) -> Option<ScanOutcome>
             Some(outcome)
         }
         Value::Object(object) => {
-            if let Some((_, list)) = object.iter().find(|(name, _)| name.eq_ignore_ascii_case("findings")) {
-                return match list {
-                    Value::Null => Some(ScanOutcome::default()),
-                    list => findings_of(list, true, depth + 1),
-                };
-            }
             if let Some(finding) = finding(object) {
                 return Some(ScanOutcome {
                     findings: vec![finding],
                     faults: Vec::new(),
                 });
             }
-            if depth >= DEEPEST {
+            if depth >= MAX_DEPTH {
                 return None;
             }
-            object
-                .values()
-                .filter(|value| value.is_object() || value.is_array())
-                .find_map(|value| findings_of(value, false, depth + 1))
+            // What else holds findings belongs to them: `{"critical": [...], "warnings": [...]}`.
+            let mut all: Option<ScanOutcome> = None;
+            for (name, value) in object {
+                let is_list = name.eq_ignore_ascii_case("findings");
+                let outcome = match value {
+                    Value::Null if is_list => Some(ScanOutcome::default()),
+                    value => findings_of(value, is_list, depth + 1),
+                };
+                if let Some(outcome) = outcome {
+                    let all = all.get_or_insert_default();
+                    all.findings.extend(outcome.findings);
+                    all.faults.extend(outcome.faults);
+                } else if is_list {
+                    all.get_or_insert_default()
+                        .faults
+                        .push("the JSON list of findings holds something else".to_owned());
+                }
+            }
+            all
         }
         _ => None,
     }

@@ -1,19 +1,25 @@
 //! Reading a reviewer's answer.
 //!
 //! Models write broken XML: `a < b && c` unescaped, fences around it, prose before it, a tag left open, JSON where XML was
-//! asked for, an end in the middle of a word. An XML parser in its most lenient mode loses text on such input without a
-//! word. This scanner knows a closed set of tags, takes everything else as text, and never fails: what cannot be read
-//! becomes a fault that the review shows.
+//! asked for, an end in the middle of a word. And code that they quote may hold any of our tags. An XML parser in its most
+//! lenient mode loses text on such input without a word. This scanner knows a closed set of tags, takes everything else
+//! as text, and never fails. The text of a field is opaque up to the closing tag that makes all tags of the answer fit
+//! together. What can be read in several ways, or not at all, becomes a fault: no finding is lost in silence.
+
+mod lenient;
+mod strict;
 
 use super::{
     json,
-    tags::{Kind, Name, Tag, next_tag, tags},
+    tags::{Name, next_tag, tags},
 };
 
 /// A finding as it was written: fields in the order in which they came, as text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RawFinding {
     fields: Vec<(&'static str, String)>,
+    /// The last line of each field with the tags behind it, without white space.
+    tails: Vec<String>,
 }
 
 impl RawFinding {
@@ -28,9 +34,29 @@ impl RawFinding {
         Some(text.trim_matches(['\n', '\r']))
     }
 
+    /// Whether this source holds the end of a field together with the tags that ended it: then those tags may be quoted
+    /// code, and the field may go on behind them.
+    pub fn may_go_on(&self, source: &str) -> bool {
+        let has_tags = tags(source).any(|tag| matches!(tag.name, Name::Field(_)));
+        has_tags && {
+            let source = squeezed(source);
+            self.tails.iter().any(|tail| source.contains(tail.as_str()))
+        }
+    }
+
     /// Notes a field.
     pub(super) fn push(&mut self, name: &'static str, text: impl Into<String>) {
         self.fields.push((name, text.into()));
+    }
+
+    /// Notes a field with the tags that follow its text.
+    fn push_with_tail(&mut self, name: &'static str, text: &str, behind: &[&str]) {
+        let last = text.trim_end().lines().next_back().unwrap_or_default();
+        let behind: String = behind.iter().map(|tag| squeezed(tag)).collect();
+        if !behind.is_empty() {
+            self.tails.push(squeezed(last) + &behind);
+        }
+        self.push(name, strip_cdata(text));
     }
 
     /// Whether a field of this name was written.
@@ -38,11 +64,23 @@ impl RawFinding {
         self.fields.iter().any(|(field, _)| *field == name)
     }
 
+    /// A field that was written twice, with different texts.
+    fn contradiction(&self) -> Option<&'static str> {
+        let fields = self.fields.iter().enumerate();
+        let mut contradictions = fields.filter_map(|(index, (name, text))| {
+            let mut before = self.fields[..index].iter();
+            let differs = before.any(|(other, before)| other == name && before.trim() != text.trim());
+            differs.then_some(*name)
+        });
+        contradictions.next()
+    }
+
     /// The same with each text changed.
     pub(super) fn map(&self, change: impl Fn(&str) -> String) -> Self {
         let fields = self.fields.iter().map(|(name, text)| (*name, change(text)));
         Self {
             fields: fields.collect(),
+            tails: self.tails.clone(),
         }
     }
 
@@ -80,11 +118,30 @@ const FINDING_CUT: &str = "a <finding> is cut off";
 
 /// Reads the findings out of a reviewer's last message.
 ///
-/// No findings in any form is a fault: silence is not "no findings". If there are several blocks the last one counts,
-/// because models think aloud before they answer; a mere mention of the tag behind a whole block is none.
+/// No findings in any form is a fault: silence is not "no findings". Of several blocks the last counts if it repeats what
+/// those before it hold, because models think aloud before they answer; what it leaves out is kept, and a fault. A mere
+/// mention of the tag is no block.
 pub fn scan(answer: &str) -> ScanOutcome {
     if answer.trim().is_empty() {
         return ScanOutcome::fault("the answer is empty");
+    }
+    let mut outcome = scan_forms(answer);
+    let contradictions = outcome.findings.iter().enumerate().filter_map(|(index, finding)| {
+        let field = finding.contradiction()?;
+        Some(format!(
+            "finding {} has <{field}> twice, with different texts",
+            index + 1
+        ))
+    });
+    let contradictions: Vec<String> = contradictions.collect();
+    outcome.faults.extend(contradictions);
+    outcome
+}
+
+fn scan_forms(answer: &str) -> ScanOutcome {
+    // Tags inside of JSON's texts are quoted code.
+    if json::is_around(answer, next_tag(answer).map(|tag| tag.start)) {
+        return json::scan(answer).unwrap_or_else(|| ScanOutcome::fault("the JSON of the answer holds no findings"));
     }
     if let Some(outcome) = scan_blocks(answer) {
         return outcome;
@@ -95,7 +152,7 @@ pub fn scan(answer: &str) -> ScanOutcome {
             return outcome;
         }
     }
-    if let Some(mut outcome) = scan_bare(answer) {
+    if let Some(mut outcome) = lenient::read_bare(answer) {
         // What is there counts, and nobody knows whether it is all of it.
         outcome
             .faults
@@ -114,79 +171,74 @@ pub(super) fn unescape(text: &str) -> String {
         .replace("&amp;", "&")
 }
 
-struct Block {
-    outcome: ScanOutcome,
-    closed: bool,
-}
-
-impl Block {
-    fn is_mere_mention(&self) -> bool {
-        !self.closed && self.outcome.findings.is_empty() && self.outcome.faults.len() == 1
-    }
-}
-
 fn scan_blocks(answer: &str) -> Option<ScanOutcome> {
-    let mut last: Option<Block> = None;
-    let mut position = 0;
-    while let Some(open) = tags(&answer[position..]).find(|tag| tag.name == Name::Findings && tag.kind != Kind::Close) {
-        let begin = position + open.end;
-        let (block, length) = if open.kind == Kind::Empty {
-            let outcome = ScanOutcome::default();
-            (Block { outcome, closed: true }, 0)
-        } else {
-            read_block(&answer[begin..])
-        };
-        position = begin + length;
-        if last.as_ref().is_none_or(|last| !last.closed) || !block.is_mere_mention() {
-            last = Some(block);
-        }
+    let fitting = |swallowing| strict::read(answer, swallowing).filter(|reading| !reading.blocks.is_empty());
+    let Some(reading) = fitting(false).or_else(|| fitting(true)) else {
+        return lenient::read(answer);
+    };
+    let mut outcome = join(reading.blocks);
+    if !reading.faults.is_empty()
+        && let Some(other) = lenient::read(answer).filter(|other| other.findings.len() > outcome.findings.len())
+    {
+        // Nobody can tell which reading is right: the one that holds more loses less.
+        outcome.findings = other.findings;
     }
-    last.map(|block| block.outcome)
-}
-
-/// Findings without a block around them.
-fn scan_bare(answer: &str) -> Option<ScanOutcome> {
-    let first = tags(answer).find(|tag| tag.name == Name::Finding && tag.kind == Kind::Open)?;
-    let (block, _) = read_block(&answer[first.start..]);
-    let mut outcome = block.outcome;
-    outcome.faults.retain(|fault| fault != BLOCK_CUT);
+    outcome.faults.splice(0..0, reading.faults);
+    let mut outside = String::new();
+    let mut position = 0;
+    for (start, end) in reading.spans {
+        outside.push_str(&answer[position..start]);
+        position = end;
+    }
+    let rest = &answer[position..];
+    outside.push_str(rest);
+    if is_begun_anew(rest) {
+        outcome.faults.push(BLOCK_CUT.to_owned());
+    } else if has_traces(&outside) {
+        outcome
+            .faults
+            .push("what looks like a finding stands outside of the <findings> block".to_owned());
+    }
     Some(outcome)
 }
 
-/// Reads what follows `<findings>`; returns what it held and how long it was, with its end.
-fn read_block(text: &str) -> (Block, usize) {
-    let mut outcome = ScanOutcome::default();
-    let mut position = 0;
-    let mut seen_any = false;
-    loop {
-        let Some(tag) = next_tag(&text[position..]) else {
-            outcome.faults.push(BLOCK_CUT.to_owned());
-            return (Block { outcome, closed: false }, text.len());
-        };
-        let (start, end) = (position + tag.start, position + tag.end);
-        match (tag.name, tag.kind) {
-            (Name::Findings, Kind::Close) => {
-                if !seen_any {
-                    outcome = without_tags(text[..start].trim());
-                }
-                return (Block { outcome, closed: true }, end);
-            }
-            (Name::Finding | Name::Field(_), Kind::Open) => {
-                seen_any = true;
-                // A field outside of a finding begins one that nobody opened.
-                let opened = tag.name == Name::Finding;
-                let begin = if opened { end } else { start };
-                let (finding, length, complete) = read_finding(&text[begin..], opened);
-                if complete {
-                    outcome.findings.push(finding);
-                } else {
-                    outcome.faults.push(FINDING_CUT.to_owned());
-                }
-                position = begin + length;
-            }
-            _ => position = end,
+/// Whether the answer breaks off right behind the beginning of one more block.
+fn is_begun_anew(rest: &str) -> bool {
+    let last = tags(rest).last();
+    last.is_some_and(|tag| rest[tag.end..].trim().is_empty())
+}
+
+/// Whether a text outside of all blocks looks like a part of a finding: escaped, or as JSON.
+fn has_traces(outside: &str) -> bool {
+    let escaped = outside.contains("&lt;") && tags(&unescape(outside)).any(|tag| tag.name != Name::Findings);
+    let key = |name: &str| outside.contains(&format!("\"{name}\""));
+    escaped || (key("severity") && (key("claim") || key("evidence") || key("line")))
+}
+
+/// The findings of all blocks. The last block counts alone if it repeats the others.
+pub(super) fn join(mut blocks: Vec<Vec<RawFinding>>) -> ScanOutcome {
+    let count = blocks.len();
+    let last = blocks.pop().unwrap_or_default();
+    let key = |finding: &RawFinding| {
+        ["file", "severity", "evidence"].map(|field| squeezed(finding.code(field).unwrap_or_default()).to_lowercase())
+    };
+    let known: Vec<[String; 3]> = last.iter().map(key).collect();
+    let mut findings: Vec<RawFinding> = Vec::new();
+    for finding in blocks.into_iter().flatten() {
+        let kept = findings.iter().any(|other| key(other) == key(&finding));
+        if !kept && !known.contains(&key(&finding)) {
+            findings.push(finding);
         }
     }
+    let mut outcome = ScanOutcome::default();
+    if !findings.is_empty() {
+        outcome.faults.push(format!(
+            "the answer has {count} <findings> blocks, and the last one leaves out what those before it hold"
+        ));
+    }
+    findings.extend(last);
+    outcome.findings = findings;
+    outcome
 }
 
 /// A block in which there is no tag of a finding: JSON, the word "none", or something that nobody can read.
@@ -212,71 +264,6 @@ fn is_none(text: &str) -> bool {
     WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
-/// Reads one finding; returns it, how much text it took, and whether all of it is there.
-fn read_finding(text: &str, opened: bool) -> (RawFinding, usize, bool) {
-    let mut finding = RawFinding::default();
-    let mut position = 0;
-    loop {
-        let Some(tag) = next_tag(&text[position..]) else {
-            return (finding, text.len(), false);
-        };
-        let (start, end) = (position + tag.start, position + tag.end);
-        match (tag.name, tag.kind) {
-            (Name::Finding, Kind::Close) => return (finding, end, true),
-            // The next finding (or the end) comes although this one was not closed: it is whole as far as it goes.
-            (Name::Finding, Kind::Open) | (Name::Findings, Kind::Close) => return (finding, start, true),
-            (Name::Field(field), Kind::Open) => {
-                if !opened && finding.has(field) {
-                    return (finding, start, true);
-                }
-                let Some((content, length)) = read_field(&text[end..], field) else {
-                    return (finding, text.len(), false);
-                };
-                finding.push(field, strip_cdata(content));
-                position = end + length;
-            }
-            _ => position = end,
-        }
-    }
-}
-
-/// The text of a field that has just been opened, and how long it is with its end. `None` if nothing ends it.
-///
-/// Its own closing tag ends it, whatever else the text looks like: code may hold `</finding>`. Where the same tag closes
-/// several times, the one that another tag or the end follows is meant. A field that is never closed ends where the next
-/// tag begins.
-fn read_field<'a>(text: &'a str, field: &'static str) -> Option<(&'a str, usize)> {
-    let name = Name::Field(field);
-    let mut first: Option<Tag> = None;
-    for tag in tags(text).filter(|tag| tag.name == name) {
-        match tag.kind {
-            // The next finding's: this one was never closed.
-            Kind::Open if begins_line(&text[..tag.start]) => break,
-            Kind::Close => {
-                if is_followed_by_tag(&text[tag.end..]) {
-                    return Some((&text[..tag.start], tag.end));
-                }
-                first = first.or(Some(tag));
-            }
-            _ => {}
-        }
-    }
-    if let Some(tag) = first {
-        return Some((&text[..tag.start], tag.end));
-    }
-    let ends = |tag: &Tag| {
-        // Code may hold any tag; only one that stands where tags stand ends it.
-        !CODE.contains(&field)
-            || begins_line(&text[..tag.start])
-            || (tag.kind == Kind::Close && is_followed_by_tag(&text[tag.end..]))
-    };
-    let next = tags(text).find(ends)?;
-    // The end of something that is not open was meant for this.
-    let mismatched = next.kind == Kind::Close && matches!(next.name, Name::Field(_));
-    let length = if mismatched { next.end } else { next.start };
-    Some((&text[..next.start], length))
-}
-
 /// Whether what follows is where a tag of an answer usually stands: at the beginning of a line, or right behind another.
 fn begins_line(before: &str) -> bool {
     let before = before.trim_end_matches([' ', '\t']);
@@ -286,6 +273,16 @@ fn begins_line(before: &str) -> bool {
 fn is_followed_by_tag(text: &str) -> bool {
     let text = text.trim_start();
     text.is_empty() || (text.starts_with('<') && next_tag(text).is_some_and(|tag| tag.start == 0))
+}
+
+/// The number of the line in which this place is, from 1.
+fn line_of(text: &str, place: usize) -> usize {
+    text[..place].matches('\n').count() + 1
+}
+
+/// The text without white space.
+fn squeezed(text: &str) -> String {
+    text.split_whitespace().collect()
 }
 
 fn strip_cdata(text: &str) -> &str {

@@ -80,6 +80,130 @@ fn code_that_holds_a_whole_block_is_still_code() {
     assert_eq!(outcome.findings[0].get("line"), Some("7"));
 }
 
+const QUOTED_END: &str = "x = 1  # </evidence></finding></findings><findings></findings>";
+
+#[test]
+fn a_quote_that_ends_its_own_finding_is_read_whole() {
+    for evidence in [
+        format!("\n{QUOTED_END}\n"),
+        QUOTED_END.to_owned(),
+        format!("<![CDATA[{QUOTED_END}]]>"),
+        format!("\n```py\n{QUOTED_END}\n```\n"),
+        format!("\n{}\n", QUOTED_END.replace("><", ">\n<")),
+    ] {
+        let text = format!(
+            "<findings>\n<finding>\n<severity>critical</severity>\n<claim>c</claim>\n<evidence>{evidence}</evidence>\n\
+             <confidence>0.9</confidence>\n</finding>\n</findings>"
+        );
+        let outcome = scan(&text);
+        assert_eq!(outcome.faults, Vec::<String>::new(), "{text}");
+        assert_eq!(outcome.findings.len(), 1, "{text}");
+        let read = outcome.findings[0].code("evidence").expect("it has one");
+        assert_eq!(read.replace('\n', ""), QUOTED_END, "{text}");
+        assert_eq!(outcome.findings[0].get("confidence"), Some("0.9"));
+    }
+}
+
+#[test]
+fn json_that_quotes_a_block_is_json() {
+    let finding =
+        serde_json::json!({"severity": "critical", "file": "a", "line": 1, "claim": "c", "evidence": QUOTED_END});
+    let list = serde_json::json!([finding]);
+    for text in [
+        list.to_string(),
+        format!("My findings:\n```json\n{list:#}\n```\n"),
+        serde_json::json!({"findings": [finding]}).to_string(),
+        format!("<findings>\n{list}\n</findings>"),
+    ] {
+        let outcome = scan(&text);
+        assert_eq!(outcome.faults, Vec::<String>::new(), "{text}");
+        assert_eq!(outcome.findings.len(), 1, "{text}");
+        assert_eq!(outcome.findings[0].get("evidence"), Some(QUOTED_END));
+    }
+}
+
+#[test]
+fn what_may_hide_a_finding_is_a_fault() {
+    let one = "<finding><severity>critical</severity><file>a</file><line>1</line><claim>c</claim><evidence>x = 1</evidence></finding>";
+    let two = one.replace("x = 1", "y = 2");
+    let lower = one.replace("critical", "suggestion");
+    let json = r#"{"severity": "critical", "file": "a", "line": 1, "claim": "c", "evidence": "x = 1"}"#;
+    for (text, findings, fault) in [
+        (
+            format!("<findings>{one}</findings><findings></findings>"),
+            1,
+            "leaves out",
+        ),
+        (
+            format!("<findings>{one}</findings>\nFinally:\n<findings>{two}</findings>"),
+            2,
+            "leaves out",
+        ),
+        (
+            format!("<findings>{one}</findings>\n<findings>{lower}</findings>"),
+            2,
+            "leaves out",
+        ),
+        (
+            format!("<findings>{one}</findings></evidence></finding>"),
+            1,
+            "belongs to no finding",
+        ),
+        (format!("<findings></findings>{one}"), 0, "belongs to no finding"),
+        (
+            "<findings></findings><severity>critical</severity>".to_owned(),
+            0,
+            "belongs to no finding",
+        ),
+        (
+            format!("<findings></findings>\n{}", one.replace('<', "&lt;")),
+            0,
+            "outside of the <findings> block",
+        ),
+        (
+            format!("{json}\n<findings></findings>"),
+            0,
+            "outside of the <findings> block",
+        ),
+        (
+            format!("[{json}]\n\n[{}]", json.replace("x = 1", "y = 2")),
+            2,
+            "leaves out",
+        ),
+        (format!("{{\"findings\": [{json}], \"findings\": []}}"), 0, "twice"),
+        (
+            one.replace("</file>", "</file><severity>suggestion</severity>"),
+            1,
+            "no <findings> block around",
+        ),
+        (
+            format!(
+                "<findings>{}</findings>",
+                one.replace("</file>", "</file><severity>suggestion</severity>")
+            ),
+            1,
+            "<severity> twice",
+        ),
+        (
+            format!(
+                "<findings>{}</findings>",
+                one.replace("x = 1", "x = 1</evidence><fix>y</fix><evidence>x = 1")
+            ),
+            1,
+            "several places",
+        ),
+    ] {
+        let outcome = scan(&text);
+        assert!(
+            outcome.faults.iter().any(|found| found.contains(fault)),
+            "{fault}: {text}\n{outcome:#?}"
+        );
+        assert_eq!(outcome.findings.len(), findings, "{text}\n{outcome:#?}");
+    }
+    let nested = format!("{{\"critical\": [{json}], \"other\": [{}]}}", json.replace('c', "d"));
+    assert_eq!(scan(&nested).findings.len(), 2, "{:#?}", scan(&nested));
+}
+
 #[test]
 fn a_fence_inside_evidence_is_taken_off() {
     let text = "<findings><finding><evidence>\n```py\n  x = 1\n```\n</evidence></finding></findings>";
@@ -210,8 +334,8 @@ proptest! {
         let mut expected: Vec<(&str, String)> = Vec::new();
         for (index, text) in values {
             let field = FIELDS[index];
-            let _ = write!(answer, "{gap}<{field}>{text}</{field}>");
             if expected.iter().all(|(known, _)| *known != field) {
+                let _ = write!(answer, "{gap}<{field}>{text}</{field}>");
                 expected.push((field, text));
             }
         }

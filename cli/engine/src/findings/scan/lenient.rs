@@ -1,0 +1,247 @@
+//! Reading an answer whose tags do not fit together: one is left open, or ends with another's tag, or the end is missing.
+//!
+//! It takes what can be taken. A tag that finds no place in that is a fault: it may be what is left of a finding.
+
+use super::{
+    BLOCK_CUT, CODE, FINDING_CUT, RawFinding, ScanOutcome, begins_line, is_followed_by_tag, line_of, without_tags,
+};
+use crate::findings::tags::{Kind, Name, Tag, next_tag, tags};
+
+/// What the answer holds as far as it can be read; `None` without any block.
+pub(super) fn read(answer: &str) -> Option<ScanOutcome> {
+    let mut reader = Reader::new(answer);
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut position = 0;
+    while let Some(open) = reader.next(position, |tag| tag.name == Name::Findings && tag.kind != Kind::Close) {
+        reader.used.push(open.start);
+        let block = if open.kind == Kind::Empty {
+            Block {
+                outcome: ScanOutcome::default(),
+                closed: true,
+                end: open.end,
+            }
+        } else {
+            reader.block(open.end)
+        };
+        position = block.end;
+        let closed_before = blocks.last().is_some_and(|last| last.closed);
+        if closed_before && block.is_mere_mention() {
+            continue;
+        }
+        // A mention, or a beginning that was begun anew.
+        if blocks.last().is_some_and(Block::is_mere_mention) {
+            blocks.pop();
+        }
+        blocks.push(block);
+    }
+    if blocks.is_empty() {
+        return None;
+    }
+    let mut faults = Vec::new();
+    let mut findings = Vec::new();
+    for block in blocks {
+        faults.extend(block.outcome.faults);
+        findings.push(block.outcome.findings);
+    }
+    let mut outcome = super::join(findings);
+    outcome.faults.splice(0..0, faults);
+    outcome.faults.extend(reader.left_over());
+    Some(outcome)
+}
+
+/// Findings without a block around them.
+pub(super) fn read_bare(answer: &str) -> Option<ScanOutcome> {
+    let first = tags(answer).find(|tag| tag.name == Name::Finding && tag.kind == Kind::Open)?;
+    let mut reader = Reader::new(answer);
+    let mut outcome = reader.block(first.start).outcome;
+    outcome.faults.retain(|fault| fault != BLOCK_CUT);
+    outcome.faults.extend(reader.left_over());
+    Some(outcome)
+}
+
+struct Block {
+    outcome: ScanOutcome,
+    closed: bool,
+    /// Where the text behind it begins.
+    end: usize,
+}
+
+impl Block {
+    fn is_mere_mention(&self) -> bool {
+        !self.closed && self.outcome.findings.is_empty() && self.outcome.faults.len() == 1
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    /// Where the tags stand that have found their place.
+    used: Vec<usize>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { text, used: Vec::new() }
+    }
+
+    /// The next such tag from this position on.
+    fn next(&self, position: usize, wanted: impl Fn(&Tag) -> bool) -> Option<Tag> {
+        let tag = tags(&self.text[position..]).find(wanted)?;
+        Some(shifted(tag, position))
+    }
+
+    fn next_any(&self, position: usize) -> Option<Tag> {
+        next_tag(&self.text[position..]).map(|tag| shifted(tag, position))
+    }
+
+    /// Reads what follows `<findings>`.
+    fn block(&mut self, begin: usize) -> Block {
+        let mut outcome = ScanOutcome::default();
+        let mut position = begin;
+        let mut seen_any = false;
+        loop {
+            let Some(tag) = self.next_any(position) else {
+                outcome.faults.push(BLOCK_CUT.to_owned());
+                return Block {
+                    outcome,
+                    closed: false,
+                    end: self.text.len(),
+                };
+            };
+            match (tag.name, tag.kind) {
+                (Name::Findings, Kind::Close) => {
+                    self.used.push(tag.start);
+                    if !seen_any {
+                        outcome = without_tags(self.text[begin..tag.start].trim());
+                    }
+                    return Block {
+                        outcome,
+                        closed: true,
+                        end: tag.end,
+                    };
+                }
+                (Name::Finding | Name::Field(_), Kind::Open) => {
+                    seen_any = true;
+                    // A field outside of a finding begins one that nobody opened.
+                    let opened = tag.name == Name::Finding;
+                    if opened {
+                        self.used.push(tag.start);
+                    }
+                    let from = if opened { tag.end } else { tag.start };
+                    let (finding, end, complete) = self.finding(from, opened);
+                    if complete {
+                        outcome.findings.push(finding);
+                    } else {
+                        outcome.faults.push(FINDING_CUT.to_owned());
+                    }
+                    position = end;
+                }
+                // The block was mentioned, and begins only here.
+                (Name::Findings, Kind::Open) if !seen_any && outcome.findings.is_empty() => {
+                    outcome.faults.push(BLOCK_CUT.to_owned());
+                    return Block {
+                        outcome,
+                        closed: false,
+                        end: tag.start,
+                    };
+                }
+                _ => position = tag.end,
+            }
+        }
+    }
+
+    /// Reads one finding; returns it, where it ends, and whether all of it is there.
+    fn finding(&mut self, begin: usize, opened: bool) -> (RawFinding, usize, bool) {
+        let mut finding = RawFinding::default();
+        let mut position = begin;
+        loop {
+            let Some(tag) = self.next_any(position) else {
+                return (finding, self.text.len(), false);
+            };
+            match (tag.name, tag.kind) {
+                (Name::Finding, Kind::Close) => {
+                    self.used.push(tag.start);
+                    return (finding, tag.end, true);
+                }
+                // The next finding (or the end) comes although this one was not closed: it is whole as far as it goes.
+                (Name::Finding, Kind::Open) | (Name::Findings, Kind::Close) => return (finding, tag.start, true),
+                (Name::Field(field), Kind::Open) => {
+                    if !opened && finding.has(field) {
+                        return (finding, tag.start, true);
+                    }
+                    self.used.push(tag.start);
+                    let Some((end, next)) = self.field(tag.end, field) else {
+                        return (finding, self.text.len(), false);
+                    };
+                    finding.push_with_tail(field, &self.text[tag.end..end], &[&self.text[end..next]]);
+                    position = next;
+                }
+                (Name::Field(_), Kind::Empty) => {
+                    self.used.push(tag.start);
+                    position = tag.end;
+                }
+                _ => position = tag.end,
+            }
+        }
+    }
+
+    /// Where the text of a field ends that has just been opened, and where what follows begins. `None` if nothing ends
+    /// it.
+    ///
+    /// Its own closing tag ends it, whatever else the text looks like. Where the same tag closes several times, the one
+    /// that another tag or the end follows is meant. A field that is never closed ends where the next tag begins.
+    fn field(&mut self, begin: usize, field: &'static str) -> Option<(usize, usize)> {
+        let text = &self.text[begin..];
+        let name = Name::Field(field);
+        let mut first: Option<Tag> = None;
+        for tag in tags(text).filter(|tag| tag.name == name) {
+            match tag.kind {
+                // The next finding's: this one was never closed.
+                Kind::Open if begins_line(&text[..tag.start]) => break,
+                Kind::Close => {
+                    if is_followed_by_tag(&text[tag.end..]) {
+                        self.used.push(begin + tag.start);
+                        return Some((begin + tag.start, begin + tag.end));
+                    }
+                    first = first.or(Some(tag));
+                }
+                _ => {}
+            }
+        }
+        if let Some(tag) = first {
+            self.used.push(begin + tag.start);
+            return Some((begin + tag.start, begin + tag.end));
+        }
+        let ends = |tag: &Tag| {
+            // Code may hold any tag; only one that stands where tags stand ends it.
+            !CODE.contains(&field)
+                || begins_line(&text[..tag.start])
+                || (tag.kind == Kind::Close && is_followed_by_tag(&text[tag.end..]))
+        };
+        let next = tags(text).find(ends)?;
+        // The end of something that is not open was meant for this.
+        if next.kind == Kind::Close && matches!(next.name, Name::Field(_)) {
+            self.used.push(begin + next.start);
+            return Some((begin + next.start, begin + next.end));
+        }
+        Some((begin + next.start, begin + next.start))
+    }
+
+    /// The first tag that has found no place, as a fault. The mere mention of a block is none.
+    fn left_over(&self) -> Option<String> {
+        let left = tags(self.text)
+            .find(|tag| !self.used.contains(&tag.start) && (tag.name, tag.kind) != (Name::Findings, Kind::Open))?;
+        let line = line_of(self.text, left.start);
+        let tag = &self.text[left.start..left.end];
+        Some(format!(
+            "{tag} in line {line} of the answer belongs to no finding that could be read"
+        ))
+    }
+}
+
+fn shifted(tag: Tag, by: usize) -> Tag {
+    Tag {
+        start: tag.start + by,
+        end: tag.end + by,
+        ..tag
+    }
+}
