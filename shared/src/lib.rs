@@ -7,6 +7,7 @@
 pub mod config;
 pub mod error_chain;
 pub mod finding;
+pub mod invisible;
 pub mod memory;
 pub mod model;
 pub mod nearest;

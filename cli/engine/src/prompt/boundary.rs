@@ -8,10 +8,11 @@
 
 use std::sync::LazyLock;
 
+use conclave_shared::invisible::is_invisible;
 use regex::Regex;
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
-use super::untrusted::{SECTIONS, is_invisible};
+use super::untrusted::SECTIONS;
 
 /// Nesting that is taken apart exactly.
 const MOST_PASSES: usize = 12;

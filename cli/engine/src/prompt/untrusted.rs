@@ -9,6 +9,7 @@
 
 use std::fmt;
 
+use conclave_shared::invisible::is_invisible;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
@@ -66,15 +67,6 @@ impl Untrusted {
     pub fn is_blank(&self) -> bool {
         self.0.trim().is_empty()
     }
-}
-
-/// Whether a reader sees nothing of this character; line ends and tabs are visible in that sense.
-pub(super) fn is_invisible(character: char) -> bool {
-    matches!(character,
-        '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180E}'
-        | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}'
-        | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}' | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
-        || (character.is_control() && !matches!(character, '\n' | '\t' | '\r'))
 }
 
 /// What every section's tag carries: the same in all runs of one merge request, unknown to its author, never posted.

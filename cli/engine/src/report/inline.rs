@@ -6,9 +6,9 @@ use conclave_shared::severity::Severity;
 
 use super::{
     Suggestion,
-    markdown::{code_span, found_by, in_words, language},
+    markdown::{found_by, in_words, language},
     neutral,
-    neutral::{fenced, link},
+    neutral::{code_span, fenced, link},
 };
 use crate::judge::JudgedFinding;
 

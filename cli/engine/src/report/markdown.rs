@@ -7,9 +7,12 @@ use std::fmt::Write;
 
 use conclave_shared::{reviewer::ReviewerName, severity::Severity, verdict::Verdict};
 
-pub(super) use self::finding::{code_span, found_by, in_words, language};
+pub(super) use self::finding::{found_by, in_words, language};
 use self::{coverage::coverage, finding::finding};
-use super::{Review, neutral, neutral::link};
+use super::{
+    Review, neutral,
+    neutral::{code_span, link},
+};
 use crate::{
     judge::{ApprovalHold, JudgedFinding},
     rules::ManualReview,

@@ -119,7 +119,7 @@ fn a_model_that_forgets_a_finding_changes_nothing() {
 
 #[test]
 fn fixed_needs_the_judges_word_and_changed_code_and_a_whole_review() {
-    let fixed = resolve("fixed in 22222222");
+    let fixed = resolve("fixed in `22222222`");
     gone(&scene().word(Status::Fixed), &fixed, Some(Before::Resolved));
     stands(&scene().word(Status::NotFixed));
     let mut unchanged = scene().word(Status::Fixed);
@@ -140,7 +140,7 @@ fn a_fixed_findings_thread_in_which_a_person_talks_is_left_to_that_person() {
     }
     // A program's chatter is no conversation.
     let scene = scene().replied(Voice::Machine, "Coverage: 80 %").word(Status::Fixed);
-    gone(&scene, &resolve("fixed in 22222222"), Some(Before::Resolved));
+    gone(&scene, &resolve("fixed in `22222222`"), Some(Before::Resolved));
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn what_a_person_resolved_is_respected_unless_it_is_worse() {
     let text = worse(&resolved().judged(Severity::Critical, "c").settle(), Severity::Critical);
     assert_eq!(
         text,
-        "This was settled as a warning. With 22222222 it is a critical, so it is open again."
+        "This was settled as a warning. With `22222222` it is a critical, so it is open again."
     );
     // A danger to production that was none is worse, too.
     let mut dangerous = resolved().judged(Severity::Warning, "c");
@@ -289,7 +289,7 @@ fn nobody_without_a_role_settles_anything() {
     // What is fixed is fixed all the same.
     gone(
         &other.word(Status::Fixed),
-        &resolve("fixed in 22222222"),
+        &resolve("fixed in `22222222`"),
         Some(Before::Resolved),
     );
 }

@@ -2,8 +2,9 @@
 
 use conclave_shared::severity::Severity;
 
-fn short(sha: &str) -> &str {
-    sha.get(..8).unwrap_or(sha)
+/// The beginning of a commit's id as code, which no forge makes a reference of.
+fn short(sha: &str) -> String {
+    format!("`{}`", sha.get(..8).unwrap_or(sha))
 }
 
 /// Why a thread is resolved: its problem is gone.

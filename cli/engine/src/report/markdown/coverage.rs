@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use conclave_shared::telemetry::ReviewerOutcome;
 
-use super::{duration, finding::code_span};
+use super::duration;
 use crate::{
     report::{
         Cost, Review, grouped,
-        neutral::{cell, neutral},
+        neutral::{cell, code_cell, code_span, neutral},
     },
     scheduler::ReviewerReport,
 };
@@ -88,9 +88,9 @@ pub(super) fn coverage(review: &Review) -> String {
     let _ = writeln!(
         text,
         "\n<sub>Reviewed {} … {} · run {}</sub>\n\n</details>",
-        short(&review.base_sha),
-        short(&review.head_sha),
-        review.run_id
+        code_span(short(&review.base_sha)),
+        code_span(short(&review.head_sha)),
+        code_span(&review.run_id)
     );
     text
 }
@@ -107,14 +107,18 @@ fn reviewer_row(report: &ReviewerReport) -> String {
         (outcome, Some(reason)) => format!("{}: {}", outcome.as_str().replace('_', " "), cell(reason)),
         (outcome, None) => outcome.as_str().replace('_', " "),
     };
-    let name = report.name.display_name();
+    let name = cell(&report.name.display_name());
     // Rules in code, and who was never asked, have neither a model nor a price.
     if models.is_empty() {
         return format!("| {name} | {outcome} |  |  |  | {} |", duration(report.seconds));
     }
     format!(
         "| {name} | {outcome} | {} | {} | {} | {} |",
-        cell(&models.join(", ")),
+        models
+            .iter()
+            .map(|model| code_cell(model))
+            .collect::<Vec<_>>()
+            .join(", "),
         grouped(tokens),
         Cost::of(&report.usage).text(3),
         duration(report.seconds)

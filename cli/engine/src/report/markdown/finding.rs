@@ -6,7 +6,7 @@ use conclave_shared::{reviewer::ReviewerName, severity::Severity};
 
 use crate::{
     judge::JudgedFinding,
-    report::neutral::{fenced, link, neutral},
+    report::neutral::{code_span, fenced, link, neutral},
 };
 
 /// The finding; in two lines if it has a note of its own, where all of it stands.
@@ -103,23 +103,6 @@ fn place(entry: &JudgedFinding) -> String {
         Some(end) => format!("{}:{}-{end}", finding.file, finding.line),
         None => format!("{}:{}", finding.file, finding.line),
     })
-}
-
-/// A code span that its content cannot close.
-pub(in crate::report) fn code_span(text: &str) -> String {
-    let text: String = text.chars().filter(|character| !character.is_control()).collect();
-    let longest = text
-        .split(|character| character != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or(0);
-    let fence = "`".repeat(longest + 1);
-    let pad = if text.starts_with('`') || text.ends_with('`') {
-        " "
-    } else {
-        ""
-    };
-    format!("{fence}{pad}{text}{pad}{fence}")
 }
 
 pub(in crate::report) fn language(path: &str) -> &'static str {
