@@ -14,7 +14,9 @@ pub(crate) use config::{
     ProviderArguments, ProviderState, RollbackArguments, ShowArguments,
 };
 pub(crate) use memory::{ClearMemoryArguments, MemoryArguments, MemoryCommand, MemoryProject, ShowMemoryArguments};
-pub(crate) use review::{LocalArguments, PlaceArguments, PlanArguments, ReplayArguments, ReviewArguments};
+pub(crate) use review::{
+    LocalArguments, PlaceArguments, PlanArguments, RefusedReview, ReplayArguments, ReviewArguments,
+};
 pub(crate) use setup::{
     CompletionsArguments, DoctorArguments, HookArguments, HookCommand, InitArguments, ManArguments, PrePushArguments,
 };

@@ -20,6 +20,8 @@ use crate::{
     settings::Environment,
 };
 
+pub(crate) use self::review::refused;
+
 /// Runs the command that was asked for.
 pub(crate) async fn run(arguments: Arguments, environment: &Environment, redactor: &Redactor) -> Result<Exit, Failure> {
     match arguments.command {

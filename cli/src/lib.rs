@@ -27,7 +27,11 @@ mod wiring;
 
 use std::{ffi::OsString, process::ExitCode};
 
-use crate::{args::Arguments, exit::Exit, settings::Environment};
+use crate::{
+    args::{Arguments, RefusedReview},
+    exit::Exit,
+    settings::Environment,
+};
 
 /// Runs the program with these arguments and this environment.
 pub fn run(
@@ -35,7 +39,9 @@ pub fn run(
     environment: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> ExitCode {
     let environment = Environment::new(environment);
-    let arguments = match Arguments::read(arguments, &environment) {
+    let given: Vec<OsString> = arguments.into_iter().collect();
+    let redactor = environment.redactor();
+    let arguments = match Arguments::read(given.iter().cloned(), &environment) {
         Ok(arguments) => arguments,
         Err(error) => {
             // Help and version are no errors; clap prints all three where they belong.
@@ -45,10 +51,15 @@ pub fn run(
                 Exit::Reviewed
             };
             let _ = error.print();
+            if let (Exit::Usage, Some(review)) = (exit, RefusedReview::read(&given, &environment))
+                && let Ok(runtime) = tokio::runtime::Runtime::new()
+            {
+                runtime.block_on(commands::refused(&review, &environment, &redactor));
+                runtime.shutdown_background();
+            }
             return exit.into();
         }
     };
-    let redactor = environment.redactor();
     output::set_locale(&environment);
     logging::start(&environment, redactor.clone());
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {

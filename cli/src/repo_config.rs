@@ -22,14 +22,16 @@ pub(crate) struct LoadedRepoConfig {
 
 /// Reads both versions: the one that counts, and the one that would count next.
 pub(crate) async fn load(repository: &Repository, subject: &ReviewSubject) -> Result<LoadedRepoConfig, GitError> {
-    let (base, head) = tokio::try_join!(
+    let (in_force, base, head) = tokio::try_join!(
         repository.file(subject.settings_commit(), REPO_CONFIG_FILE),
+        repository.file(&subject.base_sha, REPO_CONFIG_FILE),
         repository.file(&subject.head_sha, REPO_CONFIG_FILE),
     )?;
+    // An old branch does not change what is new on the target branch.
     let changed = base != head;
     Ok(LoadedRepoConfig {
-        found: base.is_some(),
-        in_force: base.as_deref().map(parse).unwrap_or_default(),
+        found: in_force.is_some(),
+        in_force: in_force.as_deref().map(parse).unwrap_or_default(),
         proposed: match head {
             Some(head) if changed => parse(&head).problems,
             _ => Vec::new(),

@@ -22,6 +22,7 @@ mod registry;
 mod rereview;
 mod runtime;
 mod sessions;
+mod settings_files;
 mod signals;
 mod source;
 mod stopwatch;
@@ -31,6 +32,7 @@ mod telemetry;
 use std::{sync::Arc, time::Duration};
 
 use conclave_engine::{
+    judge::ApprovalHold,
     ports::{Forge, Progress, ProgressEvent, ReviewSubject},
     rereview::Ledger,
 };
@@ -46,19 +48,21 @@ pub(crate) use self::{
     assignment::{Assignment, Origin, Posting},
     break_glass::{Skipped, break_glass},
     checkout::Checkout,
+    outcome::nothing_reviewed,
     plan::{ModelChoice, PlanDocument, PlanRequest, PlannedModel, PlannedReviewer, plan},
     prepare::ChosenBy,
     runtime::upstream,
+    signals::Signals,
 };
 use self::{
+    checkout::LaterCommits,
     ending::Ending,
     observers::Observers,
-    outcome::{ended_early, exit_of, nothing_reviewed, worth_a_review},
+    outcome::{ended_early, exit_of, worth_a_review},
     prepare::prepare,
     registry::{House, Purpose},
     runtime::Child,
     sessions::{Ran, Sessions},
-    signals::Signals,
     stopwatch::Stopwatch,
     tape::Tape,
 };
@@ -93,6 +97,10 @@ pub(crate) struct Job {
     pub(crate) aside_open: bool,
     /// What the person should know.
     pub(crate) notes: Vec<String>,
+    /// Why the bot withholds its approval, as far as the forge tells.
+    pub(crate) holds: Vec<ApprovalHold>,
+    /// Fetches commits that become necessary after the review began.
+    pub(crate) later: Option<LaterCommits>,
 }
 
 /// Reviews, prints, posts; and whatever happened, tells everybody who listens.
@@ -102,9 +110,8 @@ pub(crate) async fn review(
     scratch: Scratch,
     environment: &Environment,
     redactor: &Redactor,
+    signals: &Signals,
 ) -> Result<Exit, Failure> {
-    // From here on a signal ends the run in good order, with nothing left behind; a second one at once.
-    let signals = Signals::watch().map_err(Failure::io("watch for signals"))?;
     if let Some(time) = ci_environment::time_left(environment) {
         signals.end_in(time);
     }
@@ -122,7 +129,7 @@ pub(crate) async fn review(
         arguments,
         environment,
         redactor,
-        signals: &signals,
+        signals,
         progress: observers.progress(Arc::clone(&display) as _),
         display: &display,
         observers: &observers,
@@ -204,6 +211,7 @@ impl Run<'_> {
         answered?;
         watch.lap("diff, configuration, plan");
         let repo = &prepared.repo.in_force.config.review;
+        let settings = prepared.repo.in_force.config.clone();
         let publishing = prepared.job.posting.settings(repo, &prepared.config.limits.budget);
         let gate = Gate::in_force(arguments.gate, repo.gate, publishing.mode);
         prepare_reports(arguments.reports.as_deref())?;
@@ -247,6 +255,7 @@ impl Run<'_> {
             job: &job,
             files: &files,
             publishing,
+            settings: &settings,
             sink: sink.as_ref(),
             format: arguments.format,
             links: output::Links::into_tree(job.repository.root(), environment),

@@ -6,7 +6,7 @@ mod decisions;
 mod judge;
 mod neighbors;
 mod settings;
-mod stances;
+pub(crate) mod stances;
 mod texts;
 mod tracker;
 mod unread;

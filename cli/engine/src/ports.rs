@@ -10,8 +10,8 @@ mod trace;
 
 pub use budget::BudgetStanding;
 pub use forge::{
-    AppliedStance, Before, Comment, ExistingFinding, Forge, ForgeError, Publication, PublishOutcome, PublishSettings,
-    Reply, ReviewMode, ReviewSubject, Stance, ThreadState, Voice,
+    AppliedStance, Before, Comment, ExistingFinding, Forge, ForgeError, NoSettings, Publication, PublishOutcome,
+    PublishSettings, Reply, ReviewMode, ReviewSubject, SettingsWatch, Stance, ThreadState, Voice,
 };
 pub use progress::{Progress, ProgressEvent};
 pub use runtime::{

@@ -4,6 +4,13 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::command::{self, GitError, ObjectStores};
 
+/// What stands at a path of a commit.
+struct Entry {
+    /// Whether it is a file, or a link.
+    is_file: bool,
+    object: String,
+}
+
 /// An opened repository.
 #[derive(Debug, Clone)]
 pub struct Repository {
@@ -136,14 +143,67 @@ impl Repository {
         Ok(self.text(&["rev-parse", "--is-inside-work-tree"]).await? == "true")
     }
 
-    /// A file's content at a commit, or `None` if there is no such file.
+    /// A file's content at a commit, or `None` if there is no such file. A commit that is not here, and a file that is there
+    /// and cannot be read, are errors: settings that nobody could read must not pass for none.
     pub async fn file(&self, commit: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
         let object = format!("{commit}:{path}");
         match command::run(&self.root, &self.stores, &["cat-file", "blob", &object]).await {
             Ok(bytes) => Ok(Some(bytes)),
-            Err(GitError::Failed { .. }) => Ok(None),
+            Err(error @ GitError::Failed { .. }) => match self.entry(commit, path).await? {
+                Some(entry) if entry.is_file => Err(error),
+                _ => Ok(None),
+            },
             Err(error) => Err(error),
         }
+    }
+
+    /// What stands at a path of a commit; `None` if nothing does.
+    async fn entry(&self, commit: &str, path: &str) -> Result<Option<Entry>, GitError> {
+        let is_outside = path.split('/').any(|part| matches!(part, "" | "." | ".."));
+        let listed = self.listed(commit, if is_outside { "" } else { path }).await?;
+        let entry = listed.into_iter().find(|(name, _)| name == path);
+        Ok(entry.map(|(_, entry)| entry))
+    }
+
+    /// The entries at a path of a commit; those of the root for the empty path.
+    async fn listed(&self, commit: &str, path: &str) -> Result<Vec<(String, Entry)>, GitError> {
+        let mut arguments = vec!["--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit];
+        if !path.is_empty() {
+            arguments.extend(["--", path]);
+        }
+        let bytes = command::run(&self.root, &self.stores, &arguments).await?;
+        let text = String::from_utf8_lossy(&bytes);
+        let entry = |line: &str| {
+            let (facts, name) = line.split_once('\t')?;
+            let mut facts = facts.split(' ').skip(1);
+            let entry = Entry {
+                is_file: facts.next()? == "blob",
+                object: facts.next()?.to_owned(),
+            };
+            Some((name.to_owned(), entry))
+        };
+        Ok(text.split('\0').filter_map(entry).collect())
+    }
+
+    /// The files at or below these paths that are not the same in two commits.
+    pub async fn differing(&self, one: &str, other: &str, paths: &[&str]) -> Result<Vec<String>, GitError> {
+        let mut arguments = vec![
+            "--literal-pathspecs",
+            "diff-tree",
+            "-r",
+            "-z",
+            "--no-renames",
+            "--name-only",
+            "--no-commit-id",
+            one,
+            other,
+            "--",
+        ];
+        arguments.extend(paths);
+        let bytes = command::run(&self.root, &self.stores, &arguments).await?;
+        let names = String::from_utf8_lossy(&bytes).into_owned();
+        let names = names.split('\0').filter(|name| !name.is_empty());
+        Ok(names.map(str::to_owned).collect())
     }
 
     /// The files of a directory at a commit, each with its whole path; none if there is no such directory. The root is the
@@ -162,13 +222,7 @@ impl Repository {
 
     /// The name of the object at a path of a commit, or `None` if there is none.
     pub async fn object(&self, commit: &str, path: &str) -> Result<Option<String>, GitError> {
-        let expression = format!("{commit}:{path}");
-        let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &expression];
-        match self.text(&arguments).await {
-            Ok(name) => Ok(Some(name)),
-            Err(GitError::Failed { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        Ok(self.entry(commit, path).await?.map(|entry| entry.object))
     }
 
     /// The subjects of the commits in a range, newest first, at most 50. Where the history between the two is not here,

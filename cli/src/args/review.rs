@@ -1,5 +1,7 @@
 //! The commands that review, or show what a review would be or was.
 
+use std::ffi::OsString;
+
 use camino::Utf8PathBuf;
 use clap::Args;
 
@@ -7,6 +9,7 @@ use super::{
     choices::{BreakGlass, Format, Mode, ReviewFormat},
     common::{CommonArguments, PlanningArguments},
 };
+use crate::settings::Environment;
 
 #[derive(Debug, Args)]
 pub(crate) struct LocalArguments {
@@ -88,4 +91,87 @@ pub(crate) struct ReplayArguments {
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t, env = "CONCLAVE_FORMAT")]
     pub(crate) format: ReviewFormat,
+}
+
+/// A call of `conclave review` whose arguments are wrong, as far as it can be read.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct RefusedReview {
+    /// The merge request's address, where it is not that of the pipeline.
+    pub(crate) mr: Option<String>,
+}
+
+impl RefusedReview {
+    /// Reads it; nothing for another command, and for a call that would not have posted anything.
+    pub(crate) fn read(arguments: &[OsString], environment: &Environment) -> Option<Self> {
+        let arguments: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
+        let [_, "review", given @ ..] = arguments.as_slice() else {
+            return None;
+        };
+        let on = |name: &str| {
+            environment
+                .get(name)
+                .is_some_and(|value| !matches!(value, "false" | "0" | "no" | "off"))
+        };
+        let only_shows = given
+            .iter()
+            .any(|argument| ["--dry-run", "--estimate"].contains(argument));
+        if only_shows || on("CONCLAVE_DRY_RUN") || on("CONCLAVE_ESTIMATE") {
+            return None;
+        }
+        let mr = given
+            .iter()
+            .enumerate()
+            .find_map(|(at, argument)| match argument.strip_prefix("--mr") {
+                Some("") => given.get(at + 1).map(|address| (*address).to_owned()),
+                Some(rest) => rest.strip_prefix('=').map(str::to_owned),
+                None => None,
+            });
+        Some(Self {
+            mr: mr.or_else(|| environment.get("CONCLAVE_MR").map(str::to_owned)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_review_is_one_that_would_have_posted() {
+        let environment = |variables: &[(&str, &str)]| {
+            Environment::new(variables.iter().map(|(name, value)| ((*name).into(), (*value).into())))
+        };
+        let read = |line: &str, variables: &[(&str, &str)]| {
+            let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            RefusedReview::read(&arguments, &environment(variables))
+        };
+        let of = |mr: Option<&str>| {
+            Some(RefusedReview {
+                mr: mr.map(str::to_owned),
+            })
+        };
+        assert_eq!(read("conclave review --nonsense", &[]), of(None));
+        assert_eq!(
+            read("conclave review --mr https://x/1 --agents many", &[]),
+            of(Some("https://x/1"))
+        );
+        assert_eq!(
+            read("conclave review --mr=https://x/1 --agents many", &[]),
+            of(Some("https://x/1"))
+        );
+        assert_eq!(
+            read("conclave review --nonsense", &[("CONCLAVE_MR", "a")]),
+            of(Some("a"))
+        );
+        assert_eq!(read("conclave review --dry-run --nonsense", &[]), None);
+        assert_eq!(
+            read("conclave review --nonsense", &[("CONCLAVE_ESTIMATE", "true")]),
+            None
+        );
+        assert_eq!(
+            read("conclave review --nonsense", &[("CONCLAVE_DRY_RUN", "false")]),
+            of(None)
+        );
+        assert_eq!(read("conclave local --nonsense", &[]), None);
+    }
 }

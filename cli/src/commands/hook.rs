@@ -14,7 +14,7 @@ use crate::{
     output,
     rundir::Scratch,
     settings::Environment,
-    wiring,
+    wiring::{self, Signals},
 };
 
 pub(crate) async fn run(command: HookCommand, environment: &Environment, redactor: &Redactor) -> Result<Exit, Failure> {
@@ -99,6 +99,7 @@ async fn review(
         );
         return Ok(Exit::Reviewed);
     };
+    let signals = Signals::watch().map_err(Failure::io("watch for signals"))?;
     let scratch = Scratch::create()?;
     let range = Range::Commits {
         base,
@@ -111,6 +112,7 @@ async fn review(
         scratch,
         environment,
         redactor,
+        &signals,
     ))
     .await;
     local::or_nothing(result, redactor)

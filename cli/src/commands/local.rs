@@ -12,7 +12,7 @@ use crate::{
     output,
     rundir::Scratch,
     settings::Environment,
-    wiring::{self, Assignment, Origin},
+    wiring::{self, Assignment, Origin, Signals},
 };
 
 pub(crate) async fn run(
@@ -23,9 +23,10 @@ pub(crate) async fn run(
     if arguments.install_hook {
         return hook::install(arguments.place.repo.as_deref(), redactor).await;
     }
+    let signals = Signals::watch().map_err(Failure::io("watch for signals"))?;
     let scratch = Scratch::create()?;
     let assignment = assignment(arguments.range.as_deref(), &arguments.place, &scratch).await?;
-    let review = wiring::review(assignment, &arguments.common, scratch, environment, redactor);
+    let review = wiring::review(assignment, &arguments.common, scratch, environment, redactor, &signals);
     let result = Box::pin(review).await;
     or_nothing(result, redactor)
 }

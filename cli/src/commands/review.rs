@@ -1,54 +1,107 @@
 //! `conclave review`: the job of a merge-request pipeline.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use conclave_plugin_gitlab::GitLab;
+use conclave_plugin_gitlab::{GitLab, Withdrawal};
 use conclave_shared::redact::Redactor;
+use tokio::time::timeout;
 
 use crate::{
-    args::{CommonArguments, ReviewArguments},
-    ci_environment, env_vars,
+    args::{CommonArguments, RefusedReview, ReviewArguments},
+    ci_environment::{self, CiEnvironment},
+    env_vars,
     exit::{Exit, Failure},
+    output,
     rundir::Scratch,
     settings::Environment,
-    wiring::{self, Assignment, Checkout, Origin, PlanRequest, Posting, Skipped},
+    wiring::{self, Assignment, Checkout, Origin, PlanRequest, Posting, Signals, Skipped},
 };
+
+/// The longest time for taking an approval back, once everything else has ended.
+const LAST_WORD: Duration = Duration::from_secs(5);
 
 pub(crate) async fn run(
     arguments: ReviewArguments,
     environment: &Environment,
     redactor: &Redactor,
 ) -> Result<Exit, Failure> {
+    let signals = Signals::watch().map_err(Failure::io("watch for signals"))?;
     let environment = &match &arguments.ca_file {
         Some(file) => environment.with(env_vars::CA_FILE, file.as_str()),
         None => environment.clone(),
     };
-    let pipeline = match &arguments.mr {
-        Some(address) => ci_environment::read_address(environment, address, arguments.repo.as_deref()).await?,
-        None => ci_environment::read(environment)?,
+    let reading = async {
+        match &arguments.mr {
+            Some(address) => ci_environment::read_address(environment, address, arguments.repo.as_deref()).await,
+            None => ci_environment::read(environment),
+        }
     };
+    let pipeline = tokio::select! {
+        exit = signals.arrived() => return Ok(wiring::nothing_reviewed(exit, redactor)),
+        pipeline = reading => pipeline?,
+    };
+    let gitlab = GitLab::new(pipeline.gitlab.clone())?.in_pipeline_of(pipeline.head_sha.clone());
+    let gitlab = Arc::new(gitlab);
+    let may_write = !arguments.dry_run && !arguments.estimate;
+    let review = review(
+        arguments,
+        pipeline,
+        Arc::clone(&gitlab),
+        environment,
+        redactor,
+        &signals,
+    );
+    let result = Box::pin(review).await;
+    if may_write && !gitlab.has_concluded() {
+        withdraw(&gitlab, &why(&result, redactor), signals.exit().is_some(), redactor).await;
+    }
+    result
+}
+
+/// Everything between the forge's address and the end of the run.
+async fn review(
+    arguments: ReviewArguments,
+    pipeline: CiEnvironment,
+    gitlab: Arc<GitLab>,
+    environment: &Environment,
+    redactor: &Redactor,
+    signals: &Signals,
+) -> Result<Exit, Failure> {
     let secret = pipeline.gitlab.secret.clone();
     let posting = Posting {
         mode: arguments.mode.map(Into::into),
         most_inline: arguments.max_inline,
     };
-    let gitlab = Arc::new(GitLab::new(pipeline.gitlab.clone())?);
-    if !arguments.estimate
-        && let Some(glass) = gitlab.break_glass(arguments.break_glass.into()).await?
-    {
-        // Before anything else, which may be what is broken.
-        let skipped = Skipped {
-            gitlab: &gitlab,
-            glass: &glass,
-            mode: posting.mode.unwrap_or_default(),
-            post: !arguments.dry_run,
-            project: &pipeline.project_path,
-            secret: &secret,
+    if !arguments.estimate {
+        let glass = tokio::select! {
+            exit = signals.arrived() => return Ok(wiring::nothing_reviewed(exit, redactor)),
+            glass = gitlab.break_glass(arguments.break_glass.into()) => glass?,
         };
-        return wiring::break_glass(skipped, environment, redactor).await;
+        if let Some(glass) = glass {
+            // Before anything else, which may be what is broken.
+            let skipped = Skipped {
+                gitlab: &gitlab,
+                glass: &glass,
+                mode: posting.mode.unwrap_or_default(),
+                post: !arguments.dry_run,
+                project: &pipeline.project_path,
+                secret: &secret,
+            };
+            return wiring::break_glass(skipped, environment, redactor).await;
+        }
     }
-    let scratch = Scratch::create()?;
-    let checkout = Checkout::open(&pipeline, environment, scratch.path()).await?;
+    let opening = async {
+        if !arguments.estimate && !arguments.dry_run {
+            withdraw_outdated(&gitlab, redactor).await;
+        }
+        let scratch = Scratch::create()?;
+        let checkout = Checkout::open(&pipeline, environment, scratch.path()).await?;
+        Ok::<_, Failure>((scratch, checkout))
+    };
+    let (scratch, checkout) = tokio::select! {
+        exit = signals.arrived() => return Ok(wiring::nothing_reviewed(exit, redactor)),
+        opened = opening => opened?,
+    };
     let assignment = Assignment {
         origin: Origin::GitLab {
             gitlab,
@@ -67,6 +120,55 @@ pub(crate) async fn run(
         };
         return wiring::plan(assignment, &request, &scratch, environment, redactor).await;
     }
-    let review = wiring::review(assignment, &arguments.common, scratch, environment, redactor);
+    let review = wiring::review(assignment, &arguments.common, scratch, environment, redactor, signals);
     Box::pin(review).await
+}
+
+/// What happens to the merge request when the arguments are wrong: there is no review, so an earlier approval goes.
+pub(crate) async fn refused(review: &RefusedReview, environment: &Environment, redactor: &Redactor) {
+    let pipeline = match &review.mr {
+        Some(address) => ci_environment::read_address(environment, address, None).await,
+        None => ci_environment::read(environment),
+    };
+    let Ok(pipeline) = pipeline else { return };
+    if let Ok(gitlab) = GitLab::new(pipeline.gitlab) {
+        let reason = "A later run could not begin: its arguments are wrong. The job's log says which.";
+        withdraw(&gitlab.in_pipeline_of(pipeline.head_sha), reason, false, redactor).await;
+    }
+}
+
+/// Takes an approval of other code back before the review begins. Should that fail, the end of the run does it.
+async fn withdraw_outdated(gitlab: &GitLab, redactor: &Redactor) {
+    match timeout(LAST_WORD, gitlab.withdraw_outdated()).await {
+        Ok(Ok(true)) => output::note("The bot's approval of an earlier commit was taken back.", redactor),
+        Ok(Ok(false)) => {}
+        Ok(Err(error)) => output::note(&format!("Warning: an earlier approval may stand: {error}"), redactor),
+        Err(_) => output::note("Warning: an earlier approval may stand: GitLab took too long", redactor),
+    }
+}
+
+/// Takes any approval back, because there is no review of what is there now.
+async fn withdraw(gitlab: &GitLab, reason: &str, stopped: bool, redactor: &Redactor) {
+    match timeout(LAST_WORD, gitlab.withdraw(Withdrawal { reason, stopped })).await {
+        Ok(Ok(true)) => output::note("The bot's earlier approval was taken back.", redactor),
+        Ok(Ok(false)) => {}
+        Ok(Err(error)) => output::note(&format!("Warning: an earlier approval may stand: {error}"), redactor),
+        Err(_) => output::note("Warning: an earlier approval may stand: GitLab took too long", redactor),
+    }
+}
+
+/// Why a run without a review of its own takes an approval back, for everybody to read.
+fn why(result: &Result<Exit, Failure>, redactor: &Redactor) -> String {
+    match result {
+        Err(failure) => {
+            let text = redactor.redact(&failure.to_string());
+            let first = text.lines().next().unwrap_or_default();
+            format!("A later run failed: {first}")
+        }
+        Ok(Exit::OutOfTime) => "A later run had no time left before it had a review.".to_owned(),
+        Ok(Exit::Interrupted | Exit::Terminated) => "A later run was stopped before it had a review.".to_owned(),
+        Ok(_) => "A later run found nothing to review: the diff is empty, or every changed file is noise by rule. The \
+                  job's log names them."
+            .to_owned(),
+    }
 }

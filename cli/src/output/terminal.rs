@@ -211,6 +211,9 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
         .map(|stage| format!("{} {:.1} s", stage.stage, stage.seconds))
         .collect();
     lines.push(aside(&format!("time: {}", stages.join(", "))));
+    if let Some(sha) = &review.settings_sha {
+        lines.push(aside(&format!("settings and rules: as at {sha}")));
+    }
     lines.extend(coverage.notes.iter().map(|note| aside(note)));
     lines.extend(review.warnings.iter().map(|warning| marked(warning)));
     // In one piece, however long: it is there to be copied.

@@ -124,8 +124,9 @@ impl Arrival {
                 post,
             } => {
                 let info = merge_request.await.map_err(|_| never_asked())??;
+                let holds = info.holds().into_iter().collect();
                 let mut subject = info.subject;
-                let (repository, notes) = checkout.complete(&subject).await?;
+                let (repository, notes, later) = checkout.complete(&subject).await?;
                 let subjects = repository.subjects(&subject.base_sha, &subject.head_sha).await?;
                 subject.commit_subjects = subjects.into_iter().map(Into::into).collect();
                 Ok(Job {
@@ -139,6 +140,8 @@ impl Arrival {
                     author: info.author,
                     aside_open: info.aside_open,
                     notes,
+                    holds,
+                    later: Some(later),
                 })
             }
             Self::Local(review) => {
@@ -154,6 +157,8 @@ impl Arrival {
                     author: None,
                     aside_open: false,
                     notes: review.notes,
+                    holds: Vec::new(),
+                    later: None,
                 })
             }
         }

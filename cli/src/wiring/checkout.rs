@@ -15,6 +15,8 @@ use crate::{
 
 /// The longest time for fetching one commit; a large repository over a slow line takes minutes.
 const FETCH_PATIENCE: Duration = Duration::from_mins(5);
+/// The longest time for a commit that is only compared.
+const LATER_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Whether the address of a remote is that of the project, over HTTP or SSH.
 fn is_clone(remote: &str, project: &CloneOf) -> bool {
@@ -45,6 +47,20 @@ const PROXIES: [&str; 7] = [
     "no_proxy",
     "NO_PROXY",
 ];
+
+/// How commits are had that come while the review runs.
+#[derive(Debug)]
+pub(crate) struct LaterCommits {
+    fetching: FetchSettings,
+    target: Utf8PathBuf,
+}
+
+impl LaterCommits {
+    /// A repository that has this commit, besides what the given one has.
+    pub(super) async fn with(&self, repository: &Repository, commit: &str) -> Result<Repository, GitError> {
+        with_commits(Some(repository.clone()), &[commit], &self.fetching, &self.target).await
+    }
+}
 
 /// What a job has of the repository, and how it gets the rest.
 pub(crate) struct Checkout {
@@ -107,11 +123,26 @@ impl Checkout {
         })
     }
 
-    /// A repository with the commits of the merge request, and what a person should know of them. Both have to be here, or
-    /// the diff would be another one than the merge request's.
-    pub(super) async fn complete(self, subject: &ReviewSubject) -> Result<(Repository, Vec<String>), Failure> {
-        let wanted = [subject.head_sha.as_str(), subject.base_sha.as_str()];
+    /// A repository with the commits of the merge request, what a person should know of them, and how others are had later.
+    /// All have to be here, or the diff would be another one than the merge request's, or the settings older ones than the
+    /// target branch's.
+    pub(super) async fn complete(
+        self,
+        subject: &ReviewSubject,
+    ) -> Result<(Repository, Vec<String>, LaterCommits), Failure> {
+        let wanted = [
+            subject.head_sha.as_str(),
+            subject.base_sha.as_str(),
+            subject.settings_commit(),
+        ];
         let repository = with_commits(self.repository, &wanted, &self.fetching, &self.target).await?;
+        let later = LaterCommits {
+            fetching: FetchSettings {
+                patience: LATER_PATIENCE,
+                ..self.fetching
+            },
+            target: self.target.with_file_name("later.git"),
+        };
         let other = self.pipeline_head.filter(|head| *head != subject.head_sha);
         let notes = other.map(|head| {
             format!(
@@ -119,7 +150,7 @@ impl Checkout {
                 subject.head_sha
             )
         });
-        Ok((repository, notes.into_iter().collect()))
+        Ok((repository, notes.into_iter().collect(), later))
     }
 }
 

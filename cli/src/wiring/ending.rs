@@ -6,12 +6,15 @@ use camino::Utf8Path;
 use conclave_engine::{
     diff::FileDiff,
     ports::{ForgeError, Publication, PublishOutcome, PublishSettings, TelemetrySink},
+    repo_config::RepoConfig,
     report::Review,
 };
 use conclave_shared::{redact::Redactor, verdict::Verdict};
 use tokio::time::timeout;
 
-use super::{Job, runtime::Runtime, source, stopwatch::Stopwatch, telemetry::record_stance};
+use super::{
+    Job, runtime::Runtime, settings_files::SettingsInUse, source, stopwatch::Stopwatch, telemetry::record_stance,
+};
 use crate::{args::ReviewFormat, exit::Failure, output, reports, rundir::RunDirectory};
 
 /// How long posting may take once the run has to end.
@@ -23,6 +26,8 @@ pub(super) struct Ending<'a> {
     /// The changed files.
     pub(super) files: &'a [FileDiff],
     pub(super) publishing: PublishSettings,
+    /// The repository's settings in force.
+    pub(super) settings: &'a RepoConfig,
     pub(super) sink: &'a dyn TelemetrySink,
     pub(super) format: ReviewFormat,
     /// How places are opened from the terminal.
@@ -95,6 +100,12 @@ impl Ending<'_> {
                 sources: &source::texts_with_fixes(&self.job.repository, &review).await,
                 settings: self.publishing,
                 hurried,
+                settings_watch: &SettingsInUse::new(
+                    &self.job.repository,
+                    self.job.later.as_ref(),
+                    self.job.subject.settings_commit(),
+                    self.settings,
+                ),
             })
             .await?;
         record_stance(self.sink, review.merge_request, &outcome);

@@ -28,7 +28,7 @@ pub(super) fn ended_early(exit: Exit, posted: Result<(), Failure>, redactor: &Re
 }
 
 /// What is said when there is nothing to show yet.
-pub(super) fn nothing_reviewed(exit: Exit, redactor: &Redactor) -> Exit {
+pub(crate) fn nothing_reviewed(exit: Exit, redactor: &Redactor) -> Exit {
     output::note(&format!("{} before anything was reviewed.", cause(exit)), redactor);
     exit
 }

@@ -53,6 +53,8 @@ async fn prompt(repository: &Repository, commit: &str, path: &str) -> Result<Res
         return missing();
     };
     let Some(blob) = repository.blobs().read(&object, OwnReviewer::LONGEST_PROMPT).await? else {
+        // A directory, or a file that should be there and cannot be read, which is an error.
+        repository.file(commit, path).await?;
         return missing();
     };
     if blob.is_cut() {

@@ -46,6 +46,7 @@ pub(crate) struct PlanDocument {
     pub(crate) merge_request: Option<u64>,
     pub(crate) base_sha: String,
     pub(crate) head_sha: String,
+    pub(crate) settings_sha: String,
     pub(crate) tier: RiskTier,
     pub(crate) tier_reasons: Vec<String>,
     pub(crate) files: Vec<PlannedFile>,
@@ -256,6 +257,7 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
         merge_request: job.subject.merge_request,
         base_sha: job.subject.base_sha.clone(),
         head_sha: job.subject.head_sha.clone(),
+        settings_sha: job.subject.settings_commit().to_owned(),
         tier: plan.assessment.tier,
         tier_reasons: plan.assessment.reasons.clone(),
         files: diff

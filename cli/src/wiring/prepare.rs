@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use camino::Utf8Path;
 use conclave_engine::{
     diff::{Diff, FilterRules, FilteredDiff},
-    judge::ApprovalHold,
+    judge::{ApprovalHold, HoldCause},
     memory::Recall,
     pipeline::{Focus, Plan, PlanInput, explain_models, plan},
     plugin::{self, Assembled, RuntimeConfig},
-    ports::{Progress, ProgressEvent},
+    ports::{Before, Progress, ProgressEvent, ThreadState},
     prompt::PromptLibrary,
     repo_config::RepoConfig,
     rules::AppliedRules,
@@ -36,6 +36,7 @@ use super::{
     own_reviewers::OwnReviewers,
     plugins,
     registry::House,
+    settings_files,
 };
 use crate::{
     args::PlanningArguments,
@@ -126,6 +127,7 @@ pub(super) async fn prepare(
             diff: &diff,
         };
         let commit = job.subject.settings_commit();
+        settings_files::check(&job.repository, commit, &repo.in_force.config).await?;
         let own = OwnReviewers::load(&job.repository, commit, &repo.in_force.config).await?;
         let rules = repo.in_force.config.codex.rules.as_deref();
         let mut organisation = Organisation::new(organisation, arguments.codex_rules.as_deref(), rules, change)?;
@@ -181,12 +183,17 @@ pub(super) async fn prepare(
         warnings.push(line);
     }
     let runtime = assembled.for_plan(&plan, &config);
+    let mut approval_holds = job.holds.clone();
+    if diff.files.is_empty() {
+        let reason = "No file of this change was reviewed: each is noise by rule.";
+        approval_holds.push(ApprovalHold::new(HoldCause::NothingReviewed, reason));
+    }
     Ok(Prepared {
         job,
         diff,
         spool,
         by_rules: locks.findings,
-        approval_holds: Vec::new(),
+        approval_holds,
         plan,
         config,
         runtime,
@@ -326,9 +333,19 @@ async fn filter(job: &Job, diff: Diff, security: &SecurityPaths, ignore: &[Strin
 }
 
 impl Prepared {
+    /// Whether findings of earlier reviews may stand: then the run goes on without a file, because only a review says what
+    /// has become of them.
+    fn carries_findings(&self) -> bool {
+        let stood = |before| matches!(before, Before::Stood | Before::Posted | Before::Reopened);
+        let open = |state| matches!(state, ThreadState::Open | ThreadState::ResolvedByOther);
+        self.job.ledger.findings.iter().any(|known| stood(known.before))
+            || self.job.subject.existing_findings.iter().any(|known| open(known.state))
+    }
+
     /// Whether there is neither anything to review nor anything to say without a review.
     pub(super) fn is_settled(&self) -> bool {
         self.diff.files.is_empty()
+            && !self.carries_findings()
             && self.by_rules.as_ref().is_none_or(Vec::is_empty)
             && !self.diff.filtered.iter().any(|file| file.reason.is_gap())
     }

@@ -220,6 +220,8 @@ impl Scene {
             author: info.author,
             aside_open: info.aside_open,
             notes: Vec::new(),
+            holds: Vec::new(),
+            later: None,
         };
         let prior = narrow_down(&mut job, &mut diff, &[security()], &self.instructions, &spool)
             .await
@@ -291,6 +293,7 @@ impl Scene {
                 ..PublishSettings::default()
             },
             hurried: false,
+            settings_watch: &conclave_engine::ports::NoSettings,
         };
         run.warnings = plugin.publish(publication).await.unwrap().warnings;
         run
@@ -428,6 +431,7 @@ fn review(base: &str, head: &str, findings: Vec<JudgedFinding>, coverage: Covera
         merge_request: Some(1),
         base_sha: base.to_owned(),
         head_sha: head.to_owned(),
+        settings_sha: None,
         from_fork: false,
         tier: RiskTier::Lite,
         tier_reasons: Vec::new(),
@@ -967,6 +971,7 @@ async fn a_run_that_died_half_way_is_completed_by_the_next() {
         sources: &std::collections::HashMap::new(),
         settings: PublishSettings::default(),
         hurried: false,
+        settings_watch: &conclave_engine::ports::NoSettings,
     };
     assert!(judged.plugin.publish(publication).await.is_err());
     assert_eq!(

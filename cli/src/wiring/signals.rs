@@ -27,6 +27,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
+    /// From here on a signal ends the run in good order, with nothing left behind; a second one at once.
     pub(crate) fn watch() -> Result<Self, std::io::Error> {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write, path::Path};
 
 use super::{Measured, Row};
+use crate::no_wrong_approval::stances::table::Table;
 
 const HEAD: &str = "# What happens when something breaks
 
@@ -45,6 +46,40 @@ pub(super) fn render(rows: &[Row], measured: &BTreeMap<String, Measured>) -> Str
             yes(row.approved),
             row.exit
         );
+    }
+    text.push_str(STANCES);
+    text.push_str(&stances(&Table::read()));
+    text
+}
+
+const STANCES: &str = "
+## What the merge request shows of the bot afterwards
+
+Each cell is a whole run in the mode `gate` with `--gate block` (where nothing else is said) on a merge request of its own
+(`tests/e2e/no_wrong_approval/stances/`): what the bot showed before stands above, how the run ended on the left, and what it shows
+then, with the exit code, where both meet. The expected outcomes are in `tests/failures/stances.json`. The rule: an approval is for one
+commit, one target branch and its settings, and goes with every run that does not give it anew; a request for changes goes only with a
+finished review that finds nothing that blocks, by a person's decision, or by break glass.
+
+";
+
+/// The table of states and endings.
+fn stances(table: &Table) -> String {
+    let shown = |mark: &str| match mark {
+        "A" => "approved",
+        "R" => "changes requested",
+        _ => "neither",
+    };
+    let states: Vec<&str> = table.states.iter().map(|state| state.was.as_str()).collect();
+    let mut text = format!(
+        "| the run ends: | {} |\n|---{}|\n",
+        states.join(" | "),
+        "|---".repeat(states.len())
+    );
+    for ending in &table.endings {
+        let cells = ending.then.iter().zip(&ending.exits);
+        let cells: Vec<String> = cells.map(|(mark, exit)| format!("{}, {exit}", shown(mark))).collect();
+        let _ = writeln!(text, "| {} | {} |", ending.end, cells.join(" | "));
     }
     text
 }

@@ -49,11 +49,29 @@ pub enum HoldCause {
     Dependencies,
     /// Files that can run or steer something were left out of the review.
     ReadByNobody,
+    /// The target branch, or a setting on it, is another than the one of the review, or its newest commit is unknown.
+    TargetBranch,
+    /// An earlier review requested changes, and this one is not a whole one.
+    BlockStands,
+    /// No file of the change was reviewed: each is noise, or there is none.
+    NothingReviewed,
     /// Added code holds characters that show something else than what runs.
     TrojanSource,
 }
 
 impl HoldCause {
+    /// Whether the verdict itself rests on words that nothing confirms. Then it lifts no earlier block either.
+    pub const fn doubts_the_verdict(self) -> bool {
+        matches!(
+            self,
+            Self::PromptInjection
+                | Self::RefutedByThisChange
+                | Self::NoJudge
+                | Self::UnprovenCritical
+                | Self::TargetBranch
+        )
+    }
+
     /// The title of a notice about it.
     pub const fn title(self) -> &'static str {
         match self {
@@ -63,6 +81,9 @@ impl HoldCause {
             Self::UnprovenCritical => "Unproven critical finding",
             Self::Dependencies => "Dependencies",
             Self::ReadByNobody => "Read by nobody",
+            Self::TargetBranch => "Target branch",
+            Self::BlockStands => "Request for changes",
+            Self::NothingReviewed => "Nothing reviewed",
             Self::TrojanSource => "Hidden characters in code",
         }
     }

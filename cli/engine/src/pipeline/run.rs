@@ -106,6 +106,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         patches: Arc::new(job.patches),
         source: Arc::clone(&ports.source),
     };
+    let settings_sha = Some(job.subject.settings_commit().to_owned());
     let earlier = job.subject.existing_findings;
     let idle = job.files.is_empty();
     let known = Known::new(&earlier, &job.memory);
@@ -165,6 +166,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         forge: job.subject.forge.to_owned(),
         project: job.subject.project,
         merge_request: job.subject.merge_request,
+        settings_sha,
         base_sha: job.subject.base_sha,
         head_sha: job.subject.head_sha,
         from_fork: job.subject.from_fork,
@@ -266,8 +268,8 @@ fn add_up(review: &mut Review) {
     review.cache_hit_rate = review.tokens().prompt_cache_rate();
 }
 
-/// The verdict, unless the run was stopped: then nobody has judged what is known so far. It is shown, and it decides
-/// nothing.
+/// The verdict, unless the run was stopped: then nobody has judged what is new so far. It is shown, and it decides nothing;
+/// what stands from earlier reviews was judged, and blocks as before.
 fn conclude(
     findings: &[JudgedFinding],
     gaps: &[String],
@@ -276,6 +278,19 @@ fn conclude(
     stopped: Option<StopCause>,
 ) -> VerdictReason {
     if stopped.is_some() {
+        let carried: Vec<JudgedFinding> = findings.iter().filter(|entry| entry.since.is_some()).cloned().collect();
+        let of_carried = verdict(RubricInput {
+            findings: &carried,
+            gaps,
+            manual_reviews,
+            settings,
+        });
+        if of_carried.verdict == Verdict::SignificantConcerns {
+            return VerdictReason {
+                verdict: Verdict::SignificantConcerns,
+                reason: format!("{} of an earlier review; {}", of_carried.reason, gaps.join("; ")),
+            };
+        }
         return VerdictReason {
             verdict: Verdict::Inconclusive,
             reason: gaps.join("; "),

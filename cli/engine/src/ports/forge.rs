@@ -29,7 +29,8 @@ pub struct ReviewSubject {
     pub base_sha: String,
     /// The reviewed commit.
     pub head_sha: String,
-    /// The commit whose settings, rules and instructions are in force, where that is not the merge base.
+    /// The commit whose settings, rules and instructions are in force: the tip of the target branch when the run began. Without
+    /// one it is the merge base.
     pub settings_sha: Option<String>,
     /// The title.
     pub title: Untrusted,
@@ -267,6 +268,26 @@ pub struct Publication<'a> {
     pub settings: PublishSettings,
     /// Whether there are only seconds left: then everything is in the summary, and nothing beside its lines.
     pub hurried: bool,
+    /// Compares the settings of the review with those of a newer tip of the target branch.
+    pub settings_watch: &'a dyn SettingsWatch,
+}
+
+/// The settings that a review used, beside those of another commit.
+#[async_trait]
+pub trait SettingsWatch: std::fmt::Debug + Send + Sync {
+    /// The files that steer reviews and are not the same at this commit; an error in words if that cannot be found out.
+    async fn differing(&self, commit: &str) -> Result<Vec<String>, String>;
+}
+
+/// For reviews whose settings are not in a repository: whatever the commit, nothing differs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoSettings;
+
+#[async_trait]
+impl SettingsWatch for NoSettings {
+    async fn differing(&self, _commit: &str) -> Result<Vec<String>, String> {
+        Ok(Vec::new())
+    }
 }
 
 /// What became of a posted review.

@@ -35,6 +35,9 @@ pub struct Review {
     pub base_sha: String,
     /// The reviewed commit.
     pub head_sha: String,
+    /// The commit whose settings, rules and instructions were in force; older reviews do not name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings_sha: Option<String>,
     /// Whether it comes from another project.
     pub from_fork: bool,
     /// The tier.
@@ -150,6 +153,15 @@ impl Review {
     /// and nothing holds the approval back.
     pub fn may_approve(&self) -> bool {
         self.verdict.approves() && !self.from_fork && !self.needs_person()
+    }
+
+    /// Whether an earlier block may be lifted: this review is a whole one, and found nothing that blocks. One that was stopped,
+    /// cut short or not judged leaves a block as it is, and so does one whose verdict is itself in doubt.
+    pub fn lifts_blocks(&self) -> bool {
+        let whole = self.coverage.gaps.is_empty() && self.partial.is_none() && self.degraded.is_none();
+        let clear = !matches!(self.verdict, Verdict::SignificantConcerns | Verdict::Inconclusive);
+        let in_doubt = self.is_steered() || self.approval_holds.iter().any(|hold| hold.cause.doubts_the_verdict());
+        whole && clear && !in_doubt
     }
 
     /// Whether the bot leaves the approval to a person, whatever the verdict.

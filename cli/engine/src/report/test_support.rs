@@ -20,6 +20,7 @@ pub(crate) fn review() -> Review {
         merge_request: Some(7),
         base_sha: "b".repeat(40),
         head_sha: "a".repeat(40),
+        settings_sha: Some("c".repeat(40)),
         from_fork: false,
         tier: RiskTier::Lite,
         tier_reasons: vec!["42 changed lines in 2 files".to_owned()],

@@ -22,6 +22,7 @@ fn review(findings: Vec<JudgedFinding>) -> Review {
         merge_request: Some(1),
         base_sha: "b".repeat(40),
         head_sha: "a".repeat(40),
+        settings_sha: None,
         from_fork: false,
         tier: RiskTier::Lite,
         tier_reasons: Vec::new(),

@@ -129,6 +129,7 @@ async fn run(stage: &Stage, findings: Vec<JudgedFinding>) -> Run {
             ..PublishSettings::default()
         },
         hurried: false,
+        settings_watch: &conclave_engine::ports::NoSettings,
     };
     let outcome = gitlab.publish(publication).await.unwrap();
     let seconds = started.elapsed().as_secs_f64();

@@ -4,7 +4,7 @@ use chrono::{DateTime, FixedOffset};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::{GitLabError, client::Client};
+use crate::{GitLabError, client::Client, marker::SummaryState, merge_request::Version};
 
 #[derive(Debug, Deserialize)]
 struct Approvals {
@@ -29,6 +29,20 @@ pub(crate) struct Standing {
     pub(crate) approved: bool,
     /// When it was given, as far as GitLab tells.
     pub(crate) since: Option<DateTime<FixedOffset>>,
+}
+
+impl Standing {
+    /// Whether it is for this version of the diff: it was given when that was there, and GitLab takes an approval of ours for
+    /// the newest commit only. Where GitLab does not tell the times, our own note has to say so.
+    pub(crate) fn is_for(&self, version: &Version, state: Option<&SummaryState>) -> bool {
+        self.approved
+            && match (self.since, version.created_at) {
+                (Some(since), Some(created)) => since >= created,
+                _ => state.is_some_and(|state| {
+                    state.approved_for.is_some() && state.head.as_deref() == Some(version.refs.head.as_str())
+                }),
+            }
+    }
 }
 
 /// Reads it.

@@ -16,7 +16,6 @@ use crate::{
     discussions::{Note, User},
     marker::hash,
     merge_request::{MergeRequestInfo, MergeRequestNow},
-    stance,
     summary::{Memory, Summary},
 };
 
@@ -199,8 +198,7 @@ impl GitLab {
         };
         let approves = mode != ReviewMode::Comment;
         let stays = requested && !approves;
-        let summary =
-            Summary::new(ourselves, &text, conclusion.clone(), memory(stays)).remembering(ourselves, ledger.clone());
+        let summary = Summary::new(&text, conclusion.clone(), memory(stays)).remembering(ledger.clone());
         let note = summary.post(client, ourselves, &mut info.conversation).await?;
         let mut outcome = PublishOutcome {
             url: url.zip(note).map(|(url, note)| format!("{url}#note_{note}")),
@@ -214,7 +212,7 @@ impl GitLab {
             return Ok(outcome);
         }
         let standing = approval::read(client, ourselves.bot()).await?;
-        if standing.approved && stance::given_since(standing, &info.version) && !requested {
+        if standing.is_for(&info.version, None) && !requested {
             outcome.approved = true;
         } else {
             let mut refused = approval::approve(client, &glass.head_sha, standing.approved).await?;
@@ -230,9 +228,10 @@ impl GitLab {
         }
         if requested && !outcome.approved {
             // The note has to go on remembering what only an approval takes back.
-            let summary = Summary::new(ourselves, &text, conclusion, memory(true)).remembering(ourselves, ledger);
+            let summary = Summary::new(&text, conclusion, memory(true)).remembering(ledger);
             summary.post(client, ourselves, &mut info.conversation).await?;
         }
+        self.conclude();
         outcome.stance = Some(AppliedStance {
             wanted: Stance::Approved,
             shown: Some(if outcome.approved {

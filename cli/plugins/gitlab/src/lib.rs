@@ -20,7 +20,9 @@ mod publisher;
 mod reviewers;
 mod stance;
 mod summary;
+mod target;
 mod threads;
+mod withdrawal;
 
 pub use address::{Located, MergeRequestAddress};
 pub use break_glass::{BreakGlass, BreakGlassPolicy};
@@ -32,6 +34,7 @@ pub use examine::{
 pub use merge_request::MergeRequestInfo;
 pub use plugin::{GitLabPlugin, MergeRequestArrival};
 pub use publisher::GitLab;
+pub use withdrawal::Withdrawal;
 
 use std::path::PathBuf;
 

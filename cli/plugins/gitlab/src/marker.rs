@@ -61,6 +61,12 @@ pub(crate) struct SummaryState {
     /// Whether changes were requested, which nothing else tells reliably.
     #[serde(default)]
     pub(crate) requested_changes: bool,
+    /// The commit that was reviewed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) head: Option<String>,
+    /// The branch that the approval is for, if the review approves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) approved_for: Option<String>,
 }
 
 /// The summary's memory.

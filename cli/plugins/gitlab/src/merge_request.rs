@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use chrono::{DateTime, FixedOffset};
 use conclave_engine::{
+    judge::{ApprovalHold, HoldCause},
     ports::{Comment, ReviewSubject},
     prompt::Untrusted,
     report::FindingRecord,
@@ -18,6 +19,7 @@ use crate::{
     discussions::{Conversation, Note, User},
     marker::{self, SummaryState, marker},
     position::DiffRefs,
+    target::Target,
     threads,
 };
 
@@ -68,6 +70,8 @@ pub(crate) struct MergeRequestNow {
     detailed_merge_status: Option<String>,
     #[serde(default)]
     references: Option<References>,
+    #[serde(default)]
+    target_branch: Option<String>,
 }
 
 impl MergeRequestNow {
@@ -88,6 +92,16 @@ impl MergeRequestNow {
     /// The newest commit.
     pub(crate) fn head(&self) -> Option<&str> {
         self.sha.as_deref()
+    }
+
+    /// Whether it has another newest commit than this one.
+    pub(crate) fn is_newer_than(&self, head: &str) -> bool {
+        self.head().is_some_and(|newest| newest != head)
+    }
+
+    /// The branch that it is to be merged into.
+    pub(crate) fn target(&self) -> Option<&str> {
+        self.target_branch.as_deref()
     }
 
     /// The first of GitLab's checks that fails.
@@ -132,6 +146,15 @@ impl VersionRow {
     }
 }
 
+/// Reads the newest version of the diff.
+pub(crate) async fn newest_version(client: &Client) -> Result<Version, GitLabError> {
+    let versions: Vec<VersionRow> = client
+        .get("read the versions of its diff", &client.merge_request_path("/versions"))
+        .await?;
+    let newest = versions.first().and_then(VersionRow::complete);
+    newest.ok_or(GitLabError::NotPrepared)
+}
+
 /// Who we are: by this our note is known.
 #[derive(Debug, Clone)]
 pub(crate) struct Ourselves {
@@ -174,6 +197,11 @@ impl Ourselves {
     /// What the summary remembers of the run that wrote it.
     pub(crate) fn state(&self, note: &Note) -> Option<SummaryState> {
         marker::read_state(&self.secret, self.project, self.iid, note.text())
+    }
+
+    /// What the newest summary remembers.
+    pub(crate) fn last_state(&self, conversation: &Conversation) -> Option<SummaryState> {
+        self.state(self.summary(&conversation.notes())?)
     }
 
     pub(crate) fn state_marker(&self, state: &SummaryState) -> String {
@@ -221,9 +249,27 @@ pub struct MergeRequestInfo {
     pub(crate) ourselves: Ourselves,
     /// The version that is reviewed.
     pub(crate) version: Version,
+    /// The target branch when it was read.
+    pub(crate) target: Target,
     /// The number of the account that opened it.
     pub author: Option<u64>,
     pub(crate) conversation: Conversation,
+}
+
+impl MergeRequestInfo {
+    /// Why the bot will not approve, as far as that is known before the review.
+    pub fn holds(&self) -> Option<ApprovalHold> {
+        let unknown = || {
+            ApprovalHold::new(
+                HoldCause::TargetBranch,
+                format!(
+                    "GitLab does not tell the newest commit of the target branch {}, so its newest settings are unknown.",
+                    self.target.branch
+                ),
+            )
+        };
+        self.target.tip.is_none().then(unknown)
+    }
 }
 
 /// Reads everything that a review needs to know.
@@ -235,13 +281,9 @@ pub(crate) async fn load(client: &Client) -> Result<MergeRequestInfo, GitLabErro
     if let Some(state) = merge_request.state.filter(|state| state != "opened") {
         return Err(GitLabError::NotOpen { state });
     }
-    let versions: Vec<VersionRow> = client
-        .get("read the versions of its diff", &client.merge_request_path("/versions"))
-        .await?;
-    let version = versions
-        .first()
-        .and_then(VersionRow::complete)
-        .ok_or(GitLabError::NotPrepared)?;
+    let version = newest_version(client).await?;
+    let target_branch = merge_request.target_branch.unwrap_or_default();
+    let target = Target::read(client, &target_branch, &version.refs.base).await?;
     let settings = client.settings();
     let ourselves = Ourselves {
         bot: bot.id,
@@ -277,11 +319,12 @@ pub(crate) async fn load(client: &Client) -> Result<MergeRequestInfo, GitLabErro
         web_url: merge_request.web_url,
         base_sha: version.refs.base.clone(),
         head_sha: version.refs.head.clone(),
-        settings_sha: None,
+        // The newest that GitLab tells of; where it tells nothing, the bot does not approve.
+        settings_sha: Some(target.tip.clone().unwrap_or_else(|| version.refs.start.clone())),
         title: merge_request.title.unwrap_or_default().into(),
         description: merge_request.description.unwrap_or_default().into(),
         source_branch: merge_request.source_branch.unwrap_or_default().into(),
-        target_branch: merge_request.target_branch.unwrap_or_default().into(),
+        target_branch: target_branch.into(),
         commit_subjects: Vec::new(),
         comments,
         existing_findings,
@@ -300,6 +343,7 @@ pub(crate) async fn load(client: &Client) -> Result<MergeRequestInfo, GitLabErro
         aside_open,
         ourselves,
         version,
+        target,
         author: merge_request.author.map(|author| author.id),
         conversation,
     })

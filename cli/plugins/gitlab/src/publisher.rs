@@ -7,7 +7,10 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use async_trait::async_trait;
@@ -18,14 +21,16 @@ use conclave_engine::{
 use tokio::sync::Mutex;
 
 use crate::{
-    GitLabError, GitLabSettings,
+    GitLabError, GitLabSettings, approval,
     client::{Client, Patience},
     discussions::Conversation,
     inline::{self, Inline},
+    marker::SummaryState,
     merge_request::{self, MICROS, MergeRequestInfo, MergeRequestNow, Ourselves, Version},
     reviewers,
     stance::{self, Applied, Before},
     summary::{Memory, Summary},
+    target::{Target, Watched},
     threads,
 };
 
@@ -36,13 +41,22 @@ pub struct GitLab {
     known: Mutex<Option<Arc<Known>>>,
     /// A merge request that was read before the review asked for it.
     early: Mutex<Option<MergeRequestInfo>>,
+    /// The commit that the pipeline runs for, if there is a pipeline.
+    pub(crate) pipeline_head: Option<String>,
+    /// Whether this run has taken its stance.
+    concluded: AtomicBool,
+    /// Whose approval of ours this run has taken back, in words.
+    pub(crate) taken_back: Mutex<Option<String>>,
 }
 
 /// What is known since the merge request was loaded.
 #[derive(Debug)]
-struct Known {
-    ourselves: Ourselves,
-    version: Version,
+pub(crate) struct Known {
+    pub(crate) ourselves: Ourselves,
+    pub(crate) version: Version,
+    pub(crate) target: Target,
+    /// What our note remembered.
+    pub(crate) state: Option<SummaryState>,
     web_url: Option<String>,
     /// The newest note of each of our threads that the review knows of.
     newest: HashMap<String, u64>,
@@ -60,7 +74,31 @@ impl GitLab {
             client: Client::new(settings, patience)?,
             known: Mutex::new(None),
             early: Mutex::new(None),
+            pipeline_head: None,
+            concluded: AtomicBool::new(false),
+            taken_back: Mutex::new(None),
         })
+    }
+
+    /// The same in a pipeline that runs for this commit.
+    #[must_use]
+    pub fn in_pipeline_of(mut self, head: Option<String>) -> Self {
+        self.pipeline_head = head;
+        self
+    }
+
+    /// Whether this run has taken its stance: what the merge request shows of the bot is of this run.
+    pub fn has_concluded(&self) -> bool {
+        self.concluded.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn conclude(&self) {
+        self.concluded.store(true, Ordering::Relaxed);
+    }
+
+    /// What is known of the merge request, if it was loaded.
+    pub(crate) async fn known(&self) -> Option<Arc<Known>> {
+        self.known.lock().await.clone()
     }
 
     /// Reads the merge request.
@@ -72,6 +110,8 @@ impl GitLab {
         *self.known.lock().await = Some(Arc::new(Known {
             ourselves: info.ourselves.clone(),
             version: info.version.clone(),
+            target: info.target.clone(),
+            state: info.ourselves.last_state(&info.conversation),
             newest: threads::newest(&info.ourselves, &info.conversation),
             web_url: info.subject.web_url.clone(),
         }));
@@ -89,10 +129,21 @@ impl GitLab {
             version,
             web_url,
             newest,
+            target,
+            ..
         } = known;
         let (client, review) = (&self.client, publication.review);
         let mut conversation = Conversation::read(client).await?;
         let now = MergeRequestNow::read(client).await?;
+        let state = ourselves.last_state(&conversation);
+        if let Some(reason) = self.is_of_the_past(review, publication.hurried, &now, state.as_ref()) {
+            return self.step_aside(&now, state.as_ref(), reason).await;
+        }
+        let watched = Watched {
+            target,
+            base: &version.refs.base,
+            settings: publication.settings_watch,
+        };
         let mut inline = Inline::default();
         let mut changed = HashSet::new();
         if now.is_open() && !publication.hurried {
@@ -113,7 +164,23 @@ impl GitLab {
             .ledger
             .left_open(left.map(|action| &action.fingerprint));
         let wanted = Stance::of(review, publication.settings.mode);
-        let before = known.before(&now, &conversation);
+        let mut before = Before {
+            now: &now,
+            version,
+            requested: known.requested(&now, &conversation),
+            lifts: review.lifts_blocks() && !now.is_newer_than(&review.head_sha) && watched.retargeted(&now).is_none(),
+            watched,
+            state: state.as_ref(),
+            is_news: true,
+            bot: ourselves.bot(),
+            standing: None,
+        };
+        if wanted != Stance::Approved {
+            let standing = approval::read(client, ourselves.bot()).await?;
+            before.standing = Some(standing);
+            let taken_back = self.what_is_taken_back(standing.approved && now.is_open()).await;
+            review_with_places.coverage.notes.extend(taken_back);
+        }
         let spent = spent(ourselves, &conversation, review);
         let memory = |requested_changes| Memory {
             spent_micros: spent,
@@ -121,8 +188,13 @@ impl GitLab {
             requested_changes,
         };
         // What will be so if all goes well; where it does not, the note is corrected below.
-        let requested = wanted == Stance::RequestedChanges && now.is_open();
-        let summary = Summary::of(ourselves, &review_with_places, memory(requested));
+        let requested = match wanted {
+            Stance::RequestedChanges => now.is_open(),
+            Stance::Approved => false,
+            Stance::None => before.requested && !before.lifts,
+        };
+        let branch = (wanted == Stance::Approved).then_some(target.branch.as_str());
+        let summary = Summary::of(&review_with_places, memory(requested)).approving(branch);
         let is_news = !known.says(&conversation, &summary);
         let note = summary.post(client, ourselves, &mut conversation).await?;
         let before = Before { is_news, ..before };
@@ -130,13 +202,17 @@ impl GitLab {
             stance,
             approved,
             requested: stands,
+            hold,
             mut warnings,
         } = stance::apply(client, wanted, review, before).await?;
-        if stands != requested {
+        if stands != requested || hold.is_some() {
+            let branch = branch.filter(|_| hold.is_none());
+            review_with_places.approval_holds.extend(hold);
             conversation.read_on(client).await?;
-            let corrected = Summary::of(ourselves, &review_with_places, memory(stands));
+            let corrected = Summary::of(&review_with_places, memory(stands)).approving(branch);
             corrected.post(client, ourselves, &mut conversation).await?;
         }
+        self.conclude();
         warnings.splice(0..0, inline.warnings);
         warnings.extend(reviewers::add(client, review).await);
         Ok(PublishOutcome {
@@ -154,21 +230,14 @@ impl GitLab {
 }
 
 impl Known {
-    /// What has to be known before the stance is taken.
-    fn before<'a>(&'a self, now: &'a MergeRequestNow, conversation: &Conversation) -> Before<'a> {
+    /// Whether our request for changes stands, as far as that is known.
+    pub(crate) fn requested(&self, now: &MergeRequestNow, conversation: &Conversation) -> bool {
         let notes = conversation.notes();
         let summary = self.ourselves.summary(&notes);
-        let remembered = summary.and_then(|note| self.ourselves.state(note));
-        Before {
-            now,
-            version: &self.version,
-            requested: match remembered {
-                Some(state) => state.requested_changes,
-                // Somebody may have deleted the note that remembers it.
-                None => summary.is_none() && now.status() == "requested_changes",
-            },
-            is_news: true,
-            bot: self.ourselves.bot(),
+        match summary.and_then(|note| self.ourselves.state(note)) {
+            Some(state) => state.requested_changes,
+            // Somebody may have deleted the note that remembers it.
+            None => summary.is_none() && now.status() == "requested_changes",
         }
     }
 

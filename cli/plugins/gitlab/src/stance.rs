@@ -5,6 +5,7 @@
 //! first check that fails, and the list of reviewers only those who were asked. So the summary remembers it.
 
 use conclave_engine::{
+    judge::{ApprovalHold, HoldCause},
     ports::{AppliedStance, Stance},
     report::Review,
 };
@@ -15,9 +16,16 @@ use crate::{
     GitLabError,
     approval::{self, NEWER, Standing},
     client::Client,
-    merge_request::{MergeRequestNow, Version},
+    marker::SummaryState,
+    merge_request::{self, MergeRequestNow, Version},
+    target::Watched,
 };
 
+/// The state of a merge request that can be opened again.
+pub(crate) const CLOSED: &str = "closed";
+/// Why a review that would approve leaves an earlier block as it is.
+const BLOCK_STANDS: &str =
+    "An earlier review requested changes, and this one was not judged or not finished, so that request stays.";
 /// The merge status of a request for changes.
 const REQUESTED: &str = "requested_changes";
 /// The first version whose `bulk_publish` takes a reviewer's state.
@@ -57,10 +65,18 @@ pub(crate) struct Before<'a> {
     pub(crate) version: &'a Version,
     /// Whether an earlier run has requested changes, as far as that is known.
     pub(crate) requested: bool,
+    /// Whether this review may take such a request back.
+    pub(crate) lifts: bool,
+    /// The target branch, to be read again before it is approved.
+    pub(crate) watched: Watched<'a>,
+    /// What our newest note remembers.
+    pub(crate) state: Option<&'a SummaryState>,
     /// Whether the review says something else than the last one.
     pub(crate) is_news: bool,
     /// Our account.
     pub(crate) bot: u64,
+    /// Our approval, if it was read already.
+    pub(crate) standing: Option<Standing>,
 }
 
 /// What became of it.
@@ -70,34 +86,53 @@ pub(crate) struct Applied {
     pub(crate) approved: bool,
     /// Whether a request for changes stands now, as far as that is known.
     pub(crate) requested: bool,
+    /// Why it was not approved although the review asks for it.
+    pub(crate) hold: Option<ApprovalHold>,
     pub(crate) warnings: Vec<String>,
 }
 
 /// Brings what the merge request shows to what the review wants.
 ///
-/// A merge request that is not open any more is left as it is. One that has a newer commit is neither approved nor blocked;
-/// an earlier approval is taken back all the same. That an approval was refused is a warning; that one could not be taken back is an error,
-/// because it lets through what should not be.
+/// A merge request that is not open any more is left as it is, but a closed one, which can be opened again, loses our approval.
+/// One that has a newer commit is neither approved nor blocked; an approval for an older commit is taken back all the same, and
+/// one for the newest is another run's. A request for changes is taken back only by a review that may. That an approval was
+/// refused is a warning; that one could not be taken back is an error, because it lets through what should not be.
 pub(crate) async fn apply(
     client: &Client,
     wanted: Stance,
     review: &Review,
     before: Before<'_>,
 ) -> Result<Applied, GitLabError> {
-    let standing = approval::read(client, before.bot).await?;
+    let standing = match before.standing {
+        Some(standing) => standing,
+        None => approval::read(client, before.bot).await?,
+    };
     let mut run = Run {
         client,
         before,
         requested: before.requested,
+        hold: None,
         warnings: Vec::new(),
     };
     let now = before.now;
     if !now.is_open() {
+        if now.state() == CLOSED {
+            run.without_approval(standing).await?;
+        }
         if wanted != Stance::None {
             run.warnings
                 .push(format!("{}: the merge request is {} by now", not(wanted), now.state()));
         }
-        return Ok(run.end(wanted, None, standing.approved));
+        return Ok(run.end(wanted, None, standing.approved && now.state() != CLOSED));
+    }
+    if now.is_newer_than(&review.head_sha)
+        && standing.is_for(&merge_request::newest_version(client).await?, before.state)
+    {
+        run.warnings.push(format!(
+            "{}; another run has approved that one",
+            NEWER.replace(not(Stance::Approved), not(wanted))
+        ));
+        return Ok(run.end(wanted, None, false));
     }
     if wanted != Stance::None && now.head() != Some(review.head_sha.as_str()) {
         run.warnings.push(NEWER.replace(not(Stance::Approved), not(wanted)));
@@ -116,6 +151,7 @@ struct Run<'a> {
     client: &'a Client,
     before: Before<'a>,
     requested: bool,
+    hold: Option<ApprovalHold>,
     warnings: Vec<String>,
 }
 
@@ -128,12 +164,25 @@ impl Run<'_> {
             },
             approved,
             requested: self.requested,
+            hold: self.hold,
             warnings: self.warnings,
         }
     }
 
     async fn approve(mut self, review: &Review, standing: Standing) -> Result<Applied, GitLabError> {
-        let given_for_this = standing.approved && given_since(standing, self.before.version);
+        let hold = if self.requested && !self.before.lifts {
+            Some(ApprovalHold::new(HoldCause::BlockStands, BLOCK_STANDS))
+        } else {
+            self.before.watched.changed(self.client).await?
+        };
+        if let Some(hold) = hold {
+            self.warnings.push(format!("not approved: {}", hold.reason));
+            self.hold = Some(hold);
+            let approved = self.without_approval(standing).await?;
+            let shown = self.shown(approved);
+            return Ok(self.end(Stance::Approved, shown, approved));
+        }
+        let given_for_this = standing.is_for(self.before.version, None);
         if given_for_this && !self.requested {
             return Ok(self.end(Stance::Approved, Stance::Approved, true));
         }
@@ -154,6 +203,15 @@ impl Run<'_> {
         let shown = self.without_request().await?;
         let shown = if approved { Some(Stance::Approved) } else { shown };
         Ok(self.end(Stance::None, shown, approved))
+    }
+
+    /// What is shown where nothing was done about a request for changes.
+    fn shown(&self, approved: bool) -> Stance {
+        match (approved, self.requested) {
+            (true, _) => Stance::Approved,
+            (false, true) => Stance::RequestedChanges,
+            (false, false) => Stance::None,
+        }
     }
 
     /// Takes our approval back. Returns whether it stands all the same.
@@ -207,6 +265,10 @@ impl Run<'_> {
         if !self.requested {
             return Ok(Some(Stance::None));
         }
+        if !self.before.lifts {
+            // Only a whole review that finds it fixed lifts it.
+            return Ok(Some(Stance::RequestedChanges));
+        }
         let seen = self.before.now.status() == REQUESTED;
         if takes_state(self.client).await {
             let path = self.client.merge_request_path("/draft_notes/bulk_publish");
@@ -254,15 +316,6 @@ fn not(wanted: Stance) -> &'static str {
         Stance::RequestedChanges => "no changes requested",
         Stance::Approved | Stance::None => "not approved",
     }
-}
-
-/// Whether the approval was given when the reviewed version was there: then it is for this one, because every approval of
-/// ours names its commit.
-pub(crate) fn given_since(standing: Standing, version: &Version) -> bool {
-    standing
-        .since
-        .zip(version.created_at)
-        .is_some_and(|(since, created)| since >= created)
 }
 
 fn not_what_was_asked(approved: bool) -> String {

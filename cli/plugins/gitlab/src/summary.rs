@@ -21,8 +21,9 @@ const MOST_BYTES: usize = 60_000;
 /// A summary that is to be posted.
 #[derive(Debug)]
 pub(crate) struct Summary {
-    body: String,
+    text: String,
     pub(crate) state: SummaryState,
+    spent_micros: u64,
     /// What the next review has to know, if anything.
     ledger: Option<Ledger>,
     /// Whether it has to be written even if it says the same.
@@ -42,38 +43,56 @@ pub(crate) struct Memory {
 
 impl Summary {
     /// The summary of a review.
-    pub(crate) fn of(ourselves: &Ourselves, review: &Review, memory: Memory) -> Self {
-        Self::new(ourselves, &render_markdown(review), conclusion(review), memory)
-            .remembering(ourselves, Some(review.ledger.clone()))
+    pub(crate) fn of(review: &Review, memory: Memory) -> Self {
+        let mut summary =
+            Self::new(&render_markdown(review), conclusion(review), memory).remembering(Some(review.ledger.clone()));
+        summary.state.head = Some(review.head_sha.clone());
+        summary
+    }
+
+    /// The same, of a review that approves the merge into this branch.
+    pub(crate) fn approving(mut self, branch: Option<&str>) -> Self {
+        self.state.approved_for = branch.map(str::to_owned);
+        self
+    }
+
+    /// The note as it is posted.
+    fn body(&self, ourselves: &Ourselves) -> String {
+        let mut body = format!(
+            "{}\n\n{}\n{}\n{}",
+            self.text,
+            ourselves.marker,
+            ourselves.spent_marker(self.spent_micros),
+            ourselves.state_marker(&self.state),
+        );
+        if let Some(ledger) = &self.ledger {
+            body.push('\n');
+            body.push_str(&ourselves.ledger_marker(ledger));
+        }
+        body
     }
 
     /// Any text in the summary's place.
-    pub(crate) fn new(ourselves: &Ourselves, text: &str, conclusion: String, memory: Memory) -> Self {
+    pub(crate) fn new(text: &str, conclusion: String, memory: Memory) -> Self {
         let text = limit(text.trim_end(), MOST_BYTES);
         let state = SummaryState {
             conclusion,
             text: hash(text.trim()),
             requested_changes: memory.requested_changes,
+            head: None,
+            approved_for: None,
         };
-        let body = format!(
-            "{text}\n\n{}\n{}\n{}",
-            ourselves.marker,
-            ourselves.spent_marker(memory.spent_micros),
-            ourselves.state_marker(&state),
-        );
         Self {
-            body,
+            text,
             state,
+            spent_micros: memory.spent_micros,
             ledger: None,
             must_be_written: memory.spent_counts,
         }
     }
 
     /// With what the next review has to know.
-    pub(crate) fn remembering(mut self, ourselves: &Ourselves, ledger: Option<Ledger>) -> Self {
-        if let Some(ledger) = &ledger {
-            self.body = format!("{}\n{}", self.body, ourselves.ledger_marker(ledger));
-        }
+    pub(crate) fn remembering(mut self, ledger: Option<Ledger>) -> Self {
         self.ledger = ledger;
         self
     }
@@ -88,7 +107,10 @@ impl Summary {
         if let Some(note) = self.edit(client, ourselves, conversation).await? {
             return Ok(Some(note));
         }
-        let (path, body) = (client.merge_request_path("/notes"), json!({ "body": self.body }));
+        let (path, body) = (
+            client.merge_request_path("/notes"),
+            json!({ "body": self.body(ourselves) }),
+        );
         let mut failed = 0;
         let own = loop {
             match client.post_once("post the review", &path, &body).await {
@@ -151,7 +173,7 @@ impl Summary {
         }
         let path = client.merge_request_path(&format!("/notes/{}", note.id));
         match client
-            .put("edit its review", &path, &json!({ "body": self.body }))
+            .put("edit its review", &path, &json!({ "body": self.body(ourselves) }))
             .await
         {
             Ok(()) => Ok(Some(note.id)),
@@ -169,6 +191,8 @@ impl Summary {
         self.ledger == ourselves.ledger(note)
             && known.conclusion == self.state.conclusion
             && known.requested_changes == self.state.requested_changes
+            && known.head == self.state.head
+            && known.approved_for == self.state.approved_for
             && known.text == hash(shown.trim())
     }
 }
@@ -198,6 +222,11 @@ fn conclusion(review: &Review) -> String {
         .iter()
         .map(|manual| manual.rule.as_str())
         .collect();
+    let holds: Vec<Value> = review
+        .approval_holds
+        .iter()
+        .map(|hold| json!([hold.cause, hold.places]))
+        .collect();
     let said = json!([
         review.base_sha,
         review.head_sha,
@@ -208,6 +237,7 @@ fn conclusion(review: &Review) -> String {
         review.coverage.gaps,
         review.degraded,
         review.partial,
+        holds,
     ]);
     hash(&said.to_string())
 }

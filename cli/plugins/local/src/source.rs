@@ -90,9 +90,9 @@ async fn commits(repository: Repository, base: &str, head: &str) -> Result<Resol
     let (base_sha, head_sha) = (repository.commit(base).await?, repository.commit(head).await?);
     Ok(Resolved {
         repository,
-        base: (base.to_owned(), base_sha),
+        base: (base.to_owned(), base_sha.clone()),
         head: (head.to_owned(), head_sha),
-        settings: None,
+        settings: Some(base_sha),
         notes: Vec::new(),
     })
 }
@@ -107,9 +107,9 @@ async fn working_tree(repository: Repository, scratch: &Utf8Path) -> Result<Reso
         let base = repository.commit(&base_name).await?;
         return Ok(Resolved {
             repository,
+            settings: Some(base.clone()),
             base: (base_name, base),
             head: (branch, head),
-            settings: None,
             notes,
         });
     };
@@ -128,9 +128,9 @@ async fn working_tree(repository: Repository, scratch: &Utf8Path) -> Result<Reso
     };
     Ok(Resolved {
         repository: with_snapshot,
+        settings: Some(base.1.clone()),
         base,
         head: (format!("{branch} (working tree)"), snapshot),
-        settings: None,
         notes,
     })
 }
@@ -145,10 +145,7 @@ async fn staged(repository: Repository, scratch: &Utf8Path) -> Result<Resolved, 
     };
     // What is compared with is the branch itself, but whose work is reviewed does not decide how.
     let settings = match repository.default_branch().await {
-        Some(name) => {
-            let default = repository.commit(&name).await?;
-            Some(repository.merge_base(&default, &head).await?)
-        }
+        Some(name) => Some(repository.commit(&name).await?),
         None => None,
     };
     Ok(Resolved {

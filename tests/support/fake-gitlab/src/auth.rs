@@ -35,6 +35,12 @@ pub(crate) fn peek(state: &State, credentials: &Credentials) -> Option<String> {
         .map(|token| state.user(token.user).username.clone())
 }
 
+/// Whose token came with a request; nobody's that has ended.
+pub(crate) fn holder(state: &State, credentials: &Credentials) -> Option<Caller> {
+    let token = state.tokens.get(credentials.access.as_ref()?)?;
+    (!token.revoked && !token.expired).then(|| caller(token))
+}
+
 /// Lets a request in, or says why not. A request without a token is anonymous.
 pub(crate) fn admit(state: &State, credentials: &Credentials, operation: &Operation) -> Result<Option<Caller>, Reply> {
     let refused = || ApiError::unauthorized().reply();

@@ -137,6 +137,11 @@ impl Core {
                     && self.state.options.describes_tokens
                 {
                     routes::tokens::own(&self.state, incoming)
+                } else if below.starts_with(API_PREFIX)
+                    && incoming.method == "GET"
+                    && let Some(reply) = routes::settings::handle(&mut self.state, incoming, &path)
+                {
+                    reply
                 } else if below.starts_with(API_PREFIX) {
                     self.route(incoming, &path, &query)
                 } else {

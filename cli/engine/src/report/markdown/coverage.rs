@@ -87,12 +87,24 @@ pub(super) fn coverage(review: &Review) -> String {
     }
     let _ = writeln!(
         text,
-        "\n<sub>Reviewed {} … {} · run {}</sub>\n\n</details>",
+        "
+<sub>Reviewed {} … {}{} · run {}</sub>
+
+</details>",
         code_span(short(&review.base_sha)),
         code_span(short(&review.head_sha)),
+        settings(review),
         code_span(&review.run_id)
     );
     text
+}
+
+/// The commit whose settings were in force.
+fn settings(review: &Review) -> String {
+    let sha = review.settings_sha.as_deref();
+    sha.map_or_else(String::new, |sha| {
+        format!(" · settings and rules of {}", code_span(short(sha)))
+    })
 }
 
 fn short(sha: &str) -> &str {

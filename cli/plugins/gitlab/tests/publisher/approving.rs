@@ -10,6 +10,13 @@ const NEWER: &str = "not approved: there is a newer commit than the reviewed one
 const NOT_ALLOWED: &str = "not approved: GitLab does not let the bot approve it. The bot wrote it or a commit of it, which the \
                            project's settings forbid";
 
+/// The review as its note tells it: with what becomes of the earlier approval.
+fn noting(mut review: Review) -> Review {
+    let taken_back = "The bot takes its earlier approval back: this review does not approve.";
+    review.coverage.notes.push(taken_back.to_owned());
+    review
+}
+
 #[tokio::test]
 async fn a_worse_verdict_takes_the_approval_back() {
     for verdict in [
@@ -26,7 +33,7 @@ async fn a_worse_verdict_takes_the_approval_back() {
         assert_eq!(
             stage.snapshot(),
             MergeRequestSnapshot {
-                notes: vec![edited(&stage.review(verdict))],
+                notes: vec![edited(&noting(stage.review(verdict)))],
                 system_notes: vec![approved(), unapproved()],
                 ..before
             },

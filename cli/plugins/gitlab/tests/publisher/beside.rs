@@ -640,6 +640,7 @@ async fn a_push_during_the_review_leaves_the_findings_on_what_was_reviewed() {
         sources: &std::collections::HashMap::new(),
         settings: PublishSettings::default(),
         hurried: false,
+        settings_watch: &conclave_engine::ports::NoSettings,
     };
     let outcome = conclave_engine::ports::Forge::publish(&plugin, publication)
         .await

@@ -172,12 +172,15 @@ async fn a_request_that_nothing_takes_back_is_told_and_remembered() {
 }
 
 #[tokio::test]
-async fn changing_the_mode_takes_back_what_the_other_one_did() {
+async fn changing_the_mode_lifts_no_block_and_takes_an_approval_back() {
     let stage = premium().await;
     run(&stage, ReviewMode::Gate, Verdict::SignificantConcerns).await;
     run(&stage, ReviewMode::Approve, Verdict::SignificantConcerns).await;
-    assert_eq!(stands(&stage).1, Vec::<String>::new(), "approve never blocks");
+    assert_eq!(stands(&stage).1, [BOT], "a mode finds nothing fixed");
+    run(&stage, ReviewMode::Comment, Verdict::Inconclusive).await;
+    assert_eq!(stands(&stage).1, [BOT], "neither does a review that is not finished");
     run(&stage, ReviewMode::Approve, Verdict::Approved).await;
+    assert_eq!(stands(&stage).1, Vec::<String>::new());
     run(&stage, ReviewMode::Comment, Verdict::Approved).await;
     assert_eq!(stands(&stage).0, Vec::<String>::new(), "comment never approves");
 }

@@ -22,7 +22,7 @@ fn subject(stage: &Stage) -> ReviewSubject {
         )),
         base_sha: sha("base_sha"),
         head_sha: sha("head_sha"),
-        settings_sha: None,
+        settings_sha: Some(sha("start_sha")),
         title: "Merge feature".into(),
         description: "".into(),
         source_branch: "feature".into(),

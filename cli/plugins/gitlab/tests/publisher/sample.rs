@@ -24,6 +24,7 @@ pub(crate) fn review(head_sha: &str, verdict: Verdict) -> Review {
         merge_request: Some(1),
         base_sha: "b".repeat(40),
         head_sha: head_sha.to_owned(),
+        settings_sha: None,
         from_fork: false,
         tier: RiskTier::Lite,
         tier_reasons: vec!["2 changed lines".to_owned()],

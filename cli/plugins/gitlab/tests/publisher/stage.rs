@@ -270,6 +270,7 @@ impl Stage {
             sources: &sources,
             settings,
             hurried: false,
+            settings_watch: &conclave_engine::ports::NoSettings,
         };
         plugin.publish(publication).await.map_err(|error| error.to_string())
     }
@@ -295,6 +296,7 @@ pub(crate) async fn publish(plugin: &GitLab, review: &Review) -> Result<PublishO
         sources: &HashMap::new(),
         settings: PublishSettings::default(),
         hurried: false,
+        settings_watch: &conclave_engine::ports::NoSettings,
     };
     let outcome = plugin.publish(publication).await.map_err(|error| error.to_string())?;
     let Some(AppliedStance { shown, .. }) = outcome.stance else {

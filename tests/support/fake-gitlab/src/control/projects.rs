@@ -71,6 +71,16 @@ impl FakeGitlab {
         change_state(&mut core.state, merge_request, user.0, to, &mut Summary::default());
     }
 
+    /// Gives the merge request another target branch, and with it a new version of its diff.
+    pub fn retarget(&self, merge_request: MergeRequestRef, branch: &str) {
+        let mut core = self.server.core();
+        let state = &mut core.state;
+        branch.clone_into(&mut state.merge_request_mut(merge_request).target_branch);
+        let head = state.merge_request(merge_request).head().to_owned();
+        let version = versions::build(state, merge_request.project.0, branch, &head);
+        state.merge_request_mut(merge_request).versions.push(version);
+    }
+
     /// Changes the title.
     pub fn set_title(&self, merge_request: MergeRequestRef, title: &str) {
         title.clone_into(&mut self.server.core().state.merge_request_mut(merge_request).title);

@@ -49,7 +49,7 @@ pub(crate) fn project(state: &State, id: u64, user: Option<u64>) -> Value {
         "merge_requests_enabled": true,
         "jobs_enabled": true,
         "merge_method": "merge",
-        "only_allow_merge_if_pipeline_succeeds": false,
+        "only_allow_merge_if_pipeline_succeeds": project.settings.pipelines_must_succeed,
         "only_allow_merge_if_all_discussions_are_resolved": project.settings.all_threads_must_be_resolved,
         "permissions": {
             "project_access": level.map(|level| json!({ "access_level": level.number(), "notification_level": 3 })),

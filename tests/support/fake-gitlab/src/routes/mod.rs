@@ -10,6 +10,7 @@ mod merge_request_writes;
 mod merge_requests;
 mod notes;
 mod repository;
+pub(crate) mod settings;
 mod statuses;
 pub(crate) mod tokens;
 pub(crate) mod users;

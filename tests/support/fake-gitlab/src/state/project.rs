@@ -38,6 +38,8 @@ pub struct ApprovalSettings {
     pub author_may_approve: bool,
     /// A push removes every approval.
     pub reset_on_push: bool,
+    /// Whoever wrote a commit of a merge request may approve it.
+    pub committers_may_approve: bool,
 }
 
 /// What a test can set on a project.
@@ -49,6 +51,10 @@ pub struct ProjectSettings {
     pub approvals: ApprovalSettings,
     /// An unresolved thread blocks the merge.
     pub all_threads_must_be_resolved: bool,
+    /// A pipeline that fails blocks the merge.
+    pub pipelines_must_succeed: bool,
+    /// Branches that everybody with the role Developer may push to. The default branch is protected unless it is one of them.
+    pub unprotected_branches: Vec<String>,
 }
 
 impl Default for ProjectSettings {
@@ -57,6 +63,8 @@ impl Default for ProjectSettings {
             visibility: Visibility::Private,
             approvals: ApprovalSettings::default(),
             all_threads_must_be_resolved: false,
+            pipelines_must_succeed: false,
+            unprotected_branches: Vec::new(),
         }
     }
 }
