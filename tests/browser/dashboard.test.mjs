@@ -96,6 +96,7 @@ async function open(options = {}) {
 
 async function logIn(page, worker = filled) {
   await page.goto(`${worker.url}/login#token=${TOKEN}`);
+  await page.getByRole('button', { name: 'Log in' }).click();
   await page.waitForURL(`${worker.url}/`);
 }
 
@@ -137,10 +138,35 @@ describe('logging in', () => {
     await close([/401/]);
   });
 
-  test('by a link, which leaves no token in the address or the history', async () => {
+  /** What a link does by being opened, before a person does anything: no session, and no token anywhere. */
+  async function assertNotLoggedIn(page) {
+    await page.getByText('The link that you have opened brings an access token').waitFor();
+    assert.equal(page.url(), `${filled.url}/login`, 'the token is out of the address');
+    assert.deepEqual(await page.context().cookies(), []);
+    assert.equal(await page.getByLabel('Access token').inputValue(), TOKEN);
+  }
+
+  test('by a link, after a step of the person, which leaves no token in the address or the history', async () => {
     const { page, close } = await open();
+    const posts = [];
+    page.on('request', (request) => request.method() === 'POST' && posts.push(request));
     await page.goto(`${filled.url}/login#token=${TOKEN}`);
+    await assertNotLoggedIn(page);
+    await picture(page, 'login-by-link');
+    assert.deepEqual(posts, [], 'nothing is sent by itself');
+    await page.reload();
+    assert.equal(await page.getByLabel('Access token').inputValue(), '', 'the link is used up');
+    await page.goto(`${filled.url}/findings`);
+    assert.equal(page.url(), `${filled.url}/login`, 'opening it has opened no session');
+
+    await page.goto('about:blank');
+    await page.goto(`${filled.url}/login#token=${TOKEN}`);
+    await assertNotLoggedIn(page);
+    await page.getByRole('button', { name: 'Log in' }).click();
     await page.waitForURL(`${filled.url}/`);
+    assert.equal(posts.length, 1);
+    const headers = await posts[0].allHeaders();
+    assert.deepEqual([headers.referer, headers['sec-fetch-site']], [undefined, 'same-origin']);
     const cookies = await page.context().cookies();
     assert.deepEqual(cookies.map(({ name, httpOnly, sameSite }) => [name, httpOnly, sameSite]), [
       ['conclave_session', true, 'Strict'],
@@ -151,12 +177,36 @@ describe('logging in', () => {
     await close();
   });
 
-  test('by a link that is opened while the form is shown', async () => {
+  test('by a link with the keyboard alone, also one that is opened while the form is shown', async () => {
     const { page, close } = await open();
     await page.goto(`${filled.url}/login`);
     await page.evaluate((token) => (location.hash = `token=${token}`), TOKEN);
+    await assertNotLoggedIn(page);
+    await page.keyboard.press('Enter');
     await page.waitForURL(`${filled.url}/`);
     await close();
+  });
+
+  test('never as an image, a frame, a prefetch, or a form of another site', async () => {
+    const { page, close } = await open();
+    const link = `${filled.url}/login#token=${TOKEN}`;
+    allowed.add('http://other.test');
+    await page.route('http://other.test/**', (route) =>
+      route.fulfill({
+        contentType: 'text/html',
+        body: `<link rel="prefetch" href="${link}"><img src="${link}"><iframe src="${link}"></iframe>
+          <form method="post" action="${filled.url}/login"><input name="token" value="${TOKEN}"></form>`,
+      }),
+    );
+    await page.goto('http://other.test/');
+    await page.waitForLoadState('networkidle');
+    assert.deepEqual(await page.context().cookies(filled.url), []);
+    const answer = page.waitForResponse((response) => response.request().method() === 'POST');
+    await page.evaluate(() => document.forms[0].submit());
+    assert.equal((await answer).status(), 403);
+    assert.deepEqual(await page.context().cookies(filled.url), []);
+    allowed.delete('http://other.test');
+    await close([/403/, /frame/i, /image|ERR_/i, /prefetch/i, /Content Security Policy|X-Frame/i]);
   });
 
   test('and out again', async () => {

@@ -96,6 +96,41 @@ describe('log-in', () => {
   });
 });
 
+describe('a link', () => {
+  test('opens no session by being opened, whatever it carries, and its page tells nobody', async () => {
+    for (const init of [{}, { method: 'HEAD' }, { headers: { purpose: 'prefetch', 'sec-purpose': 'prefetch' } }, { headers: { 'sec-fetch-dest': 'image' } }]) {
+      const page = await site.get('/login', init);
+      assert.equal(page.status, 200);
+      assert.equal(page.headers.get('set-cookie'), null);
+      assert.equal(page.headers.get('referrer-policy'), 'no-referrer');
+      assert.equal(page.headers.get('cache-control'), 'no-store');
+      assert.match(page.headers.get('content-security-policy'), /frame-ancestors 'none'/);
+    }
+    for (const path of ['/login?token=new-token', '/login?token=new-token&next=/', '/login?x']) {
+      const response = await site.get(path);
+      assert.deepEqual([response.status, response.headers.get('location'), response.headers.get('set-cookie')], [303, '/login', null], path);
+    }
+    assert.equal((await site.get('/?token=new-token')).status, 303);
+    const posted = await site.post('/login?token=new-token', {});
+    assert.deepEqual([posted.status, posted.headers.get('set-cookie')], [401, null], 'a token in the address is no token');
+  });
+
+  test('its form is taken from our own page only, by what the browser says of it', async () => {
+    for (const [headers, status] of [
+      [{ origin: 'null', 'sec-fetch-site': 'same-origin' }, 303],
+      [{ 'sec-fetch-site': 'same-origin' }, 303],
+      [{ 'sec-fetch-site': 'cross-site' }, 403],
+      [{ 'sec-fetch-site': 'same-site' }, 403],
+      [{ origin: 'null', 'sec-fetch-site': 'cross-site' }, 403],
+      [{ origin: 'null', 'sec-fetch-site': 'none' }, 403],
+      [{ origin: 'null' }, 403],
+    ]) {
+      const response = await site.post('/login', { token: 'new-token' }, { ...headers, 'cf-connecting-ip': '192.0.2.9' });
+      assert.deepEqual([response.status, response.headers.has('set-cookie')], [status, status === 303], JSON.stringify(headers));
+    }
+  });
+});
+
 describe('guesses', () => {
   const from = (address) => ({ 'cf-connecting-ip': address });
 

@@ -49,6 +49,8 @@ describe('an empty tracker', () => {
         'conclave_ingest_lag_seconds gauge',
         'conclave_ingest_waiting_events gauge',
         'conclave_dead_letters gauge',
+        'conclave_database_bytes gauge',
+        'conclave_database_max_bytes gauge',
       ],
     );
     assert.equal(found.get('conclave_telemetry_dropped').samples.get('conclave_telemetry_dropped_total'), 0);

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { client } from '../support/dashboard.mjs';
 import { dropped, event, outcome, outbox, settled, signed, started, uuid7 } from '../support/events.mjs';
 import { startIssuer } from '../support/oidc-issuer.mjs';
 import { assertProblem } from '../support/problem.mjs';
@@ -313,5 +314,40 @@ describe('how much a token may send', () => {
     } finally {
       await worker.dispose();
     }
+  });
+});
+
+describe('how full the tracker is', () => {
+  const full = async (vars) => {
+    const worker = await start('review-tracker', {
+      vars: { INGEST_TOKENS: 'i', DASHBOARD_TOKENS: 'new-token', METRICS_TOKENS: 'm', ...vars },
+    });
+    const db = await worker.mf.getD1Database('DB');
+    await db.prepare('CREATE TABLE filler AS SELECT zeroblob(700000) AS bytes').run();
+    const answer = await (await post([], { token: 'i', url: worker.url })).json();
+    const metrics = await (await fetch(`${worker.url}/metrics`, { headers: { authorization: 'Bearer m' } })).text();
+    const site = client(worker.url);
+    const cookie = await site.logIn();
+    const pages = await Promise.all(['/', '/runs', '/models', '/health', '/findings'].map((path) => site.text(path, cookie)));
+    await worker.dispose();
+    return { answer, metrics, pages };
+  };
+
+  test('from four fifths of its size on, every page, the metrics and the doctor say so', async () => {
+    const { answer, metrics, pages } = await full({ DATABASE_MAX_MB: '1' });
+    const { used_bytes: used, max_bytes: max } = answer.database;
+    assert.equal(max, 1_000_000);
+    assert.match(metrics, new RegExp(`^conclave_database_bytes ${used}$`, 'm'));
+    assert.match(metrics, /^conclave_database_max_bytes 1000000$/m);
+    const share = Math.floor((used * 100) / max);
+    assert.ok(share >= 80, `${share} %`);
+    for (const page of pages) assert.match(page, new RegExp(`role="alert">The database is ${share} % full .*RETENTION_DAYS`));
+  });
+
+  test('a tracker with room says nothing', async () => {
+    const { answer, pages } = await full({});
+    assert.equal(answer.database.max_bytes, 10_000_000_000);
+    for (const page of pages) assert.doesNotMatch(page, /class="banner"/);
+    assert.match(pages[3], /Database[^]*0 %[^]*of 10,000 MB/);
   });
 });

@@ -39,6 +39,8 @@ pub struct LoginWords {
     pub token: &'static str,
     /// Where a token comes from.
     pub hint: &'static str,
+    /// What is said of a token that a link has brought, where links do.
+    pub by_link: Option<&'static str>,
     /// The token is none of those that are accepted.
     pub wrong: &'static str,
     /// No token is configured: what that is called, and what to do.
@@ -47,6 +49,9 @@ pub struct LoginWords {
 
 impl Login {
     /// `GET /login` shows the form, `POST /login` takes it, so many times a minute of an address.
+    ///
+    /// Opening an address never logs anybody in, however it is opened: by a person, by a preview of a chat, as an image. A link may
+    /// bring a token behind the `#`, where no server sees it; the page's script puts it into the form, and a person sends that.
     pub async fn answer(&self, request: &mut Request, env: &Env) -> Outcome<Response> {
         allow(request, &["GET", "HEAD", "POST"])?;
         let tokens = configured(env, self.tokens);
@@ -55,11 +60,17 @@ impl Login {
             return Ok(page(503, &self.frame.notice_page(title, detail))?);
         }
         if request.inner().method() != "POST" {
-            return Ok(page(200, &self.form(None))?);
+            // A token in an address is in logs and histories: it is not used, and the address goes.
+            let has_query = request.url()?.query().is_some();
+            return Ok(if has_query {
+                see_other("/login")?
+            } else {
+                shown(200, &self.form(None))?
+            });
         }
         same_origin(request)?;
         if !limit::may_log_in(request, env).await? {
-            let response = page(429, &self.form(Some(texts::TOO_MANY_LOG_INS)))?;
+            let response = shown(429, &self.form(Some(texts::TOO_MANY_LOG_INS)))?;
             response.headers().set("retry-after", limit::RETRY_AFTER_SECONDS)?;
             return Ok(response);
         }
@@ -69,7 +80,7 @@ impl Login {
             .map(|(_, value)| value.trim().to_owned())
             .unwrap_or_default();
         if judge(Some(&presented), tokens.as_deref()) != Access::Granted {
-            return Ok(page(401, &self.form(Some(self.words.wrong)))?);
+            return Ok(shown(401, &self.form(Some(self.words.wrong)))?);
         }
         let value = self.sessions.open(&presented, now_ms()).unwrap_or_default();
         let response = see_other("/")?;
@@ -92,6 +103,10 @@ impl Login {
 
     fn form(&self, fault: Option<&str>) -> Html {
         let fault = fault.map(|fault| html!(r#"<p class="fault" id="fault" role="alert">{}</p>"#, fault));
+        let by_link = self
+            .words
+            .by_link
+            .map(|words| html!(r#"<p class="note" id="by-link" role="status" hidden>{}</p>"#, words));
         let described = if fault.is_some() { "fault hint" } else { "hint" };
         let body = html!(
             r#"<section class="card login">
@@ -101,7 +116,7 @@ impl Login {
 <label for="token">{}</label>
 <input id="token" name="token" type="password" autocomplete="current-password" spellcheck="false" required autofocus
  aria-describedby="{}">
-{}
+{}{}
 <button type="submit">{}</button>
 </form>
 <p class="hint" id="hint">{}</p>
@@ -112,10 +127,18 @@ impl Login {
             self.words.token,
             described,
             fault,
+            by_link,
             texts::LOG_IN,
             self.words.hint,
         );
         self.frame
             .document(texts::LOG_IN, self.scripts, &Html::default(), &body)
     }
+}
+
+/// The log-in page: whatever its address was, nobody else hears of it.
+fn shown(status: u16, html: &Html) -> worker::Result<Response> {
+    let response = page(status, html)?;
+    response.headers().set("referrer-policy", "no-referrer")?;
+    Ok(response)
 }

@@ -29,13 +29,50 @@ pub fn see_other(path: &str) -> Result<Response> {
         .empty())
 }
 
-/// Lets a form pass that was sent from a page of this Worker itself. Browsers name the page's origin with every form that
-/// is sent; a form of another site, or something that is no browser, has a wrong one or none.
+/// Lets a form pass that was sent from a page of this Worker itself. Browsers name the page's origin with every form that is sent; a
+/// form of another site, or something that is no browser, has a wrong one or none. From a page whose address nobody may hear of
+/// (`Referrer-Policy: no-referrer`), browsers send `null` for it; then `Sec-Fetch-Site` says the same, which no page can set.
 pub fn same_origin(request: &Request) -> Outcome<()> {
     let own = request.url()?.origin().ascii_serialization();
-    let named = request.headers().get("origin")?;
-    if named.as_deref() == Some(own.as_str()) {
+    let origin = request.headers().get("origin")?;
+    let site = request.headers().get("sec-fetch-site")?;
+    if is_same_origin(&own, origin.as_deref(), site.as_deref()) {
         return Ok(());
     }
     Err(Refusal::Answer(problem(&texts::other_origin())?))
+}
+
+fn is_same_origin(own: &str, origin: Option<&str>, site: Option<&str>) -> bool {
+    match (origin, site) {
+        (Some(origin), None | Some("same-origin")) if origin == own => true,
+        (Some("null"), Some("same-origin")) => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_same_origin;
+
+    #[test]
+    fn only_forms_of_our_own_pages_pass() {
+        let own = "https://tracker.example.com";
+        for (origin, site, passes) in [
+            (Some(own), None, true),
+            (Some(own), Some("same-origin"), true),
+            (Some("null"), Some("same-origin"), true),
+            (Some(own), Some("cross-site"), false),
+            (Some(own), Some("same-site"), false),
+            (Some("null"), None, false),
+            (Some("null"), Some("cross-site"), false),
+            (Some("null"), Some("none"), false),
+            (Some("https://evil.example"), Some("same-origin"), false),
+            (Some("https://evil.example"), None, false),
+            (Some(""), None, false),
+            (None, Some("same-origin"), false),
+            (None, None, false),
+        ] {
+            assert_eq!(is_same_origin(own, origin, site), passes, "{origin:?} {site:?}");
+        }
+    }
 }

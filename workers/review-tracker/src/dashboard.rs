@@ -1,7 +1,7 @@
 //! The dashboard: what people see.
 //!
 //! Pages are made by the Worker, are whole without a script, and ask nobody else for anything. Scripts draw the charts of
-//! what the tables beside them say, and let a link to the log-in page carry the token in its fragment.
+//! what the tables beside them say, and let a link to the log-in page carry the token in its fragment; a person sends it.
 
 mod access;
 mod cells;
@@ -80,6 +80,7 @@ const LOGIN: Login = Login {
         user: "dashboard",
         token: texts::TOKEN,
         hint: texts::LOG_IN_HINT,
+        by_link: Some(texts::LOG_IN_BY_LINK),
         wrong: texts::WRONG_TOKEN,
         unconfigured: (texts::NO_DASHBOARD_TOKENS, texts::NO_DASHBOARD_TOKENS_DETAIL),
     },

@@ -57,6 +57,7 @@ const LOGIN: Login = Login {
         user: "reviewer-config",
         token: texts::TOKEN,
         hint: texts::LOG_IN_HINT,
+        by_link: None,
         wrong: texts::WRONG_TOKEN,
         unconfigured: (texts::NOT_CONFIGURED, texts::NOT_CONFIGURED_DETAIL),
     },

@@ -1,5 +1,6 @@
 //! `GET /health`: how the tracker itself is doing: what waits, what is stuck, what was lost.
 
+use conclave_shared::telemetry::DatabaseSize;
 use conclave_worker_common::{
     Outcome, Refusal, allow, finish,
     html::{Html, html},
@@ -73,7 +74,7 @@ async fn page(request: &Request, env: &Env) -> Outcome<Response> {
         path: PATH,
         lead: html!(
             "{}{}",
-            waiting_figures(waiting.as_ref().ok(), asked.now_ms),
+            waiting_figures(waiting.as_ref().ok(), asked.database, asked.now_ms),
             lead(&page, asked.now_ms)
         ),
         tables: vec![
@@ -92,7 +93,7 @@ async fn page(request: &Request, env: &Env) -> Outcome<Response> {
 }
 
 /// What waits now, whatever the filters say.
-fn waiting_figures(waiting: Option<&OutboxStatus>, now_ms: i64) -> Html {
+fn waiting_figures(waiting: Option<&OutboxStatus>, database: Option<DatabaseSize>, now_ms: i64) -> Html {
     let Some(waiting) = waiting else {
         return html!(r#"<p class="fault" role="alert">{}</p>"#, texts::NO_OUTBOX);
     };
@@ -103,11 +104,15 @@ fn waiting_figures(waiting: Option<&OutboxStatus>, now_ms: i64) -> Html {
     let fault = waiting.fault.as_deref().map_or_else(Html::default, |fault| {
         html!(r#"<p class="fault" role="alert">{}</p>"#, texts::write_fails(fault))
     });
+    let (share, size) = database.map_or_else(
+        || (format::NOTHING.to_owned(), String::new()),
+        |database| (format!("{} %", database.percent()), texts::database_size(database)),
+    );
     html!(
         "{}{}",
         fault,
         figures(
-            "two",
+            "three",
             [
                 figure(texts::WAITING, &format::count(waiting.events), &oldest),
                 figure(
@@ -115,6 +120,7 @@ fn waiting_figures(waiting: Option<&OutboxStatus>, now_ms: i64) -> Html {
                     &format::count(waiting.dead),
                     texts::DEAD_LETTERS_DETAIL
                 ),
+                figure(texts::DATABASE, &share, &size),
             ],
         )
     )

@@ -39,7 +39,12 @@ pub(crate) fn signed_in(asked: &Asked, title: &str, path: &str, body: &Html, cha
         Html::join(pages)
     );
     let scripts: &[&str] = if charts { &["charts.js"] } else { &[] };
-    FRAME.document(title, scripts, &frame::header(&navigation, &asked.who), body)
+    let full = asked
+        .database
+        .filter(|database| database.is_nearly_full())
+        .map(|database| html!(r#"<p class="banner" role="alert">{}</p>"#, texts::nearly_full(database)));
+    let body = html!("{}{}", full, body);
+    FRAME.document(title, scripts, &frame::header(&navigation, &asked.who), &body)
 }
 
 /// The heading with the filters. `left_out` are the events that a filter by tier cannot tell apart.

@@ -1,5 +1,6 @@
 //! What every page is: filters, a head of its own, and tables. One description for the page and for its tables as CSV.
 
+use conclave_shared::telemetry::DatabaseSize;
 use conclave_worker_common::{
     Outcome, Refusal,
     html::{Html, html},
@@ -24,6 +25,8 @@ pub(crate) struct Asked {
     pub(crate) now_ms: i64,
     /// The whole address.
     pub(crate) url: worker::Url,
+    /// How full the database is, if that is known.
+    pub(crate) database: Option<DatabaseSize>,
 }
 
 impl Asked {
@@ -37,6 +40,7 @@ impl Asked {
             filter: Filter::of(&url, now_ms),
             now_ms,
             url,
+            database: store::size_if_known(env).await,
         })
     }
 }

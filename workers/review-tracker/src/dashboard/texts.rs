@@ -1,6 +1,6 @@
 //! What people read on the dashboard, in one place.
 
-use conclave_shared::oidc::OidcError;
+use conclave_shared::{oidc::OidcError, telemetry::DatabaseSize};
 
 use super::format;
 use crate::store::FailbackRow;
@@ -9,8 +9,10 @@ pub(crate) const BACK: &str = "Back to the overview";
 
 pub(crate) const LOG_IN_TITLE: &str = "Conclave reviews";
 pub(crate) const TOKEN: &str = "Access token";
-pub(crate) const LOG_IN_HINT: &str = "It is one of this Worker's DASHBOARD_TOKENS. A link that ends in /login#token=… logs \
-    in by itself; what follows the # is never sent in a request's address.";
+pub(crate) const LOG_IN_HINT: &str = "It is one of this Worker's DASHBOARD_TOKENS. A link that ends in /login#token=… \
+    fills it in; what follows the # is never sent in a request's address.";
+pub(crate) const LOG_IN_BY_LINK: &str =
+    "The link that you have opened brings an access token. Log in with it only if you know who sent it.";
 pub(crate) const WRONG_TOKEN: &str =
     "That token is not accepted. It may have been replaced: ask whoever runs this tracker.";
 pub(crate) const NO_DASHBOARD_TOKENS: &str = "Nobody can log in yet";
@@ -50,6 +52,7 @@ pub(crate) const RESET: &str = "Clear the filters";
 pub(crate) const SEARCH: &str = "Search";
 pub(crate) const SEARCH_EXAMPLE: &str = "Project, !number or run";
 pub(crate) const ANY_VERDICT: &str = "Any verdict";
+pub(crate) const DATABASE: &str = "Database";
 pub(crate) const SHOW_TABLE: &str = "Figures as a table";
 
 pub(crate) const FIGURES: &str = "Key figures";
@@ -450,4 +453,23 @@ pub(crate) fn access_refused(error: &OidcError) -> String {
 
 pub(crate) fn access_unset(name: &str) -> String {
     format!("People come through Cloudflare Access, and the Worker's variable {name} is not set, or is no address.")
+}
+
+/// On every page of a tracker that has little room left.
+pub(crate) fn nearly_full(database: DatabaseSize) -> String {
+    format!(
+        "The database is {} % full ({}). When it is full, nothing new is stored: lower RETENTION_DAYS, or move to a larger plan and set \
+         DATABASE_MAX_MB to what it allows.",
+        database.percent(),
+        database_size(database),
+    )
+}
+
+/// So much of so much.
+pub(crate) fn database_size(database: DatabaseSize) -> String {
+    format!(
+        "{} MB of {} MB",
+        format::count(database.used_bytes / 1_000_000),
+        format::count(database.max_bytes / 1_000_000)
+    )
 }

@@ -269,6 +269,22 @@ fn tracker(out: &mut Exposition, all: &AllTime, waiting: &OutboxStatus, now_ms: 
         "Batches of events that could not be stored and are kept aside.",
     );
     out.count("", none, waiting.dead);
+    if let Some(database) = all.database {
+        out.family(
+            "conclave_database_bytes",
+            Kind::Gauge,
+            Some("bytes"),
+            "Size of the tracker's database.",
+        );
+        out.count("", none, database.used_bytes);
+        out.family(
+            "conclave_database_max_bytes",
+            Kind::Gauge,
+            Some("bytes"),
+            "Size that the tracker's database may have.",
+        );
+        out.count("", none, database.max_bytes);
+    }
 }
 
 /// How long the oldest event has been waiting.

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use conclave_shared::telemetry::DatabaseSize;
 use conclave_worker_common::Outcome;
 use serde::Deserialize;
 use worker::Env;
 
 use super::{
     query::{database, fault, rows},
+    size::size_if_known,
     window::{Distributions, distributions},
 };
 
@@ -24,6 +26,8 @@ pub(crate) struct AllTime {
     pub(crate) counts: Vec<Count>,
     /// Names in the order in which they were first seen, by kind.
     pub(crate) names: BTreeMap<String, Vec<String>>,
+    /// How full the database is, if that is known.
+    pub(crate) database: Option<DatabaseSize>,
 }
 
 /// Runs of a tier with a verdict.
@@ -110,6 +114,7 @@ pub(crate) async fn all_time(env: &Env) -> Outcome<AllTime> {
         distributions: distributions(&mut results)?,
         usage: rows(&mut results)?,
         counts: rows(&mut results)?,
+        database: size_if_known(env).await,
         ..AllTime::default()
     };
     for row in rows::<NameRow>(&mut results)? {
