@@ -476,6 +476,21 @@ async fn workers_that_are_down_refuse_or_lack_their_tables() {
 }
 
 #[tokio::test]
+async fn a_tracker_that_is_nearly_full_is_a_warning() {
+    let (provider, repository) = (provider().await, Repository::clean());
+    let mut workers = Workers::tracker_with("DATABASE_MAX_MB=1").await;
+    workers
+        .command("sql CREATE TABLE filler AS SELECT zeroblob(700000) AS bytes")
+        .await;
+    let doctor = Conclave::new(repository.path(), &["doctor"])
+        .anthropic(&provider)
+        .env("CONCLAVE_TRACKER_URL", &workers.tracker_url)
+        .env("CONCLAVE_TRACKER_TOKEN", Workers::INGEST_TOKEN);
+    let report = Findings::of(doctor).await;
+    report.only_warning("review-tracker", "% full", "DATABASE_MAX_MB");
+}
+
+#[tokio::test]
 async fn a_disk_that_cannot_be_written_and_a_job_without_time() {
     let (provider, repository) = (provider().await, Repository::clean());
     let local = || Conclave::new(repository.path(), &["doctor"]).anthropic(&provider);

@@ -3,7 +3,8 @@
 //
 //   node tests/support/workers-server.mjs [--persist DIR] [--reader-tokens T] [--ingest-tokens T] [--metrics-tokens T]
 //        [--admin-tokens T] [--dashboard-tokens T] [--operator-tokens T] [--config-port N] [--tracker-port N] [--kv KEY=VALUE]...
-//        [--job-projects PATTERNS] [--secret S] [--only reviewer-config|review-tracker]
+//        [--job-projects PATTERNS] [--secret S] [--tracker-var NAME=VALUE]...
+//        [--only reviewer-config|review-tracker]
 //
 // Tokens may also come from READER_TOKENS, ADMIN_TOKENS, INGEST_TOKENS, METRICS_TOKENS, DASHBOARD_TOKENS and OPERATOR_TOKENS,
 // the directory from PERSIST_TO. Without a directory the storage ends with the process. Each list is comma-separated.
@@ -37,6 +38,7 @@ const { values: options } = parseArgs({
     'admin-tokens': { type: 'string', default: process.env.ADMIN_TOKENS },
     'job-projects': { type: 'string' },
     secret: { type: 'string' },
+    'tracker-var': { type: 'string', multiple: true, default: [] },
     only: { type: 'string' },
     'config-port': { type: 'string', default: '0' },
     'tracker-port': { type: 'string', default: '0' },
@@ -75,6 +77,7 @@ const tracker = await startIfWanted('review-tracker', {
   vars: {
     ...secrets('INGEST_TOKENS', 'METRICS_TOKENS', 'DASHBOARD_TOKENS'),
     OPERATOR_TOKENS: [options['operator-tokens'], operator].filter(Boolean).join(','),
+    ...Object.fromEntries(options['tracker-var'].map((pair) => pair.split(/=(.*)/s).slice(0, 2))),
     ...(options.secret !== undefined && { CONCLAVE_SECRET: options.secret }),
     ...jobs,
   },

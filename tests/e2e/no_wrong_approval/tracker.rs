@@ -184,3 +184,71 @@ async fn a_job_proves_its_project_with_its_own_token_and_an_old_client_teaches_n
     assert!(other.stderr.contains("own project"), "{}", other.stderr);
     assert_eq!(pipeline.gitlab.violations(), []);
 }
+
+#[tokio::test]
+async fn opening_a_log_in_link_makes_no_session() {
+    const TOKEN: &str = "token-of-a-person";
+    let workers = Workers::tracker_with(&format!("DASHBOARD_TOKENS={TOKEN}")).await;
+    let tracker = &workers.tracker_url;
+    let client = reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .expect("a client");
+    // However an address is opened: as a link, by a preview, as an image, with the token where servers see it.
+    for path in [
+        "/login",
+        "/login?token=token-of-a-person",
+        "/?token=token-of-a-person",
+        "/",
+    ] {
+        for destination in ["document", "image", "iframe"] {
+            let request = client
+                .get(format!("{tracker}{path}"))
+                .header("sec-fetch-dest", destination);
+            let response = request.send().await.expect("an answer");
+            assert!(
+                response.headers().get("set-cookie").is_none(),
+                "{path} as {destination}"
+            );
+            assert!(
+                [200, 303].contains(&response.status().as_u16()),
+                "{path} as {destination}"
+            );
+        }
+    }
+    let page = client.get(format!("{tracker}/login")).send().await.expect("the form");
+    for (name, value) in [("referrer-policy", "no-referrer"), ("cache-control", "no-store")] {
+        assert_eq!(page.headers()[name], value);
+    }
+    let script = client
+        .get(format!("{tracker}/assets/login.js"))
+        .send()
+        .await
+        .expect("the script");
+    let script = script.text().await.expect("its text");
+    assert!(!script.contains("submit"), "the page's script sends nothing: {script}");
+    // A person's step: the form, from our own page.
+    let send = |origin: &str, site: &str| {
+        client
+            .post(format!("{tracker}/login"))
+            .header("origin", origin)
+            .header("sec-fetch-site", site)
+            .form(&[("token", TOKEN)])
+            .send()
+    };
+    for (origin, site, status) in [
+        (tracker.as_str(), "same-origin", 303),
+        ("null", "same-origin", 303),
+        ("null", "cross-site", 403),
+        ("https://evil.example", "cross-site", 403),
+        (tracker.as_str(), "cross-site", 403),
+    ] {
+        let response = send(origin, site).await.expect("an answer");
+        let opened = response.headers().get("set-cookie").is_some();
+        assert_eq!(
+            (response.status().as_u16(), opened),
+            (status, status == 303),
+            "{origin} {site}"
+        );
+    }
+}

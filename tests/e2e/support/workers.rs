@@ -46,6 +46,11 @@ impl Workers {
         Self::start_with(&["--only", "review-tracker"]).await
     }
 
+    /// Starts `review-tracker` alone, with a variable in place of its default.
+    pub(crate) async fn tracker_with(variable: &str) -> Self {
+        Self::start_with(&["--only", "review-tracker", "--tracker-var", variable]).await
+    }
+
     async fn start_with(arguments: &[&str]) -> Self {
         let root = repository_root();
         let node = root.join("node_modules/.bin/node");
