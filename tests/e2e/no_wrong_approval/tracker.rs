@@ -233,7 +233,7 @@ async fn opening_a_log_in_link_makes_no_session() {
             .post(format!("{tracker}/login"))
             .header("origin", origin)
             .header("sec-fetch-site", site)
-            .form(&[("token", TOKEN)])
+            .body(format!("token={TOKEN}"))
             .send()
     };
     for (origin, site, status) in [
