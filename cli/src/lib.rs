@@ -27,6 +27,8 @@ mod wiring;
 
 use std::{ffi::OsString, process::ExitCode};
 
+use clap::error::ContextValue;
+
 use crate::{
     args::{Arguments, RefusedReview},
     exit::Exit,
@@ -50,7 +52,7 @@ pub fn run(
             } else {
                 Exit::Reviewed
             };
-            let _ = error.print();
+            show_usage(&error);
             if let (Exit::Usage, Some(review)) = (exit, RefusedReview::read(&given, &environment))
                 && let Ok(runtime) = tokio::runtime::Runtime::new()
             {
@@ -60,6 +62,8 @@ pub fn run(
             return exit.into();
         }
     };
+    let hidden = redactor.clone();
+    std::panic::set_hook(Box::new(move |panic| output::error(&panic.to_string(), &hidden)));
     output::set_locale(&environment);
     logging::start(&environment, redactor.clone());
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
@@ -79,5 +83,21 @@ pub fn run(
             output::error(&failure.to_string(), &redactor);
             failure.exit().into()
         }
+    }
+}
+
+/// Prints what clap has to say. It repeats arguments and variables, which may come from outside: a text with something in it
+/// that a log acts on is printed like every other error.
+fn show_usage(error: &clap::Error) {
+    let text = error.render().to_string();
+    let has_lines = error.context().any(|(_, value)| match value {
+        ContextValue::String(value) => value.contains('\n'),
+        ContextValue::Strings(values) => values.iter().any(|value| value.contains('\n')),
+        _ => false,
+    });
+    if output::is_harmless(&text) && !has_lines {
+        let _ = error.print();
+    } else {
+        output::log_line(&text);
     }
 }

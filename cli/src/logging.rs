@@ -28,7 +28,7 @@ impl Write for Line<'_> {
 impl Drop for Line<'_> {
     fn drop(&mut self) {
         let text = self.redactor.redact(&String::from_utf8_lossy(&self.buffer));
-        output::write_above(&text);
+        output::log_line(&text);
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod config;
 mod doctor;
+mod door;
 mod excerpts;
 mod finding;
 mod init;
@@ -9,6 +10,7 @@ mod links;
 mod live;
 mod memory;
 mod numbers;
+mod paint;
 mod plain;
 mod plan;
 mod progress;
@@ -27,11 +29,13 @@ pub(crate) use links::Links;
 pub(crate) use memory::{forgotten, memory};
 pub(crate) use plain::set_locale;
 pub(crate) use plan::{explained, plan};
-pub(crate) use progress::{Display, Screen, gateway_lines, plan_line, timed_line};
+pub(crate) use progress::{Display, Screen, gateway_lines, plan_line, timed_message};
 pub(crate) use record::{PROGRESS_FILE, RecordedEvent, RecordedLine, read as read_record};
 pub(crate) use replay::unfinished;
 
 use self::{
+    door::Keep,
+    paint::Paint,
     plain::for_prompt,
     terminal::{Page, review},
 };
@@ -49,7 +53,6 @@ use conclave_engine::{
 };
 use conclave_shared::redact::Redactor;
 use indicatif::MultiProgress;
-use owo_colors::OwoColorize;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -84,7 +87,8 @@ fn leave_screen() {
 /// Writes to standard error, above the table if there is one.
 pub(crate) fn write_above(text: &str) {
     let table = TABLE.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let text = plain::for_locale(text);
+    let text = door::clean(text, Keep::Signs);
+    let text = plain::for_locale(&text);
     // There is nowhere to report that standard error cannot be written.
     let write = || drop(anstream::stderr().write_all(text.as_bytes()));
     match table {
@@ -93,11 +97,17 @@ pub(crate) fn write_above(text: &str) {
     }
 }
 
+/// Writes a message. What follows a line break inside of it is indented: it begins no line.
 fn line(text: &str) {
-    write_above(&format!("{text}\n"));
+    write_above(&format!("{}\n", door::message(text)));
 }
 
-/// A line with escape sequences that must arrive even where there is no terminal.
+/// Writes a line of the log.
+pub(crate) fn log_line(text: &str) {
+    line(text.trim_end());
+}
+
+/// A line with escape sequences of ours that must arrive even where there is no terminal.
 fn raw_line(text: &str) {
     if !text.is_empty() {
         let _ = writeln!(std::io::stderr(), "{text}");
@@ -106,8 +116,22 @@ fn raw_line(text: &str) {
 
 /// Prints a result on standard output.
 pub(crate) fn print(text: &str) {
+    print_clean(&door::clean(text, Keep::Signs));
+}
+
+/// Prints what is made of our own words only, byte for byte.
+pub(crate) fn print_verbatim(text: &str) {
+    print_clean(text);
+}
+
+fn print_clean(text: &str) {
     // A closed pipe (`| head`) is no failure of the review.
     let _ = writeln!(anstream::stdout(), "{text}");
+}
+
+/// Whether a text of several lines can be printed as it is. A line break of somebody else would be in a single value of it.
+pub(crate) fn is_harmless(text: &str) -> bool {
+    door::clean(text, Keep::Text) == text
 }
 
 /// Prints a result that is made for a person's terminal.
@@ -129,14 +153,51 @@ pub(crate) struct Shown<'a> {
 
 /// Prints a review on standard output.
 pub(crate) fn reviewed(result: &Review, shown: &Shown<'_>, redactor: &Redactor) {
-    let page = |page: Page| redactor.redact(&review(result, shown.excerpts, shown.directory, &page));
+    let page = |page: Page| {
+        let result = in_lines_of_ours(result);
+        redactor.redact(&review(&result, shown.excerpts, shown.directory, &page))
+    };
     match shown.format {
         ReviewFormat::Human => print_for_person(&page(Page::terminal(shown.links.clone()))),
         ReviewFormat::Json => print(json(result, redactor).trim_end()),
-        ReviewFormat::Markdown => print(redactor.redact(&render_markdown(result)).trim_end()),
+        ReviewFormat::Markdown => {
+            let text = redactor.redact(&render_markdown(result));
+            print_clean(&door::clean(text.trim_end(), Keep::Joiners));
+        }
         ReviewFormat::Sarif => print(json(&render_sarif(result), redactor).trim_end()),
-        ReviewFormat::Prompt => print(&for_prompt(&page(Page::plain(100)))),
+        ReviewFormat::Prompt => print_clean(&for_prompt(&page(Page::plain(100)))),
     }
+}
+
+/// Texts of a review that have lines of their own; a page indents them.
+const PROSE: [&str; 6] = ["summary", "claim", "scenario", "evidence", "code", "fix"];
+
+/// A copy of the review in which every other text is one line: a file's name cannot begin a line of the page.
+fn in_lines_of_ours(review: &Review) -> Review {
+    fn walk(value: &mut Value) {
+        match value {
+            Value::String(text) => *text = door::one_line(text),
+            Value::Array(items) => items.iter_mut().for_each(walk),
+            Value::Object(fields) => {
+                for (name, field) in fields {
+                    if !(field.is_string() && PROSE.contains(&name.as_str())) {
+                        walk(field);
+                    }
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    let copied = serde_json::to_value(review).and_then(|mut value| {
+        walk(&mut value);
+        serde_json::from_value(value)
+    });
+    copied.unwrap_or_else(|_| review.clone())
+}
+
+/// Shows text of ours that has a layout on standard error.
+pub(crate) fn layout(text: &str, redactor: &Redactor) {
+    write_above(&format!("{}\n", redactor.redact(text)));
 }
 
 /// Tells the person something on standard error.
@@ -153,7 +214,7 @@ pub(crate) fn error(text: &str, redactor: &Redactor) {
 pub(crate) fn json(result: &impl Serialize, redactor: &Redactor) -> String {
     let mut value = serde_json::to_value(result).unwrap_or(Value::Null);
     redact_strings(&mut value, redactor);
-    format!("{value:#}\n")
+    door::escaped_json(&format!("{value:#}\n"))
 }
 
 /// A copy without secrets in any of its texts.

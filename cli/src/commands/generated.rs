@@ -11,7 +11,7 @@ use crate::{
 pub(crate) fn completions(arguments: &CompletionsArguments) -> Exit {
     let mut text = Vec::new();
     clap_complete::generate(arguments.shell, &mut Arguments::command(), "conclave", &mut text);
-    output::print(String::from_utf8_lossy(&text).trim_end());
+    output::print_verbatim(String::from_utf8_lossy(&text).trim_end());
     Exit::Reviewed
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn man(arguments: &ManArguments) -> Result<Exit, Failure> {
         let mut text = Vec::new();
         let rendered = clap_mangen::Man::new(command).render(&mut text);
         rendered.map_err(Failure::io("draw the manual"))?;
-        output::print(String::from_utf8_lossy(&text).trim_end());
+        output::print_verbatim(String::from_utf8_lossy(&text).trim_end());
     }
     Ok(Exit::Reviewed)
 }

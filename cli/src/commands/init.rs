@@ -73,7 +73,7 @@ pub(crate) async fn run(arguments: InitArguments, redactor: &Redactor) -> Result
         for file in new {
             if let Err(failure) = write(&root, file) {
                 if !written.is_empty() {
-                    output::note(&output::init_written(&root, &written), redactor);
+                    output::layout(&output::init_written(&root, &written), redactor);
                 }
                 return Err(failure);
             }
@@ -98,7 +98,7 @@ async fn unless_interrupted<Answer: Send + 'static>(ask: impl FnOnce() -> Answer
 /// Tells a person who has left in the middle of a question.
 fn interrupted(redactor: &Redactor) -> Exit {
     // The cursor is behind the question.
-    output::note(&format!("\n{NOTHING_WRITTEN}"), redactor);
+    output::layout(&format!("\n{NOTHING_WRITTEN}"), redactor);
     Exit::Interrupted
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn run(arguments: &ReplayArguments, redactor: &Redactor) -> Result<Ex
         let told = run
             .lines
             .iter()
-            .filter_map(|line| line.event.told(|event| output::timed_line(line.seconds, event)));
+            .filter_map(|line| line.event.told(|event| output::timed_message(line.seconds, event)));
         let told: Vec<String> = told.collect();
         if !told.is_empty() {
             output::print_for_person(&redactor.redact(&told.join("\n")));

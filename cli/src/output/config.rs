@@ -17,10 +17,11 @@ use conclave_shared::{
     redact::Redactor,
     reviewer::ReviewerName,
 };
-use owo_colors::OwoColorize;
 use serde_json::Value;
 
 use super::{
+    door::{Keep, clean as printed},
+    paint::Paint,
     plan::{rows, section},
     terminal::{clean, columns},
 };
@@ -277,7 +278,11 @@ fn sorted(value: &Value) -> Value {
 /// Asks a person at the terminal; anything but a yes is a no.
 pub(crate) fn confirmed(question: &str, redactor: &Redactor) -> bool {
     let mut answer = String::new();
-    let asked = write!(std::io::stderr(), "{} [y/N] ", redactor.redact(question));
+    let asked = write!(
+        std::io::stderr(),
+        "{} [y/N] ",
+        printed(&redactor.redact(question), Keep::Text)
+    );
     let read = asked.and_then(|()| std::io::stdin().lock().read_line(&mut answer));
     read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }

@@ -6,7 +6,7 @@ use super::*;
 
 /// Without the colours of a terminal.
 fn plain(text: &str) -> String {
-    anstream::adapter::strip_str(text).to_string()
+    printed(text, Keep::Text)
 }
 
 fn answer(document: &Value) -> EffectiveConfig {

@@ -2,10 +2,9 @@
 
 use std::fmt::Write;
 
-use owo_colors::OwoColorize;
-
 use super::{
     numbers::plural,
+    paint::Paint,
     terminal::{clean, columns, hang},
 };
 use crate::doctor::{Report, Status};

@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use conclave_engine::judge::JudgedFinding;
 use conclave_shared::{reviewer::ReviewerName, severity::Severity};
-use owo_colors::{OwoColorize, Style};
 use textwrap::core::display_width;
 
 use super::{
     excerpts::{self, Excerpts},
-    terminal::{Page, clean, wrap},
+    paint::{Paint, Style},
+    terminal::{Page, clean, prose, wrap},
 };
 
 /// The indentation of what stands below a finding's head.
@@ -27,12 +27,12 @@ pub(super) fn severity_style(severity: Severity) -> Style {
 pub(super) fn finding(entry: &JudgedFinding, excerpts: &Excerpts, page: &Page) -> String {
     let (finding, width) = (&entry.finding, page.width);
     let mut text = head(entry, page);
-    let _ = write!(text, "\n{}", wrap(&clean(&finding.claim), width, INDENT));
+    let _ = write!(text, "\n{}", wrap(&prose(&finding.claim), width, INDENT));
     if let Some(excerpt) = excerpt(excerpts, entry, width) {
         let _ = write!(text, "\n{excerpt}");
     }
     if !finding.scenario.trim().is_empty() {
-        let _ = write!(text, "\n{}", wrap(&clean(&finding.scenario), width, INDENT));
+        let _ = write!(text, "\n{}", wrap(&prose(&finding.scenario), width, INDENT));
     }
     if let Some(second) = &finding.second {
         let place = format!("{}:{}", clean(&second.file), second.line);
@@ -44,7 +44,7 @@ pub(super) fn finding(entry: &JudgedFinding, excerpts: &Excerpts, page: &Page) -
         let _ = write!(text, "\n{INDENT}{} {}", "see also".dimmed(), rows.join("\n    "));
     }
     if let Some(fix) = &finding.fix {
-        let fix = clean(fix);
+        let fix = prose(fix);
         let lines = fix.trim_end().lines();
         let fix: Vec<String> = lines
             .map(|line| format!("    {}", clip(line, width.saturating_sub(4)).green()))
@@ -108,7 +108,7 @@ fn excerpt(excerpts: &Excerpts, entry: &JudgedFinding, width: usize) -> Option<S
     excerpts.line(path, first)?;
     let rows: Vec<String> = (first.saturating_sub(1)..=last + 1)
         .filter_map(|number| {
-            let code = clean(excerpts.line(path, number)?).replace('\t', "    ");
+            let code = clean(&excerpts.line(path, number)?.replace('\t', "    "));
             let code = clip(&code, width.saturating_sub(9));
             let shown = format!("{number:>6}");
             Some(if (first..=last).contains(&number) {

@@ -7,9 +7,12 @@ use std::{
 
 use camino::Utf8Path;
 use conclave_shared::redact::Redactor;
-use owo_colors::OwoColorize;
 
-use super::terminal::{clean, hang};
+use super::{
+    door::{Keep, clean as printed},
+    paint::Paint,
+    terminal::{clean, hang},
+};
 use crate::init::{Instead, PlannedFile};
 
 /// What will be written, with its content; what stays; and what to add by hand.
@@ -94,7 +97,11 @@ pub(crate) fn asked(question: &str, default: &str, redactor: &Redactor) -> Optio
         format!(" [{default}]")
     };
     let mut answer = String::new();
-    let asked = write!(std::io::stderr(), "{}{shown}: ", redactor.redact(question));
+    let asked = write!(
+        std::io::stderr(),
+        "{}: ",
+        printed(&redactor.redact(&format!("{question}{shown}")), Keep::Text)
+    );
     let read = asked.and_then(|()| std::io::stdin().lock().read_line(&mut answer));
     match (read, answer.trim()) {
         (Err(_) | Ok(0), _) => {

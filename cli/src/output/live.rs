@@ -6,14 +6,15 @@ use std::{
 };
 
 use conclave_engine::ports::ProgressEvent;
-use conclave_shared::model::ModelId;
+use conclave_shared::{invisible::ends_line, model::ModelId};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use owo_colors::OwoColorize;
 use textwrap::core::display_width;
 
 use super::{
+    door::{self, Keep},
     finding::clip,
     numbers::{plural, rounded},
+    paint::Paint,
     progress::shown_name,
 };
 
@@ -167,7 +168,7 @@ impl Live {
         if !row.begun {
             row.begun = true;
             row.bar.reset_elapsed();
-            row.bar.set_prefix(shown_name(reviewer));
+            row.bar.set_prefix(self.paint(&shown_name(reviewer)));
             row.bar.set_style(self.style(name_width, SPINNER, "{elapsed:>4}"));
             row.bar.enable_steady_tick(TICK);
         }
@@ -191,11 +192,8 @@ impl Live {
 
     /// A text with its colours, where they are wanted.
     fn paint(&self, text: &str) -> String {
-        if self.colored {
-            text.to_owned()
-        } else {
-            anstream::adapter::strip_str(text).to_string()
-        }
+        let text = text.replace(ends_line, " ");
+        door::clean(&text, if self.colored { Keep::Signs } else { Keep::Text })
     }
 
     /// The columns that are left for a row's message.

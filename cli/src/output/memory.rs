@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use chrono::{DateTime, Utc};
 use conclave_shared::memory::{ENOUGH, HotSpot, Rejected, RepositoryMemory};
-use owo_colors::OwoColorize;
 
 use super::{
+    paint::Paint,
     plan::{rows, section},
     terminal::{clean, columns},
 };

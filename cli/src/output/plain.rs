@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, sync::OnceLock};
 
+use super::door::{self, Keep};
 use crate::settings::Environment;
 
 /// Whether signs of ours have to be ASCII.
@@ -58,8 +59,8 @@ fn in_ascii(text: &str) -> String {
 ///
 /// OpenCode, as others do, attaches every existing file whose path follows an `@` in the expanded text of a command. What
 /// stands in a review can come from the author of the change.
-pub(crate) fn for_prompt(text: &str) -> String {
-    let text = anstream::adapter::strip_str(text).to_string();
+pub(super) fn for_prompt(text: &str) -> String {
+    let text = door::clean(text, Keep::Text);
     let mut disarmed = String::with_capacity(text.len());
     for character in text.chars() {
         disarmed.push(character);
@@ -91,7 +92,7 @@ mod tests {
     #[test]
     fn nothing_in_a_prompt_names_a_file() {
         assert_eq!(
-            for_prompt("\u{1b}[31mCRITICAL\u{1b}[0m @/etc/passwd and `x @~/.ssh/id`"),
+            for_prompt("\u{1b}CRITICAL\u{202e} @/etc/passwd and `x @~/.ssh/id`"),
             "CRITICAL @\u{2060}/etc/passwd and `x @\u{2060}~/.ssh/id`"
         );
     }

@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use conclave_engine::pipeline::{Presence, SessionEstimate};
-use conclave_shared::{model::ModelId, pricing::TokenUsage};
-use owo_colors::OwoColorize;
+use conclave_shared::{invisible::ends_line, model::ModelId, pricing::TokenUsage};
 
 use super::{
     numbers::{plural, rounded},
+    paint::Paint,
     terminal::{clean, columns, wrap},
 };
 use crate::wiring::{ChosenBy, ModelChoice, PlanDocument, PlannedModel, PlannedReviewer};
@@ -112,7 +112,8 @@ fn table(width: usize) -> Table {
 pub(super) fn rows<const COLUMNS: usize>(rows: impl Iterator<Item = [String; COLUMNS]>, width: usize) -> String {
     let mut table = table(width);
     for row in rows {
-        table.add_row(row);
+        // A line break in a cell would begin a line of its own.
+        table.add_row(row.map(|cell| cell.replace(ends_line, " ")));
     }
     format!("{}\n", table.trim_fmt())
 }

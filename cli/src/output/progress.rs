@@ -9,10 +9,16 @@ use conclave_engine::{
     ports::{Progress, ProgressEvent},
 };
 use conclave_gateway::{GatewayEvent, Rejection};
-use conclave_shared::{redact::Redactor, reviewer::ReviewerName};
-use owo_colors::OwoColorize;
+use conclave_shared::{invisible::ends_line, redact::Redactor, reviewer::ReviewerName};
 
-use super::{live::Live, numbers::plural, record::Record, sections::Sections};
+use super::{
+    door::{self, Keep},
+    live::Live,
+    numbers::plural,
+    paint::Paint,
+    record::Record,
+    sections::Sections,
+};
 
 /// Where the text of a line begins, behind the seconds.
 const LINE_INDENT: usize = 8;
@@ -101,6 +107,8 @@ impl Progress for Display {
         match (&self.shown, event) {
             (Shown::Sections(sections), ProgressEvent::Stage(_)) => {
                 let header = text.take().unwrap_or_default();
+                // The only line with sequences for the job's log: its header is one line, and clean.
+                let header = door::clean(&header.replace(ends_line, " "), Keep::Signs);
                 super::raw_line(&sections.begin(&header, now()));
             }
             (Shown::Nothing, _) => text = None,
@@ -133,8 +141,13 @@ fn now() -> i64 {
     chrono::Utc::now().timestamp()
 }
 
+/// The same as a message: only its first line begins where a line does.
+pub(crate) fn timed_message(seconds: f64, event: ProgressEvent<'_>) -> Option<String> {
+    timed_line(seconds, event).map(|line| door::message(&line))
+}
+
 /// What a person is told of an event, after the seconds since the start; `None` for what only moves a table.
-pub(crate) fn timed_line(seconds: f64, event: ProgressEvent<'_>) -> Option<String> {
+pub(super) fn timed_line(seconds: f64, event: ProgressEvent<'_>) -> Option<String> {
     let line = match event {
         ProgressEvent::Stage(text) => text.to_owned(),
         ProgressEvent::SessionStarted {

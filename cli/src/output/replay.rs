@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use camino::Utf8Path;
 use conclave_engine::judge::JudgedFinding;
-use owo_colors::OwoColorize;
 
 use super::{
     excerpts::Excerpts,
@@ -12,6 +11,7 @@ use super::{
     links::Links,
     live::so_far,
     numbers::{grouped, plural},
+    paint::Paint,
     progress::shown_name,
     terminal::{Page, clean, wrap},
 };

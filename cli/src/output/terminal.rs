@@ -10,13 +10,14 @@ use conclave_engine::{
     scheduler::ReviewerReport,
 };
 use conclave_shared::{telemetry::ReviewerOutcome, verdict::Verdict};
-use owo_colors::{OwoColorize, Style};
 
 use super::{
+    door::{self, Keep},
     excerpts::Excerpts,
     finding::finding,
     links::Links,
     numbers::{grouped, plural},
+    paint::{Paint, Style},
 };
 
 /// The widest that text is set.
@@ -63,7 +64,7 @@ pub(crate) fn review(review: &Review, excerpts: &Excerpts, directory: &Utf8Path,
     let headline = wrap(&headline(review), width, "");
     let _ = writeln!(text, "{}", headline.style(verdict_style(review.verdict).bold()));
     if !review.summary.trim().is_empty() {
-        let _ = writeln!(text, "\n{}", wrap(&clean(&review.summary), width, ""));
+        let _ = writeln!(text, "\n{}", wrap(&prose(&review.summary), width, "  "));
     }
     for (title, notice) in notices(review) {
         // The beginning of the first line is the title's.
@@ -126,13 +127,14 @@ fn verdict_style(verdict: Verdict) -> Style {
     }
 }
 
-/// Model text without anything that a terminal acts on, and without what turns the order of characters round.
+/// A value in a line of ours: without anything that a terminal acts on, and without line breaks.
 pub(super) fn clean(text: &str) -> String {
-    let turns = |character| matches!(character, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
-    text.chars()
-        .filter(|character| !character.is_control() || matches!(character, '\n' | '\t'))
-        .filter(|character| !turns(*character))
-        .collect()
+    door::one_line(text)
+}
+
+/// Text that has lines of its own, without anything that a terminal acts on. What shows it indents every line.
+pub(super) fn prose(text: &str) -> String {
+    door::clean(text, Keep::Text)
 }
 
 /// Text that begins behind an indentation of this width; its further lines begin there too.

@@ -61,7 +61,8 @@ fn excerpts(review: &Review) -> Excerpts {
 }
 
 fn shown(review: &Review, width: usize) -> String {
-    super::review(review, &excerpts(review), Utf8Path::new("/r"), &Page::plain(width))
+    let page = super::review(review, &excerpts(review), Utf8Path::new("/r"), &Page::plain(width));
+    door::clean(&page, Keep::Signs)
 }
 
 fn plain(text: &str) -> String {
