@@ -130,6 +130,7 @@ async fn run(
     let rules = FilterRules {
         security: &SecurityPaths::default(),
         ignore: &GlobSet::empty(),
+        trusted: &GlobSet::empty(),
     };
     let diff = changes::without_noise(&repository, diff, rules).await?;
     let filter = timed();

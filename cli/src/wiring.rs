@@ -1,10 +1,13 @@
 //! One review, wired: plugins, gateway, agent runtime, engine, output.
 
 mod assignment;
+mod attributes;
 mod break_glass;
 pub(crate) mod changes;
 mod checkout;
+mod decode;
 mod ending;
+mod holds;
 mod inputs;
 mod live;
 mod lock_files;

@@ -44,12 +44,12 @@ describe('scripts/lint-image', () => {
     for (const [change, said] of [
       [(text) => text.replace('USER 10001:10001\n', ''), /runs as `root`/],
       [(text) => text.replace('USER 10001:10001', 'USER conclave'), /runs as `conclave`/],
-      [(text) => text.replaceAll('FROM debian:bookworm-slim', 'FROM debian:latest'), /has no version/],
+      [(text) => text.replaceAll('FROM debian:trixie-slim', 'FROM debian:latest'), /has no version/],
       [(text) => text.replace('FROM rust:1.', 'FROM rust:0.'), /Rust is not that of/],
       [(text) => text.replace('git ripgrep', 'git cargo ripgrep'), /last stage builds something/],
       [(text) => text.replace('ENV HOME', 'ENV GITLAB_TOKEN=x\nENV HOME'), /secret in ARG or ENV/],
       [(text) => text.replace('WORKDIR /home/conclave', 'WORKDIR home/conclave'), /hadolint has found something/],
-      [() => 'FROM debian:bookworm-slim\nUSER 1\n', /one stage only/],
+      [() => 'FROM debian:trixie-slim\nUSER 1\n', /one stage only/],
     ]) {
       const file = join(directory, 'Dockerfile');
       writeFileSync(file, change(good));

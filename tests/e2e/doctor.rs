@@ -158,7 +158,7 @@ async fn programs_that_are_missing_old_or_of_another_version() {
     script(old.path(), "git", &format!("{all}\n{text}"));
     let path = format!("{}:/usr/bin:/bin", old.path().display());
     let report = Findings::of(local().env("PATH", path)).await;
-    report.only_failure("git", "git version 2.20.1 is too old: 2.32 or newer", "Update git");
+    report.only_failure("git", "git version 2.20.1 is too old: 2.41 or newer", "Update git");
 }
 
 #[tokio::test]

@@ -3,16 +3,27 @@
 //! A diff is never held as a whole. [`DiffReader`] is fed with git's output as it comes, hands each file's patch on to a
 //! spool, and keeps of a file what the review needs to know: names, modes, counts, and which lines changed.
 
+mod decoded;
+mod encoding;
 mod filter;
 mod generated;
 mod line_map;
 mod model;
+mod names;
 mod noise;
+mod peek;
 mod reader;
 mod records;
+mod runs;
 mod section;
 
-pub use filter::{FilterReason, FilterRules, FilteredDiff, FilteredFile, Peek, depends_on_content, filter, peek};
+pub use decoded::{DecodedPatch, decoded_patch};
+pub use encoding::{Encoding, text_of};
+pub use filter::{
+    FilterReason, FilterRules, FilteredDiff, FilteredFile, depends_on_content, filter, is_left_out_by_name,
+};
 pub use line_map::{DiffRow, LineMap, RowKind};
 pub use model::{ChangeKind, Content, Diff, FileDiff, PatchRange, Unread};
+pub use peek::{Peek, peek};
 pub use reader::{DiffLimits, DiffParseError, DiffReader};
+pub use runs::{changes_kind, has_ident, is_map, may_be_encoded, may_run};

@@ -52,8 +52,8 @@ impl Format {
             "composer.lock" => Self::Composer,
             "flake.lock" => Self::Flake,
             "Gemfile.lock" => Self::Gem,
-            "go.sum" => Self::Go,
-            "package-lock.json" => Self::Npm,
+            "go.sum" | "go.work.sum" => Self::Go,
+            "package-lock.json" | "npm-shrinkwrap.json" => Self::Npm,
             "Pipfile.lock" => Self::Pipfile,
             "pnpm-lock.yaml" => Self::Pnpm,
             "poetry.lock" => Self::Poetry,
@@ -118,9 +118,9 @@ impl Format {
             Self::Uv => toml::uv(text),
             Self::Pnpm => yaml::pnpm(text),
             Self::Yarn if text.contains("__metadata:") => yaml::yarn_berry(text),
-            Self::Yarn => Ok(lines::yarn_classic(text)),
-            Self::Gem => Ok(lines::gemfile(text)),
-            Self::Go => Ok(lines::go_sum(text)),
+            Self::Yarn => lines::yarn_classic(text),
+            Self::Gem => lines::gemfile(text),
+            Self::Go => lines::go_sum(text),
         };
         entries.map(LockFile::new).map_err(LockFileFault)
     }
@@ -131,6 +131,37 @@ pub fn is_lock_file(path: &str) -> bool {
     Format::of(path).is_some()
 }
 
+/// Whether the name is that of a lock file in a format that no rule reads.
+pub fn is_unknown_lock_file(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+    Format::of(path).is_none()
+        && (ends(&[
+            ".lock",
+            ".lockb",
+            ".lockfile",
+            ".locked",
+            ".lock.json",
+            ".lock.yaml",
+            ".lock.yml",
+            ".lock.toml",
+            ".lock.hcl",
+            "-lock.json",
+            "-lock.yaml",
+            "-lock.yml",
+            "-lock.toml",
+            ".resolved",
+        ]) || matches!(
+            name.as_str(),
+            "npm-shrinkwrap.json"
+                | "verification-metadata.xml"
+                | "go.sum"
+                | "go.work.sum"
+                | ".pnp.cjs"
+                | ".pnp.data.json"
+        ))
+}
+
 /// Checks a lock file against its base; `None` where there was none. The findings have no ids yet.
 pub fn check(path: &str, base: Option<&str>, head: &str) -> Result<Vec<Finding>, LockFileFault> {
     let Some(format) = Format::of(path) else {
@@ -139,8 +170,9 @@ pub fn check(path: &str, base: Option<&str>, head: &str) -> Result<Vec<Finding>,
     // Only line feeds, so that places are found; the numbers of the lines are the same.
     let head_text = head.replace("\r\n", "\n");
     let head = format.read(&head_text)?;
-    // A base that cannot be read tells nothing: then the file counts as new.
-    let before = base.and_then(|base| format.read(base).ok());
+    // Without the base, nothing can be compared.
+    let before = base.map(|base| format.read(base)).transpose();
+    let before = before.map_err(|fault| LockFileFault(format!("at base {fault}")))?;
     Ok(compare::compare(&compare::Change {
         path,
         usual: format.usual_registries(),

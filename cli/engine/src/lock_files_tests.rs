@@ -711,7 +711,156 @@ fn what_cannot_be_read_is_an_error_that_says_so() {
             "{path}"
         );
     }
-    for path in ["yarn.lock", "go.sum", "Gemfile.lock", "src/main.rs"] {
-        let _ = check(path, Some("\u{0}x"), "\u{0}y").expect("nothing to fail at");
+    for (path, text) in [
+        ("yarn.lock", "version https://git-lfs.github.com/spec/v1\n"),
+        ("yarn.lock", "\u{0}y"),
+        ("go.sum", "\u{0}y"),
+        ("Gemfile.lock", "\u{0}y"),
+        ("package-lock.json", "{\"lockfileVersion\": 9}"),
+    ] {
+        let _ = check(path, None, text).expect_err("what is no package is not skipped");
+    }
+    let fault = check("Cargo.lock", Some("= ["), "version = 4\n").expect_err("nothing to compare with");
+    assert!(fault.to_string().starts_with("at base it is no valid TOML"), "{fault}");
+    assert_eq!(check("src/main.rs", None, "\u{0}y"), Ok(Vec::new()));
+}
+
+/// What is found where the base has both a private registry and the public one.
+#[test]
+fn a_package_that_moves_between_known_places_is_found() {
+    let package = |name: &str, url: &str, hash: &str| {
+        format!(
+            "    \"node_modules/{name}\": {{\n      \"version\": \"1.0.0\",\n      \"resolved\": \"{url}\",\n      \
+             \"integrity\": \"{hash}\"\n    }}"
+        )
+    };
+    let file = |packages: &[String]| {
+        format!(
+            "{{\n  \"lockfileVersion\": 3,\n  \"packages\": {{\n{}\n  }}\n}}\n",
+            packages.join(",\n")
+        )
+    };
+    let private = "https://npm.example.com/core/-/core-1.0.0.tgz";
+    let public = "https://registry.npmjs.org/left-pad/-/left-pad-1.0.0.tgz";
+    let base = file(&[
+        package("core", private, "sha512-A"),
+        package("left-pad", public, "sha512-B"),
+    ]);
+    let check = |core: &str, hash: &str| {
+        let head = file(&[package("core", core, hash), package("left-pad", public, "sha512-B")]);
+        found("package-lock.json", Some(&base), &head)
+    };
+    let registry = vec![("registry".to_owned(), 6)];
+    assert_eq!(check(private, "sha512-A"), []);
+    assert_eq!(
+        check("https://registry.npmjs.org/core/-/core-1.0.0.tgz", "sha512-A"),
+        registry
+    );
+    assert_eq!(
+        check("https://npm.example.com/evil/-/core-1.0.0.tgz", "sha512-A"),
+        registry,
+        "another package"
+    );
+    assert_eq!(check(private, "sha512-EVIL"), [("integrity".to_owned(), 7)]);
+}
+
+#[test]
+fn every_format_tells_a_hash_that_changes_under_its_version() {
+    for (path, base, line) in [
+        (
+            "Cargo.lock",
+            "[[package]]\nname = \"a\"\nversion = \"1\"\nsource = \"registry+https://github.com/rust-lang/crates.io-index\"\n\
+             checksum = \"AAAA\"\n",
+            5,
+        ),
+        (
+            "yarn.lock",
+            "# yarn lockfile v1\n\na@^1:\n  version \"1.0.0\"\n  resolved \
+             \"https://registry.yarnpkg.com/a/-/a-1.0.0.tgz\"\n  integrity sha512-AAAA\n",
+            6,
+        ),
+        (
+            "yarn.lock",
+            "__metadata:\n  version: 8\n\n\"a@npm:^1\":\n  version: 1.0.0\n  resolution: \"a@npm:1.0.0\"\n  checksum: 10c0/AAAA\n",
+            7,
+        ),
+        (
+            "pnpm-lock.yaml",
+            "lockfileVersion: '9.0'\npackages:\n  a@1.0.0:\n    resolution: {integrity: sha512-AAAA}\n",
+            4,
+        ),
+        (
+            "go.sum",
+            "github.com/a/b v1.0.0 h1:AAAAaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa=\n",
+            1,
+        ),
+        (
+            "poetry.lock",
+            "[[package]]\nname = \"a\"\nversion = \"1\"\nfiles = [{file = \"a.whl\", hash = \"sha256:AAAA\"}]\n",
+            4,
+        ),
+        (
+            "uv.lock",
+            "[[package]]\nname = \"a\"\nversion = \"1\"\nsource = { registry = \"https://pypi.org/simple\" }\n\
+             sdist = { url = \"https://files.pythonhosted.org/a.tar.gz\", hash = \"sha256:AAAA\" }\n",
+            5,
+        ),
+        (
+            "Pipfile.lock",
+            "{\"_meta\": {}, \"default\": {\n\"a\": {\n\"hashes\": [\"sha256:AAAA\"],\n\"version\": \"==1\"}}}\n",
+            3,
+        ),
+        (
+            "Gemfile.lock",
+            "GEM\n  remote: https://rubygems.org/\n  specs:\n    a (1.0)\n\nCHECKSUMS\n  a (1.0) sha256=AAAA\n",
+            7,
+        ),
+        (
+            "flake.lock",
+            "{\"nodes\": {\n\"a\": {\n\"locked\": {\"type\": \"github\", \"owner\": \"o\", \"repo\": \"r\", \"rev\": \"1\",\n\
+             \"narHash\": \"sha256-AAAA\"}}}}\n",
+            4,
+        ),
+        (
+            "composer.lock",
+            "{\"packages\": [{\n\"name\": \"a/b\",\n\"version\": \"1\",\n\"dist\": {\"type\": \"zip\", \"url\": \
+             \"https://api.github.com/repos/a/b\",\n\"shasum\": \"AAAA\"},\n\"notification-url\": \"https://packagist.org/downloads/\"}]}\n",
+            5,
+        ),
+        (
+            "bun.lock",
+            "{\"packages\": {\n\"a\": [\"a@1.0.0\", \"\", {}, \"sha512-AAAA\"]}}\n",
+            2,
+        ),
+    ] {
+        let head = base.replacen("AAAA", "EVIL", 1);
+        assert_ne!(base, head, "{path}");
+        let found = found(path, Some(base), &head);
+        assert_eq!(
+            found.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
+            ["integrity"],
+            "{path}"
+        );
+        assert_eq!(found[0].1, line, "{path}: the line that shows it");
+    }
+}
+
+#[test]
+fn lock_files_that_no_rule_reads_are_known_by_name() {
+    for path in [
+        "deno.lock",
+        "ios/Podfile.lock",
+        "bun.lockb",
+        "gradle.lockfile",
+        ".terraform.lock.hcl",
+        "packages.lock.json",
+        "Package.resolved",
+        "Cargo.LOCK",
+        "conda-lock.yml",
+    ] {
+        assert!(is_unknown_lock_file(path) && !is_lock_file(path), "{path}");
+    }
+    for path in ["Cargo.lock", "src/lock.rs", "docs/lock.md", "block.json"] {
+        assert!(!is_unknown_lock_file(path), "{path}");
     }
 }

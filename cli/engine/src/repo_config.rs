@@ -138,14 +138,19 @@ pub enum RepoGate {
     Block,
 }
 
-/// Which paths are not reviewed.
+/// Which paths are not reviewed, and which of them do not hold an approval back.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct PathSettings {
-    /// Globs of files that are listed as not reviewed. Migrations and security-sensitive files are reviewed all the same.
+    /// Globs of files that are listed as not reviewed, and that the bot may approve all the same. Migrations and
+    /// security-sensitive files are reviewed nevertheless.
     #[schemars(inner(length(min = 1)))]
     pub ignore: Vec<String>,
+    /// Globs of vendored, minified, bundled, generated and compiled files that nobody has to read: although they can run, the
+    /// bot may approve a change of them.
+    #[schemars(inner(length(min = 1)))]
+    pub trusted: Vec<String>,
 }
 
 /// What reviewers are told about some paths.

@@ -5,10 +5,11 @@ use std::{ffi::OsString, process::Stdio};
 use camino::{Utf8Path, Utf8PathBuf};
 use tokio::process::Command;
 
-/// The oldest git that can be used: older ones do not know `GIT_CONFIG_GLOBAL`, and would read the user's configuration.
-pub const OLDEST_GIT: (u32, u32) = (2, 32);
+/// The oldest git that can be used: older ones do not know `GIT_ATTR_SOURCE`, and would let the attributes of the checkout
+/// decide what a diff shows.
+pub const OLDEST_GIT: (u32, u32) = (2, 41);
 
-/// What the git on `PATH` says of itself, as in `git version 2.39.5`; an error if it is too old.
+/// What the git on `PATH` says of itself, as in `git version 2.47.3`; an error if it is too old.
 pub async fn version() -> Result<String, GitError> {
     let found = text(Utf8Path::new("/"), &ObjectStores::default(), &["--version"]).await?;
     if new_enough(&found) {
@@ -277,9 +278,10 @@ mod tests {
     #[test]
     fn old_versions_are_known() {
         for (found, good) in [
-            ("git version 2.39.5", true),
-            ("git version 2.32.0", true),
-            ("git version 2.39.5 (Apple Git-154)", true),
+            ("git version 2.47.3", true),
+            ("git version 2.41.0", true),
+            ("git version 2.50.1 (Apple Git-155)", true),
+            ("git version 2.39.5", false),
             ("git version 2.50.windows.1", true),
             ("git version 3.0.0", true),
             ("git version 2.31.8", false),

@@ -4,6 +4,7 @@
 //! diff or text conversion, and explicit output options: neither the author of a merge request nor the habits of the
 //! machine's user change what is executed or what the output looks like.
 
+mod attributes;
 mod blobs;
 mod command;
 mod diff;
@@ -16,6 +17,7 @@ mod snapshot;
 mod test_support;
 mod workspace;
 
+pub use attributes::{CheckoutAttributes, TreeFile};
 pub use blobs::{Blob, BlobReader};
 pub use command::{GitError, OLDEST_GIT, version};
 pub use diff::DiffStream;

@@ -41,6 +41,9 @@ pub const WORKSPACE_EXCLUDES: [&str; 28] = [
     ".ignore",
 ];
 
+/// What counts more than the `.gitattributes` of any directory: no attribute that changes a file on its way.
+const NO_ATTRIBUTES: &str = "* -text !eol !crlf !filter !ident !working-tree-encoding\n";
+
 /// Why the workspace could not be made; the review must not start.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
@@ -64,7 +67,8 @@ pub enum WorkspaceError {
 ///
 /// The workspace borrows the repository's objects instead of copying them, has no remote (so no token in
 /// `.git/config`), no symbolic links (they become files that hold the link's text) and none of [`WORKSPACE_EXCLUDES`]. In the
-/// end its `.git` is empty: no tool can read there what a permission does not cover.
+/// end its `.git` is empty: no tool can read there what a permission does not cover. Its files are those that the diff is made
+/// of, byte for byte, whatever `.gitattributes` say.
 /// All of that is checked afterwards, on the file system.
 pub async fn check_out_workspace(
     repository: &Repository,
@@ -95,6 +99,7 @@ pub async fn check_out_workspace(
         patterns.push('\n');
     }
     std::fs::write(information.join("sparse-checkout"), patterns).map_err(io)?;
+    std::fs::write(information.join("attributes"), NO_ATTRIBUTES).map_err(io)?;
     for (key, value) in [
         ("core.symlinks", "false"),
         ("core.sparseCheckout", "true"),

@@ -98,6 +98,57 @@ fn walk(root: &Utf8Path) -> Vec<String> {
     found
 }
 
+#[tokio::test]
+async fn the_workspace_is_made_without_attributes() {
+    let scratch = scratch();
+    let source = scratch.path.join("source");
+    std::fs::create_dir(&source).expect("a directory");
+    git(&source, &["init", "--quiet"]);
+    write(&source, "run.sh", "#!/bin/sh\necho '$Id$'\n");
+    write(&source, "sub/page.txt", "<script>\r\n");
+    git(&source, &["add", "--all"]);
+    git(&source, &["commit", "--quiet", "-m", "one"]);
+    write(
+        &source,
+        ".gitattributes",
+        "[attr]odd ident working-tree-encoding=UTF-7\n*.sh odd eol=crlf\n",
+    );
+    write(
+        &source,
+        "sub/.gitattributes",
+        "* working-tree-encoding=UTF-16 filter=evil\n",
+    );
+    git(&source, &["add", ".gitattributes", "sub/.gitattributes"]);
+    git(&source, &["commit", "--quiet", "-m", "two"]);
+    let repository = Repository::open(&source).await.expect("a repository");
+    let head = repository.commit("HEAD").await.expect("a commit");
+    let target = scratch.path.join("workspace");
+    check_out_workspace(&repository, &head, &target)
+        .await
+        .expect("a workspace");
+    for (path, expected) in [("run.sh", "#!/bin/sh\necho '$Id$'\n"), ("sub/page.txt", "<script>\r\n")] {
+        let found = std::fs::read(target.join(path)).expect("the file");
+        assert_eq!(String::from_utf8_lossy(&found), expected, "{path}");
+    }
+
+    let files = repository.tree_files(&head).await.expect("the files");
+    let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(
+        paths,
+        [".gitattributes", "run.sh", "sub/.gitattributes", "sub/page.txt"]
+    );
+    let attributes = repository.checkout_attributes(&head, &paths).await.expect("attributes");
+    assert!(attributes["run.sh"].ident, "{attributes:?}");
+    assert_eq!(attributes["run.sh"].encoding.as_deref(), Some("UTF-7"));
+    assert_eq!(attributes["sub/page.txt"].filter.as_deref(), Some("evil"));
+    let base = repository.commit("HEAD~1").await.expect("a commit");
+    let before = repository.checkout_attributes(&base, &paths).await.expect("attributes");
+    assert!(
+        before.is_empty(),
+        "those of the commit, not of the working tree: {before:?}"
+    );
+}
+
 #[test]
 fn the_check_refuses_what_a_checkout_let_through() {
     let scratch = scratch();

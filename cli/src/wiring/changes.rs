@@ -4,11 +4,16 @@ use std::{collections::HashMap, fs::File, io::BufWriter, os::unix::fs::FileExt};
 
 use camino::Utf8Path;
 use conclave_engine::diff::{
-    Content, Diff, DiffLimits, DiffReader, FileDiff, FilterRules, FilteredDiff, Peek, depends_on_content, filter, peek,
+    ChangeKind, Content, Diff, DiffLimits, DiffReader, FileDiff, FilterRules, FilteredDiff, PatchRange, Peek,
+    depends_on_content, filter, is_left_out_by_name, is_map, peek,
 };
 use conclave_git::{GitError, Repository};
 
+use super::decode::decode;
 use crate::exit::Failure;
+
+/// The largest source map that is looked at whole, in bytes; a larger one counts as code.
+const MAX_MAP: usize = 32 << 20;
 
 /// The patches of a diff, in one file without a name.
 #[derive(Debug)]
@@ -21,6 +26,17 @@ impl Spool {
         self.0
             .read_exact_at(into, file.patch.offset)
             .map_err(Failure::io("read a patch back"))
+    }
+
+    /// Adds a patch at the end.
+    pub(super) fn append(&self, patch: &[u8]) -> Result<PatchRange, Failure> {
+        let io = Failure::io("write a patch");
+        let written = self.0.metadata().and_then(|metadata| {
+            self.0.write_all_at(patch, metadata.len())?;
+            Ok(metadata.len())
+        });
+        let length = u64::try_from(patch.len()).unwrap_or(u64::MAX);
+        written.map(|offset| PatchRange { offset, length }).map_err(io)
     }
 }
 
@@ -62,7 +78,9 @@ pub(crate) async fn read(
     while let Some(chunk) = output.chunk().await? {
         intake.push(chunk)?;
     }
-    intake.finish()
+    let (mut diff, spool) = intake.finish()?;
+    decode(repository, &mut diff, &spool).await?;
+    Ok((diff, spool))
 }
 
 /// Takes the noise out. Of the files whose names decide nothing, the beginnings are read.
@@ -95,18 +113,31 @@ async fn beginnings(
     blobs
         .read_each(&base, Peek::BYTES, |at, blob| note(&mut peeks, base[at], blob))
         .await?;
-    // Of a text, nothing depends on the head unless the base is marked.
+    // Of a text, hardly anything depends on the head unless the base is marked.
     let head: Vec<&str> = asked
         .iter()
         .filter(|file| {
-            let marked = |object: &str| peeks.get(object).is_some_and(|peek| peek.generated);
-            file.content == Content::Binary || file.base_object().is_some_and(marked)
+            let marked = |object: &str| peeks.get(object).is_some_and(Peek::is_generated);
+            let is_plain = file.content == Content::Text && file.kind != ChangeKind::Added && !file.maybe_pointer;
+            !is_plain || is_left_out_by_name(file, rules) || file.base_object().is_some_and(marked)
         })
         .filter_map(|file| file.head_object())
         .collect();
     blobs
         .read_each(&head, Peek::BYTES, |at, blob| note(&mut peeks, head[at], blob))
         .await?;
+    // What is called a source map is one only if the whole of it is.
+    let maps = asked.iter().filter(|file| is_map(file));
+    let maps: Vec<&str> = maps
+        .flat_map(|file| [file.base_object(), file.head_object()])
+        .flatten()
+        .collect();
+    let whole = |at: usize, blob: Option<conclave_git::Blob>| {
+        if let Some(blob) = blob.filter(|blob| !blob.is_cut()) {
+            peeks.insert(maps[at].to_owned(), Peek::of_map(&blob.content));
+        }
+    };
+    blobs.read_each(&maps, MAX_MAP, whole).await?;
     Ok(peeks)
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use conclave_engine::{diff::FilteredDiff, report::Review};
+use conclave_engine::{diff::FilteredDiff, judge::ApprovalHold, report::Review};
 use conclave_shared::{redact::Redactor, verdict::Verdict};
 
 use super::prepare::Prepared;
@@ -54,7 +54,7 @@ pub(super) fn exit_of(review: &Review, gate: Gate, strict: bool) -> Exit {
 /// What was prepared, or the end of a run that has nothing to do or nobody to do it.
 pub(super) fn worth_a_review(prepared: Prepared, redactor: &Redactor) -> Result<Prepared, Result<Exit, Failure>> {
     if prepared.is_settled() {
-        nothing_left(&prepared.diff, redactor);
+        nothing_left(&prepared.diff, &prepared.approval_holds, redactor);
         return Err(Ok(Exit::Reviewed));
     }
     match prepared.plan.nobody_can_run() {
@@ -63,8 +63,8 @@ pub(super) fn worth_a_review(prepared: Prepared, redactor: &Redactor) -> Result<
     }
 }
 
-/// Says that nothing is left to review, and what was taken out.
-pub(super) fn nothing_left(diff: &FilteredDiff, redactor: &Redactor) {
+/// Says that nothing is left to review, what was taken out, and why that is no reason to approve.
+pub(super) fn nothing_left(diff: &FilteredDiff, holds: &[ApprovalHold], redactor: &Redactor) {
     let mut text = String::from("Nothing to review");
     if diff.filtered.is_empty() {
         text.push_str(": the diff is empty.");
@@ -72,6 +72,17 @@ pub(super) fn nothing_left(diff: &FilteredDiff, redactor: &Redactor) {
         text.push_str(": every changed file is noise by rule.");
         for file in &diff.filtered {
             let _ = write!(text, "\n  {} ({})", file.path, file.reason.describe());
+        }
+    }
+    for hold in holds {
+        let _ = write!(
+            text,
+            "\n{}: {} The bot does not approve.",
+            hold.cause.title(),
+            hold.reason
+        );
+        for place in &hold.places {
+            let _ = write!(text, "\n  {place}");
         }
     }
     output::note(&text, redactor);

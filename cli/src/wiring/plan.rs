@@ -155,7 +155,7 @@ pub(crate) async fn plan(
         return Err(Failure::RepoConfig(repo.all_problems()));
     }
     if prepared.diff.files.is_empty() {
-        nothing_left(&prepared.diff, redactor);
+        nothing_left(&prepared.diff, &prepared.approval_holds, redactor);
         return Ok(Exit::Reviewed);
     }
     if request.explain {

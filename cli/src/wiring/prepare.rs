@@ -11,7 +11,7 @@ use conclave_engine::{
     plugin::{self, Assembled, RuntimeConfig},
     ports::{Before, Progress, ProgressEvent, ThreadState},
     prompt::PromptLibrary,
-    repo_config::RepoConfig,
+    repo_config::{PathSettings, RepoConfig},
     rules::AppliedRules,
 };
 use conclave_plugin_reviewer_config::Follower;
@@ -28,9 +28,9 @@ use conclave_shared::{
 use serde::Serialize;
 
 use super::{
-    Job,
+    Job, attributes,
     changes::{self, Spool},
-    lock_files,
+    holds, lock_files,
     memory::MemorySource,
     organisation::{self, Change, Organisation},
     own_reviewers::OwnReviewers,
@@ -51,6 +51,8 @@ pub(super) struct Prepared {
     pub(super) spool: Spool,
     /// What rules found in lock files; `None` if none changed.
     pub(super) by_rules: Option<Vec<Finding>>,
+    /// Which paths are security-sensitive.
+    pub(super) security: SecurityPaths,
     /// Why the approval is withheld, as far as that is known before the run.
     pub(super) approval_holds: Vec<ApprovalHold>,
     pub(super) plan: Plan,
@@ -120,7 +122,8 @@ pub(super) async fn prepare(
             .filter(|_| is_wanted)
             .map_or_else(Recall::nothing, MemorySource::ask);
         // Before the noise is taken out: lock files are a part of it.
-        let locks = lock_files::check(&job.repository, &diff).await?;
+        let trusted = PathGlobs::new(&repo.in_force.config.paths.trusted).unwrap_or_default();
+        let locks = lock_files::check(&job.repository, &diff, &trusted).await?;
         let change = Change {
             hints: organisation::survey(&job, &diff, &spool).await?,
             job: &job,
@@ -156,7 +159,9 @@ pub(super) async fn prepare(
     use_arguments(arguments, agents, &mut config, &assembled.providers())?;
     // What counts as noise depends on the operator's and the repository's settings, so it is taken out only now.
     let settings = &repo.in_force.config;
-    let diff = filter(&job, diff, &security, &settings.paths.ignore).await?;
+    let mut diff = filter(&job, diff, &security, &settings.paths).await?;
+    let differing = attributes::differing(&job.repository, &job.subject, &diff).await?;
+    diff.filtered.extend(differing);
     let preset = preset_in_force(arguments, settings.review.preset);
     let rules = organisation::applied(&rules, &diff);
     let registered = registered(&assembled, &rules);
@@ -184,6 +189,8 @@ pub(super) async fn prepare(
     }
     let runtime = assembled.for_plan(&plan, &config);
     let mut approval_holds = job.holds.clone();
+    approval_holds.extend(locks.holds);
+    approval_holds.extend(holds::read_by_nobody(&diff));
     if diff.files.is_empty() {
         let reason = "No file of this change was reviewed: each is noise by rule.";
         approval_holds.push(ApprovalHold::new(HoldCause::NothingReviewed, reason));
@@ -193,6 +200,7 @@ pub(super) async fn prepare(
         diff,
         spool,
         by_rules: locks.findings,
+        security,
         approval_holds,
         plan,
         config,
@@ -323,11 +331,18 @@ fn switched_off(plan: &Plan) -> Vec<String> {
 }
 
 /// Takes the noise out, and what the project leaves out of its reviews. The patterns are those that could be read.
-async fn filter(job: &Job, diff: Diff, security: &SecurityPaths, ignore: &[String]) -> Result<FilteredDiff, Failure> {
-    let ignore = PathGlobs::new(ignore).unwrap_or_default();
+async fn filter(
+    job: &Job,
+    diff: Diff,
+    security: &SecurityPaths,
+    paths: &PathSettings,
+) -> Result<FilteredDiff, Failure> {
+    let ignore = PathGlobs::new(&paths.ignore).unwrap_or_default();
+    let trusted = PathGlobs::new(&paths.trusted).unwrap_or_default();
     let rules = FilterRules {
         security,
         ignore: ignore.as_set(),
+        trusted: trusted.as_set(),
     };
     changes::without_noise(&job.repository, diff, rules).await
 }

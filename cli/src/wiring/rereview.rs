@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use conclave_engine::{
-    diff::{FileDiff, FilterReason, FilteredDiff, FilteredFile},
+    diff::{FileDiff, FilterReason, FilteredDiff, FilteredFile, text_of},
     pipeline::{Plan, Prior},
     ports::Comment,
     rereview::{Instructions, PatchId, Texts, assess, narrow, wanted},
@@ -93,7 +93,8 @@ async fn texts(job: &Job, wanted: &[(String, bool)]) -> Result<Texts, Failure> {
     for (path, at_base) in wanted {
         let commit = if *at_base { &subject.base_sha } else { &subject.head_sha };
         if let Some(bytes) = repository.file(commit, path).await? {
-            texts.insert(path.clone(), String::from_utf8_lossy(&bytes).into_owned());
+            let text = text_of(&bytes).unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned());
+            texts.insert(path.clone(), text);
         }
     }
     Ok(texts)

@@ -206,7 +206,7 @@ impl Scene {
         let (diff, spool) = changes::read(&repository, &base, &head, directory).await.unwrap();
         let mut diff = FilteredDiff {
             files: diff.files,
-            filtered: Vec::new(),
+            ..FilteredDiff::default()
         };
         let files = diff.files.clone();
         let mut job = Job {

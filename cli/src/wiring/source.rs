@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use conclave_engine::{
-    diff::{Content, FileDiff, peek},
+    diff::{Content, Encoding, FileDiff, peek},
     prompt::CONTEXT_FILE,
     report::Review,
     scheduler::SourceTree,
@@ -71,7 +71,13 @@ impl SourceTree for RepositoryTree {
             self.repository.object(commit, path).await.ok()??
         };
         let blob = self.repository.blobs().read(&object, LARGEST_SOURCE).await.ok()??;
-        if blob.is_cut() || !(blob.content.is_empty() || peek(&blob.content).text) {
+        if blob.is_cut() {
+            return None;
+        }
+        if let Some(encoding) = Encoding::of(&blob.content) {
+            return encoding.decode(&blob.content);
+        }
+        if !(blob.content.is_empty() || peek(&blob.content).text) {
             return None;
         }
         // A reviewer reads other encodings in the same way, so its quotes stand there.

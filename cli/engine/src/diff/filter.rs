@@ -5,7 +5,10 @@ use globset::GlobSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ChangeKind, Content, Diff, FileDiff, Unread, generated, noise};
+use super::{
+    ChangeKind, Content, Diff, FileDiff, Peek, Unread, noise,
+    runs::{self, Sides},
+};
 
 /// Why a file is not reviewed by models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -19,7 +22,7 @@ pub enum FilterReason {
     Vendored,
     /// No text.
     Binary,
-    /// Marked as generated, at base already.
+    /// Written by a generator, at base already.
     Generated,
     /// The project's own rules leave it out.
     ExcludedByProject,
@@ -31,6 +34,12 @@ pub enum FilterReason {
     UnusablePath,
     /// Git shows it as binary, but at base or at head it is text.
     HiddenText,
+    /// It is binary data, but may be code, a script, configuration or a template.
+    BinaryCode,
+    /// It stands for a content that Git LFS keeps elsewhere, and that content may be code.
+    LfsPointer,
+    /// A checkout makes something else of it than what is reviewed.
+    CheckoutDiffers,
     /// An earlier review looked at it, and it is unchanged since.
     ReviewedBefore,
 }
@@ -49,6 +58,9 @@ impl FilterReason {
             Self::UnreadablePatch => "its patch cannot be read",
             Self::UnusablePath => "its path cannot be used",
             Self::HiddenText => "shown as binary, but it is or was text",
+            Self::BinaryCode => "binary data that may be code",
+            Self::LfsPointer => "a pointer to code that Git LFS keeps elsewhere",
+            Self::CheckoutDiffers => "a checkout differs from what is reviewed, by .gitattributes",
             Self::ReviewedBefore => "unchanged since it was reviewed",
         }
     }
@@ -57,7 +69,13 @@ impl FilterReason {
     /// never an approval.
     pub const fn is_gap(self) -> bool {
         match self {
-            Self::TooLarge | Self::UnreadablePatch | Self::UnusablePath | Self::HiddenText => true,
+            Self::TooLarge
+            | Self::UnreadablePatch
+            | Self::UnusablePath
+            | Self::HiddenText
+            | Self::BinaryCode
+            | Self::LfsPointer
+            | Self::CheckoutDiffers => true,
             Self::LockFile
             | Self::Minified
             | Self::Vendored
@@ -95,6 +113,9 @@ pub struct FilteredDiff {
     pub files: Vec<FileDiff>,
     /// What is not, with the reasons.
     pub filtered: Vec<FilteredFile>,
+    /// Of `filtered`, the noise that can run or steer something and that the project does not trust, and submodules,
+    /// whose content is in another repository: nobody reads them.
+    pub read_by_nobody: Vec<String>,
 }
 
 /// What decides besides names.
@@ -104,41 +125,44 @@ pub struct FilterRules<'a> {
     pub security: &'a SecurityPaths,
     /// What the project leaves out of its reviews.
     pub ignore: &'a GlobSet,
+    /// What the project trusts without a review, where it is noise.
+    pub trusted: &'a GlobSet,
 }
 
-/// What the beginning of a file says of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Peek {
-    /// A tool wrote it.
-    pub generated: bool,
-    /// It is text, and not empty.
-    pub text: bool,
-}
+impl FilterRules<'_> {
+    /// Whether those who merge have decided that nobody has to read this file.
+    fn trusts(&self, file: &FileDiff) -> bool {
+        let is_named = |path: &str| self.trusted.is_match(path) || self.ignore.is_match(path);
+        is_named(&file.path) && is_named(&file.old_path)
+    }
 
-impl Peek {
-    /// How much of a file's beginning has to be known; git, too, tells text from binary by as much.
-    pub const BYTES: usize = 8000;
-}
-
-/// Looks at the first [`Peek::BYTES`] of a file.
-pub fn peek(beginning: &[u8]) -> Peek {
-    let beginning = &beginning[..beginning.len().min(Peek::BYTES)];
-    Peek {
-        generated: generated::is_marked_generated(beginning),
-        text: !beginning.is_empty() && memchr::memchr(0, beginning).is_none(),
+    /// Whether the file is reviewed whatever it looks like.
+    pub(super) fn is_protected(&self, file: &FileDiff) -> bool {
+        [&file.path, &file.old_path]
+            .iter()
+            .any(|path| noise::is_migration(path) || self.security.reason(path).is_some())
     }
 }
 
 /// Whether [`filter`] will ask for this file's beginning at base, and perhaps at head.
 pub fn depends_on_content(file: &FileDiff, rules: FilterRules<'_>) -> bool {
-    matches!(decide(file, rules), Decision::ByContent)
+    match decide(file, rules) {
+        Decision::ByContent => true,
+        Decision::Leave(reason) => is_noise(reason) && !rules.trusts(file) && runs::by_name(file, reason).is_none(),
+        Decision::Review => false,
+    }
+}
+
+/// Whether a file is noise by its name alone.
+pub fn is_left_out_by_name(file: &FileDiff, rules: FilterRules<'_>) -> bool {
+    matches!(decide(file, rules), Decision::Leave(reason) if is_noise(reason))
 }
 
 /// Takes the noise out.
 ///
-/// `beginnings` answers what [`peek`] says of a file at base and at head; `None` where there is no file. It is asked only
-/// about files whose name decides nothing. Migrations and security-sensitive files are always reviewed, and a mark of
-/// generated code counts only if the base has it too: the author of a merge request cannot hide a file by marking it.
+/// `beginnings` answers what [`peek`](super::peek) says of a file at base and at head; `None` where there is no file. It is
+/// asked only about files whose name does not decide. Migrations and security-sensitive files are always reviewed, and a mark
+/// of generated code counts only if the base has it too: the author of a merge request cannot hide a file by marking it.
 pub fn filter(
     diff: Diff,
     rules: FilterRules<'_>,
@@ -146,11 +170,24 @@ pub fn filter(
 ) -> FilteredDiff {
     let mut result = FilteredDiff::default();
     for file in diff.files {
+        let sides = if depends_on_content(&file, rules) {
+            Sides::from(beginnings(&file))
+        } else {
+            Sides::default()
+        };
         let reason = match decide(&file, rules) {
             Decision::Review => None,
             Decision::Leave(reason) => Some(reason),
-            Decision::ByContent => by_content(&file, beginnings(&file)),
+            Decision::ByContent => by_content(&file, rules, sides),
         };
+        let is_unread_code = match reason {
+            Some(reason) => is_noise(reason) && runs::can_run(&file, reason, sides),
+            // The patch shows a commit's name, and nothing of what is in it.
+            None => file.content == Content::Submodule && file.kind != ChangeKind::Deleted,
+        };
+        if is_unread_code && !rules.trusts(&file) {
+            result.read_by_nobody.push(file.path.clone());
+        }
         match reason {
             Some(reason) => result.filtered.push(FilteredFile {
                 path: file.path,
@@ -160,6 +197,18 @@ pub fn filter(
         }
     }
     result
+}
+
+/// Whether a file with this reason is left out as noise, with no other check in the place of a review.
+const fn is_noise(reason: FilterReason) -> bool {
+    matches!(
+        reason,
+        FilterReason::Minified
+            | FilterReason::Vendored
+            | FilterReason::Binary
+            | FilterReason::Generated
+            | FilterReason::ExcludedByProject
+    )
 }
 
 enum Decision {
@@ -173,33 +222,25 @@ fn decide(file: &FileDiff, rules: FilterRules<'_>) -> Decision {
     if file.unread == Some(Unread::Path) {
         return Decision::Leave(FilterReason::UnusablePath);
     }
-    // Nothing can be read in a binary file, whatever it is called. Whether it is one is not for the author to say.
-    if file.content == Content::Binary {
-        return match by_name(file, rules).filter(|_| !is_protected(file, rules)) {
-            Some(reason) => Decision::Leave(reason),
-            None => Decision::ByContent,
-        };
-    }
-    if is_protected(file, rules) {
-        return file
-            .unread
-            .map_or(Decision::Review, |unread| Decision::Leave(unread.into()));
-    }
-    if let Some(reason) = by_name(file, rules) {
+    let is_protected = rules.is_protected(file);
+    if !is_protected && let Some(reason) = by_name(file, rules) {
         return Decision::Leave(reason);
     }
-    match file.content {
-        Content::Text if file.kind != ChangeKind::Added => Decision::ByContent,
-        _ => file
-            .unread
-            .map_or(Decision::Review, |unread| Decision::Leave(unread.into())),
+    // Nothing can be read in a binary file, whatever it is called. Whether it is one is not for the author to say. Of a
+    // file that was only moved or made executable, the patch does not show the content.
+    let by_content = match file.content {
+        Content::Binary => true,
+        Content::Text => {
+            file.maybe_pointer || (!is_protected && (file.kind != ChangeKind::Added || rules.trusts(file)))
+        }
+        Content::None => runs::changes_kind(file, rules.security),
+        Content::Submodule | Content::Symlink => false,
+    };
+    if by_content {
+        return Decision::ByContent;
     }
-}
-
-fn is_protected(file: &FileDiff, rules: FilterRules<'_>) -> bool {
-    [&file.path, &file.old_path]
-        .iter()
-        .any(|path| noise::is_migration(path) || rules.security.reason(path).is_some())
+    file.unread
+        .map_or(Decision::Review, |unread| Decision::Leave(unread.into()))
 }
 
 /// A file that was moved into a vendored or excluded directory in this merge request was not left out before.
@@ -212,19 +253,28 @@ fn by_name(file: &FileDiff, rules: FilterRules<'_>) -> Option<FilterReason> {
     (file.old_path == file.path || of(&file.old_path).is_some()).then_some(reason)
 }
 
-fn by_content(file: &FileDiff, (base, head): (Option<Peek>, Option<Peek>)) -> Option<FilterReason> {
+fn by_content(file: &FileDiff, rules: FilterRules<'_>, sides: Sides) -> Option<FilterReason> {
+    let is_protected = rules.is_protected(file);
     if file.content == Content::Binary {
         // Git calls a file binary if one side is, or if attributes say so. Where the other one is text, something that
         // could be read is not shown.
-        let text = [base, head].iter().flatten().any(|side| side.text);
-        return Some(if text {
-            FilterReason::HiddenText
+        if sides.is_text_anywhere() {
+            return Some(FilterReason::HiddenText);
+        }
+        return Some(if runs::may_be_text(file, is_protected, sides) {
+            FilterReason::BinaryCode
         } else {
             FilterReason::Binary
         });
     }
-    let marked = |side: Option<Peek>| side.is_some_and(|side| side.generated);
-    if marked(base) && (file.kind == ChangeKind::Deleted || marked(head)) {
+    if runs::is_pointer_to_code(file, is_protected, sides) {
+        return Some(FilterReason::LfsPointer);
+    }
+    if file.content == Content::None {
+        let binary = sides.is_binary_at_head() && runs::may_be_text(file, is_protected, sides);
+        return binary.then_some(FilterReason::BinaryCode);
+    }
+    if !is_protected && sides.is_generated(file, rules.trusts(file)) {
         return Some(FilterReason::Generated);
     }
     file.unread.map(FilterReason::from)

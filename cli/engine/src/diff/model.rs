@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{DiffRow, LineMap};
+use super::{DiffRow, Encoding, LineMap};
 
 /// All changed files, in git's order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -104,6 +104,10 @@ pub struct FileDiff {
     pub lines: LineMap,
     /// Why the patch was not taken in, if it was not.
     pub unread: Option<Unread>,
+    /// The encoding that the patch was decoded from. Git and the forge show such a file as binary.
+    pub decoded: Option<Encoding>,
+    /// Whether the patch could be that of a Git LFS pointer.
+    pub maybe_pointer: bool,
 }
 
 impl FileDiff {
@@ -117,10 +121,10 @@ impl FileDiff {
         self.content != Content::None
     }
 
-    /// The row of the diff that a finding's line is: a line at head, or at base for a deleted file. Nothing where the diff
-    /// has no lines.
+    /// The row of the diff that a finding's line is: a line at head, or at base for a deleted file. Nothing where the
+    /// forge's diff has no lines.
     pub fn row(&self, line: u32) -> Option<DiffRow> {
-        if self.unread.is_some() || self.content != Content::Text {
+        if self.unread.is_some() || self.content != Content::Text || self.decoded.is_some() {
             return None;
         }
         if self.kind == ChangeKind::Deleted {
@@ -130,6 +134,16 @@ impl FileDiff {
         let row = self.lines.row_at_head(line)?;
         let was_empty = self.kind == ChangeKind::Added || EMPTY_BLOBS.contains(&self.objects.0.as_str());
         Some(if was_empty { DiffRow { old: 0, ..row } } else { row })
+    }
+
+    /// Whether the file can be executed at head.
+    pub fn is_executable(&self) -> bool {
+        self.modes.1 == EXECUTABLE
+    }
+
+    /// Whether this change makes a file executable.
+    pub fn becomes_executable(&self) -> bool {
+        self.is_executable() && self.modes.0 != EXECUTABLE
     }
 
     /// The file's object at base, if there is one that holds content.
@@ -154,6 +168,8 @@ const EMPTY_BLOBS: [&str; 2] = [
     "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 ];
 
+/// The mode of a file that can be executed.
+const EXECUTABLE: &str = "100755";
 /// The mode of a submodule.
 pub(super) const SUBMODULE: &str = "160000";
 /// The mode of a symbolic link.

@@ -2,7 +2,9 @@
 
 use super::FilterReason;
 
-const LOCK_FILES: [&str; 12] = [
+const LOCK_FILES: [&str; 14] = [
+    "npm-shrinkwrap.json",
+    "go.work.sum",
     "bun.lock",
     "package-lock.json",
     "yarn.lock",

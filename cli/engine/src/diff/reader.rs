@@ -260,6 +260,8 @@ impl<W: Write> DiffReader<W> {
             self.spooled += patch.length;
         }
         self.files.push(FileDiff {
+            maybe_pointer: section.may_be_pointer(),
+            decoded: None,
             kind: record.kind,
             content,
             old_path: record.old_path,

@@ -14,6 +14,9 @@ use super::{
 /// The longest header line that is looked at; a longer one holds nothing that is needed.
 const LONGEST_HEADER: usize = 4096;
 
+/// Lines that the patch of a Git LFS pointer has at most: two versions of it, each with some extensions.
+const MAX_POINTER_LINES: usize = 50;
+
 /// What is known of the section that is being read.
 #[derive(Debug, Default)]
 pub(super) struct Section {
@@ -37,6 +40,18 @@ pub(super) struct Section {
 }
 
 impl Section {
+    /// A section that is nothing but these hunks.
+    pub(super) fn of_hunks(hunks: Vec<u8>, added: u64, removed: u64) -> Self {
+        let header = b"diff --git a/file b/file\n--- a/file\n+++ b/file\n";
+        Self {
+            hunks: !hunks.is_empty(),
+            text: [header.as_slice(), &hunks].concat(),
+            added,
+            removed,
+            ..Self::default()
+        }
+    }
+
     /// A `diff --git` line begins.
     pub(super) fn begin_part(&mut self) {
         self.parts += 1;
@@ -124,6 +139,11 @@ impl Section {
         } else {
             Content::None
         }
+    }
+
+    /// Whether the text could be the patch of a Git LFS pointer, which has a few short lines.
+    pub(super) fn may_be_pointer(&self) -> bool {
+        self.lines <= MAX_POINTER_LINES && memchr::memmem::find(&self.text, b"oid sha256:").is_some()
     }
 
     /// Reads the hunks. `None` if they do not parse, or do not hold the lines that were counted.

@@ -20,6 +20,9 @@ const ENTRY_LINES: usize = 8;
 /// A rule is not sure of what it means, only of what it says.
 const CONFIDENCE: f64 = 0.95;
 
+/// Names of entries that are no packages, but places that packages come from.
+const LISTS: [&str; 1] = ["the list of sources"];
+
 /// A changed lock file.
 pub(super) struct Change<'a> {
     pub(super) path: &'a str,
@@ -36,6 +39,8 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Finding> {
     let mut findings = registries(change);
     findings.extend(from_elsewhere(change));
     findings.extend(without_hash(change));
+    findings.extend(moved(change));
+    findings.extend(with_other_hash(change));
     findings.sort_by_key(|finding| finding.line);
     findings
 }
@@ -154,6 +159,7 @@ fn without_hash(change: &Change<'_>) -> Vec<Finding> {
         .base
         .iter()
         .flat_map(|base| &base.entries)
+        .filter(|entry| entry.hash != Hash::Beside)
         .map(|entry| (key(entry), entry.hash))
         .collect();
     let hashed_names: HashSet<&str> = change
@@ -171,7 +177,7 @@ fn without_hash(change: &Change<'_>) -> Vec<Finding> {
         .iter()
         .filter(|entry| from_registry(entry))
         .filter(|entry| match entry.hash {
-            Hash::Present => false,
+            Hash::Present | Hash::Beside => false,
             Hash::Missing => !never && base.get(&key(entry)) != Some(&Hash::Missing),
             Hash::Optional => !entry.version.is_empty() && hashed_names.contains(entry.name.as_str()),
         })
@@ -195,6 +201,129 @@ fn without_hash(change: &Change<'_>) -> Vec<Finding> {
         "Without the hash, the package manager installs whatever the server sends, also if it was replaced.",
         first,
     )]
+}
+
+/// Packages that were there before, and now come from another place that the rules above do not report: another registry
+/// that the project uses already, another package of the same registry, or another address for the same version.
+fn moved(change: &Change<'_>) -> Vec<Finding> {
+    let Some(base) = change.base else { return Vec::new() };
+    let registries = base.registries();
+    let mut origins: HashMap<&str, HashSet<String>> = HashMap::new();
+    let mut addresses: HashMap<(&str, &str), HashSet<String>> = HashMap::new();
+    for entry in &base.entries {
+        let of_name = origins.entry(&entry.name).or_default();
+        of_name.insert(entry.origin().unwrap_or_else(|| "this project".to_owned()));
+        if let Some(key) = entry.key() {
+            addresses.entry(key).or_default().insert(entry.address());
+        }
+    }
+    let is_usual = |origin: &str| origin.is_empty() || change.usual.iter().any(|usual| origin.starts_with(usual));
+    let has_moved = |entry: &&Entry| {
+        // What is new for the whole file has been reported.
+        let is_known_source = match &entry.source {
+            Source::Registry(registry) => registries.contains(registry.as_str()),
+            Source::DefaultRegistry => true,
+            Source::Git(_) | Source::Url(_) | Source::Local => false,
+        };
+        if !is_known_source || LISTS.contains(&entry.name.as_str()) {
+            return false;
+        }
+        let origin = entry.origin().unwrap_or_default();
+        let elsewhere = origins.get(entry.name.as_str()).is_some_and(|known| {
+            // The usual registry may be written or not.
+            let unwritten = (origin.is_empty() || known.contains("")) && is_usual(&origin);
+            !known.contains(&origin) && !(unwritten && known.iter().all(|known| is_usual(known)))
+        });
+        let address = entry.address();
+        let readdressed = entry.key().and_then(|key| addresses.get(&key));
+        elsewhere
+            || readdressed.is_some_and(|known| {
+                !address.is_empty() && !known.contains(&address) && known.iter().any(|known| !known.is_empty())
+            })
+    };
+    let mut seen = HashSet::new();
+    let entries: Vec<&Entry> = change
+        .head
+        .entries
+        .iter()
+        .filter(has_moved)
+        .filter(|entry| seen.insert(entry.name.as_str()))
+        .collect();
+    reported(
+        change,
+        &entries,
+        "lock-file-registry",
+        |entry| {
+            let place = match entry.address() {
+                address if address.is_empty() => "the default registry".to_owned(),
+                address => format!("`{}`", shown(&address)),
+            };
+            format!(
+                "`{}` comes from {place}, and came from another place before.",
+                shown(&entry.name)
+            )
+        },
+        "If nobody meant to change it, whoever owns that place decides what code is installed.",
+    )
+}
+
+/// Packages whose version is the same as before, and whose hash is not.
+fn with_other_hash(change: &Change<'_>) -> Vec<Finding> {
+    let mut known: HashMap<(&str, &str), HashSet<&str>> = HashMap::new();
+    let mut hashed_names = HashSet::new();
+    for entry in change.base.iter().flat_map(|base| &base.entries) {
+        if let Some(key) = entry.key().filter(|_| !entry.integrity.is_empty()) {
+            known.entry(key).or_default().insert(&entry.integrity);
+        }
+        if entry.hash == Hash::Present {
+            hashed_names.insert(entry.name.as_str());
+        }
+    }
+    let mut seen = HashSet::new();
+    let entries: Vec<&Entry> = change
+        .head
+        .entries
+        .iter()
+        .filter(|entry| !entry.integrity.is_empty())
+        // A weaker one in the place of the hash is one that is missing, which has been reported.
+        .filter(|entry| entry.hash == Hash::Present || !hashed_names.contains(entry.name.as_str()))
+        .filter(|entry| {
+            let before = entry.key().and_then(|key| known.get(&key));
+            before.is_some_and(|before| !before.contains(entry.integrity.as_str())) && seen.insert(entry.key())
+        })
+        .collect();
+    reported(
+        change,
+        &entries,
+        "lock-file-integrity",
+        |entry| {
+            format!(
+                "`{}` has another integrity hash than before, and is still version `{}`.",
+                shown(&entry.name),
+                shown(&entry.version)
+            )
+        },
+        "A version that was published does not change: the package manager installs other content than what was used so far.",
+    )
+}
+
+/// A finding for each of the first packages, the last of which counts the others.
+fn reported(
+    change: &Change<'_>,
+    entries: &[&Entry],
+    category: &str,
+    claim: impl Fn(&Entry) -> String,
+    scenario: &str,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (index, entry) in entries.iter().take(ONE_BY_ONE).enumerate() {
+        let mut claim = claim(entry);
+        if index + 1 == ONE_BY_ONE && entries.len() > ONE_BY_ONE {
+            claim.push_str(&format!(" So it is with {} more packages.", entries.len() - ONE_BY_ONE));
+        }
+        findings.push(finding(change, category, Severity::Warning, claim, scenario, entry));
+    }
+    findings
 }
 
 fn finding(

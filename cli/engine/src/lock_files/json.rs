@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::model::{Entry, Hash, Source, npm_source, origin, repository, split_name};
+use super::model::{Entry, Hash, Source, joined, npm_source, origin, repository, split_name};
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| format!("it is no valid JSON: {error}"))
@@ -18,7 +18,10 @@ fn hash(present: bool) -> Hash {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct NpmFile {
+    #[serde(default)]
+    lockfile_version: Option<u32>,
     #[serde(default)]
     packages: BTreeMap<String, NpmPackage>,
     #[serde(default)]
@@ -46,6 +49,9 @@ struct NpmPackage {
 
 pub(super) fn npm(text: &str) -> Result<Vec<Entry>, String> {
     let file: NpmFile = read(text)?;
+    if let Some(version @ 4..) = file.lockfile_version {
+        return Err(format!("its format is version {version}, which is not known"));
+    }
     let mut entries = Vec::new();
     for (path, package) in &file.packages {
         // Without `node_modules` it is a directory of this project.
@@ -53,10 +59,11 @@ pub(super) fn npm(text: &str) -> Result<Vec<Entry>, String> {
             entries.extend(npm_entry(path, name, package));
         }
     }
-    // Since version 2 this part only repeats the other one.
-    if file.packages.is_empty() {
-        npm_tree(&file.dependencies, &mut entries)?;
-    }
+    // Since version 2 this part only repeats the other one; older versions of npm install from it all the same.
+    let mut older = Vec::new();
+    npm_tree(&file.dependencies, &mut older)?;
+    older.retain(|entry| !entries.iter().any(|known: &Entry| known.is_same_package(entry)));
+    entries.append(&mut older);
     Ok(entries)
 }
 
@@ -91,6 +98,7 @@ fn npm_entry(key: &str, name: &str, package: &NpmPackage) -> Option<Entry> {
             npm_source(&resolved)
         },
         hash: hash(package.integrity.is_some()),
+        integrity: joined(package.integrity.as_deref().unwrap_or_default().split_whitespace()),
         source_text: resolved,
         anchor: format!("\"{key}\":"),
     })
@@ -121,6 +129,13 @@ pub(super) fn bun(text: &str) -> Result<Vec<Entry>, String> {
             version: specifier.to_owned(),
             source,
             hash: hash(fields.iter().skip(1).any(is_hash)),
+            integrity: joined(
+                fields
+                    .iter()
+                    .skip(1)
+                    .filter(|field| is_hash(field))
+                    .filter_map(Value::as_str),
+            ),
             source_text: source_text.to_owned(),
             anchor: format!("\"{key}\": ["),
         });
@@ -193,7 +208,7 @@ pub(super) fn pipfile(text: &str) -> Result<Vec<Entry>, String> {
         .meta
         .sources
         .iter()
-        .map(|source| place("the list of sources", &source.url))
+        .map(|source| place("the list of sources", "", &source.url))
         .collect();
     for (name, package) in file.sections.values().flatten() {
         let url = package.file.as_deref().filter(|file| file.contains("://"));
@@ -208,6 +223,7 @@ pub(super) fn pipfile(text: &str) -> Result<Vec<Entry>, String> {
             version: package.version.clone(),
             source,
             hash: hash(!package.hashes.is_empty()),
+            integrity: joined(package.hashes.iter().map(String::as_str)),
             source_text: source_text.to_owned(),
             anchor: format!("\"{name}\": {{"),
         });
@@ -216,12 +232,13 @@ pub(super) fn pipfile(text: &str) -> Result<Vec<Entry>, String> {
 }
 
 /// One more registry that packages come from.
-pub(super) fn place(name: &str, url: &str) -> Entry {
+pub(super) fn place(name: &str, version: &str, url: &str) -> Entry {
     Entry {
         name: name.to_owned(),
-        version: String::new(),
+        version: version.to_owned(),
         source: Source::Registry(origin(url)),
-        hash: Hash::Optional,
+        hash: Hash::Beside,
+        integrity: String::new(),
         source_text: url.to_owned(),
         anchor: url.to_owned(),
     }
@@ -277,7 +294,7 @@ pub(super) fn composer(text: &str) -> Result<Vec<Entry>, String> {
             (None, None, None) => (Source::Local, ""),
         };
         if let (Source::Registry(_), Some(dist)) = (&source, dist) {
-            entries.push(place(&package.name, &dist.url));
+            entries.push(place(&package.name, &package.version, &dist.url));
         }
         let has_hash = dist.is_some_and(|dist| dist.shasum.as_deref().is_some_and(|sum| !sum.is_empty()));
         entries.push(Entry {
@@ -285,6 +302,7 @@ pub(super) fn composer(text: &str) -> Result<Vec<Entry>, String> {
             version: package.version.clone(),
             source,
             hash: if has_hash { Hash::Present } else { Hash::Optional },
+            integrity: dist.and_then(|dist| dist.shasum.clone()).unwrap_or_default(),
             source_text: source_text.to_owned(),
             anchor: format!("\"name\": \"{}\"", package.name),
         });
@@ -345,6 +363,7 @@ pub(super) fn flake(text: &str) -> Result<Vec<Entry>, String> {
             version: locked.rev.clone(),
             source,
             hash: hash(locked.nar_hash.is_some()),
+            integrity: locked.nar_hash.clone().unwrap_or_default(),
             source_text,
             anchor: format!("\"{name}\": {{"),
         });

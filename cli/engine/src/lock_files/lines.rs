@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::model::{Entry, Hash, Source, npm_source, origin, repository, split_name};
 
 /// Blocks: a line with the requests, then indented fields.
-pub(super) fn yarn_classic(text: &str) -> Vec<Entry> {
+pub(super) fn yarn_classic(text: &str) -> Result<Vec<Entry>, String> {
     let mut entries: Vec<Entry> = Vec::new();
     for line in text.lines() {
         let is_field = line.starts_with(char::is_whitespace);
@@ -24,6 +24,7 @@ pub(super) fn yarn_classic(text: &str) -> Vec<Entry> {
                 version: String::new(),
                 source: Source::DefaultRegistry,
                 hash: Hash::Missing,
+                integrity: String::new(),
                 source_text: String::new(),
                 anchor: line.to_owned(),
             });
@@ -48,44 +49,76 @@ pub(super) fn yarn_classic(text: &str) -> Vec<Entry> {
                 if is_hash && entry.hash == Hash::Missing {
                     entry.hash = Hash::Optional;
                 }
+                if is_hash && entry.integrity.is_empty() {
+                    fragment.clone_into(&mut entry.integrity);
+                }
             }
-            "integrity" if value.starts_with("sha") => entry.hash = Hash::Present,
+            "integrity" if value.starts_with("sha") => {
+                entry.hash = Hash::Present;
+                value.clone_into(&mut entry.integrity);
+            }
             _ => {}
         }
     }
-    entries
+    match entries.iter().find(|entry| entry.version.is_empty()) {
+        Some(entry) => Err(format!("`{}` begins no package", shortened(&entry.anchor))),
+        None => Ok(entries),
+    }
+}
+
+/// A line as a message can show it.
+fn shortened(line: &str) -> String {
+    line.chars()
+        .filter(|character| !character.is_control())
+        .take(60)
+        .collect()
 }
 
 /// `module version hash`; the module's first part is where it is served.
-pub(super) fn go_sum(text: &str) -> Vec<Entry> {
+pub(super) fn go_sum(text: &str) -> Result<Vec<Entry>, String> {
     let entries = text.lines().filter(|line| !line.trim().is_empty()).map(|line| {
-        let mut words = line.split_whitespace();
-        let module = words.next().unwrap_or_default();
-        let version = words.next().unwrap_or_default();
-        let hashed = words
-            .next()
-            .is_some_and(|hash| hash.starts_with("h1:") && hash.len() > 40);
-        Entry {
-            name: module.to_owned(),
-            version: version.to_owned(),
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [module, version, hashes @ ..] = words.as_slice() else {
+            return Err(format!("`{}` is not a module with its version", shortened(line)));
+        };
+        let hash = hashes.first().copied().unwrap_or_default();
+        let hashed = hash.starts_with("h1:") && hash.len() > 40;
+        Ok(Entry {
+            name: (*module).to_owned(),
+            version: (*version).to_owned(),
             source: Source::Registry(module.split('/').next().unwrap_or_default().to_ascii_lowercase()),
             hash: if hashed { Hash::Present } else { Hash::Missing },
+            integrity: hash.to_owned(),
             source_text: format!("{module} {version}"),
             anchor: line.to_owned(),
-        }
+        })
     });
     entries.collect()
 }
 
 /// Sections with a `remote:` and specifications; the hashes are a section of their own, if there are any.
-pub(super) fn gemfile(text: &str) -> Vec<Entry> {
+pub(super) fn gemfile(text: &str) -> Result<Vec<Entry>, String> {
+    const SECTIONS: [&str; 9] = [
+        "GEM",
+        "GIT",
+        "PATH",
+        "PLUGIN SOURCE",
+        "PLATFORMS",
+        "DEPENDENCIES",
+        "CHECKSUMS",
+        "RUBY VERSION",
+        "BUNDLED WITH",
+    ];
     let mut entries: Vec<Entry> = Vec::new();
-    let mut hashes: Option<HashMap<&str, bool>> = None;
+    let mut hashes: Option<HashMap<&str, &str>> = None;
     let (mut section, mut remotes) = ("", Vec::new());
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let depth = line.len() - line.trim_start().len();
         let content = line.trim();
         if depth == 0 {
+            if !SECTIONS.contains(&content) {
+                return Err(format!("`{}` is not a section", shortened(content)));
+            }
             section = content;
             remotes.clear();
             if section == "CHECKSUMS" {
@@ -94,11 +127,11 @@ pub(super) fn gemfile(text: &str) -> Vec<Entry> {
         } else if let Some(url) = content.strip_prefix("remote: ") {
             remotes.push(url);
             if section == "GEM" {
-                entries.push(super::json::place("the list of sources", url));
+                entries.push(super::json::place("the list of sources", "", url));
             }
         } else if section == "CHECKSUMS" {
             let (gem, hash) = content.rsplit_once(" sha256=").unwrap_or((content, ""));
-            hashes.get_or_insert_default().insert(gem, !hash.is_empty());
+            hashes.get_or_insert_default().insert(gem, hash);
         } else if depth == 4 && matches!(section, "GEM" | "GIT" | "PATH" | "PLUGIN SOURCE") {
             let url = remotes.last().copied().unwrap_or_default();
             let (name, version) = content.split_once(' ').unwrap_or((content, ""));
@@ -114,6 +147,7 @@ pub(super) fn gemfile(text: &str) -> Vec<Entry> {
                 version: version.to_owned(),
                 source,
                 hash: Hash::Optional,
+                integrity: String::new(),
                 source_text: format!("remote: {url}"),
                 anchor: line.to_owned(),
             });
@@ -121,9 +155,10 @@ pub(super) fn gemfile(text: &str) -> Vec<Entry> {
     }
     if let Some(hashes) = hashes {
         for entry in entries.iter_mut().filter(|entry| !entry.version.is_empty()) {
-            let known = hashes.get(entry.anchor.trim()).copied().unwrap_or(false);
-            entry.hash = if known { Hash::Present } else { Hash::Missing };
+            let known = hashes.get(entry.anchor.trim()).copied().unwrap_or_default();
+            entry.hash = if known.is_empty() { Hash::Missing } else { Hash::Present };
+            known.clone_into(&mut entry.integrity);
         }
     }
-    entries
+    Ok(entries)
 }

@@ -25,6 +25,8 @@ pub(super) enum Hash {
     Missing,
     /// The format may do without.
     Optional,
+    /// This is one more place of a package, whose hash stands in another entry.
+    Beside,
 }
 
 /// A locked package, or one more place that one comes from.
@@ -34,10 +36,67 @@ pub(super) struct Entry {
     pub(super) version: String,
     pub(super) source: Source,
     pub(super) hash: Hash,
+    /// The hashes themselves, in a fixed order; empty where there is none.
+    pub(super) integrity: String,
     /// Text that stands where the source is written; empty if it is not written.
     pub(super) source_text: String,
     /// Text that the entry begins with, perhaps over several lines.
     pub(super) anchor: String,
+}
+
+impl Entry {
+    /// Whether both say the same of the same package, wherever that stands.
+    pub(super) fn is_same_package(&self, other: &Self) -> bool {
+        (
+            &self.name,
+            &self.version,
+            &self.source,
+            &self.source_text,
+            &self.integrity,
+        ) == (
+            &other.name,
+            &other.version,
+            &other.source,
+            &other.source_text,
+            &other.integrity,
+        )
+    }
+
+    /// Name and version; the entries of a list of sources have none.
+    pub(super) fn key(&self) -> Option<(&str, &str)> {
+        (!self.version.is_empty()).then_some((self.name.as_str(), self.version.as_str()))
+    }
+
+    /// What serves the package, whatever its version: `None` where that is this very project.
+    pub(super) fn origin(&self) -> Option<String> {
+        match &self.source {
+            // `https://registry.npmjs.org/left-pad/-/left-pad-1.0.0.tgz`: what is before is the package.
+            Source::Registry(registry) => Some(match self.source_text.split_once("/-/") {
+                Some((package, _)) if package.contains("://") => repository(package),
+                _ => registry.clone(),
+            }),
+            Source::DefaultRegistry => Some(String::new()),
+            Source::Git(url) | Source::Url(url) => Some(url.clone()),
+            Source::Local => None,
+        }
+    }
+
+    /// The address of this very version, without a revision or a query.
+    pub(super) fn address(&self) -> String {
+        match &self.source {
+            Source::Registry(_) => repository(&self.source_text),
+            Source::Git(url) | Source::Url(url) => url.clone(),
+            Source::DefaultRegistry | Source::Local => String::new(),
+        }
+    }
+}
+
+/// Hashes in a fixed order, as one text.
+pub(super) fn joined<'a>(hashes: impl IntoIterator<Item = &'a str>) -> String {
+    let mut hashes: Vec<&str> = hashes.into_iter().filter(|hash| !hash.is_empty()).collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes.join(" ")
 }
 
 /// A lock file.

@@ -6,7 +6,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{
     json::place,
-    model::{Entry, Hash, Source, origin, repository},
+    model::{Entry, Hash, Source, joined, origin, repository},
 };
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
@@ -41,7 +41,7 @@ pub(super) fn cargo(text: &str) -> Result<Vec<Entry>, String> {
     let entries = file.package.iter().map(|package| {
         let written = package.source.clone().unwrap_or_default();
         let key = format!("checksum {} {} ({written})", package.name, package.version);
-        let hashed = package.checksum.is_some() || file.metadata.contains_key(&key);
+        let checksum = package.checksum.as_ref().or_else(|| file.metadata.get(&key));
         let source = match written.split_once('+') {
             Some(("registry", url)) => Source::Registry(repository(url)),
             Some(("sparse", url)) => Source::Registry(repository(url).trim_end_matches('/').to_owned()),
@@ -53,7 +53,12 @@ pub(super) fn cargo(text: &str) -> Result<Vec<Entry>, String> {
             name: package.name.clone(),
             version: package.version.clone(),
             source,
-            hash: if hashed { Hash::Present } else { Hash::Missing },
+            hash: if checksum.is_some() {
+                Hash::Present
+            } else {
+                Hash::Missing
+            },
+            integrity: checksum.cloned().unwrap_or_default(),
             anchor: anchor(&package.name, &package.version),
             source_text: written,
         }
@@ -124,6 +129,7 @@ pub(super) fn poetry(text: &str) -> Result<Vec<Entry>, String> {
             version: package.version.clone(),
             source,
             hash: if hashed { Hash::Present } else { Hash::Missing },
+            integrity: joined(artefacts.iter().filter_map(|artefact| artefact.hash.as_deref())),
             source_text: package
                 .source
                 .as_ref()
@@ -189,7 +195,7 @@ pub(super) fn uv(text: &str) -> Result<Vec<Entry>, String> {
             let urls = artefacts.iter().filter_map(|artefact| artefact.url.as_deref());
             entries.extend(
                 urls.filter(|url| url.contains("://"))
-                    .map(|url| place(&package.name, url)),
+                    .map(|url| place(&package.name, &package.version, url)),
             );
         }
         entries.push(Entry {
@@ -201,6 +207,7 @@ pub(super) fn uv(text: &str) -> Result<Vec<Entry>, String> {
             } else {
                 Hash::Missing
             },
+            integrity: joined(artefacts.iter().filter_map(|artefact| artefact.hash.as_deref())),
             source_text: source_text.to_owned(),
             anchor: anchor(&package.name, &package.version),
         });

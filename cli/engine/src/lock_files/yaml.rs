@@ -59,6 +59,7 @@ pub(super) fn pnpm(text: &str) -> Result<Vec<Entry>, String> {
             } else {
                 Hash::Missing
             },
+            integrity: resolution.integrity.clone().unwrap_or_default(),
             source_text,
             anchor: key.clone(),
         }
@@ -93,7 +94,8 @@ pub(super) fn yarn_berry(text: &str) -> Result<Vec<Entry>, String> {
         };
         entries.push(Entry {
             name: name.to_owned(),
-            version: specifier.to_owned(),
+            // What is behind is where the version comes from.
+            version: specifier.split("::").next().unwrap_or_default().to_owned(),
             source,
             // What is for another platform may never have been fetched.
             hash: match (&package.checksum, &package.conditions) {
@@ -101,6 +103,7 @@ pub(super) fn yarn_berry(text: &str) -> Result<Vec<Entry>, String> {
                 (None, Some(_)) => Hash::Optional,
                 (None, None) => Hash::Missing,
             },
+            integrity: package.checksum.clone().unwrap_or_default(),
             source_text: source_text.to_owned(),
             anchor: format!("resolution: \"{resolution}\""),
         });

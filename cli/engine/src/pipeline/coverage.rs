@@ -2,7 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::{diff::FileDiff, ports::FileRead};
+use conclave_shared::risk::SecurityPaths;
+
+use crate::{
+    diff::{FileDiff, changes_kind},
+    ports::FileRead,
+};
 
 /// What the panel has read, by file of the workspace.
 #[derive(Debug, Default)]
@@ -27,9 +32,22 @@ impl<'a> Reading<'a> {
 
     /// Files whose patch nobody opened, although there is something to read in it; and those that were opened and not
     /// read whole, each with what is missing.
-    pub(super) fn gaps(&self, files: &[FileDiff], patches: &[String]) -> (Vec<String>, Vec<String>) {
+    ///
+    /// A patch without content, as of a rename, has to be opened where it makes another kind of file of it. Of a change that
+    /// has no other patches, somebody has to open at least one.
+    pub(super) fn gaps(
+        &self,
+        files: &[FileDiff],
+        patches: &[String],
+        security: &SecurityPaths,
+    ) -> (Vec<String>, Vec<String>) {
         let (mut not_read, mut partly) = (Vec::new(), Vec::new());
-        for (file, patch) in files.iter().zip(patches).filter(|(file, _)| file.has_content()) {
+        if !patches.iter().any(|patch| self.0.contains_key(patch.as_str())) {
+            not_read.extend(files.iter().map(|file| file.path.clone()));
+            return (not_read, partly);
+        }
+        let has_to_be_read = |file: &FileDiff| file.has_content() || changes_kind(file, security);
+        for (file, patch) in files.iter().zip(patches).filter(|(file, _)| has_to_be_read(file)) {
             match self.how_far(patch) {
                 HowFar::Fully => {}
                 HowFar::Not => not_read.push(file.path.clone()),
@@ -69,6 +87,7 @@ impl<'a> Reading<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diff::{ChangeKind, Content};
 
     fn read(first: u64, last: Option<u64>) -> FileRead {
         FileRead {
@@ -101,6 +120,29 @@ mod tests {
             how_far(&[read(1, Some(100)), read(5, Some(20)), read(101, None)]),
             HowFar::Fully
         );
+    }
+
+    #[test]
+    fn a_rename_that_makes_something_else_has_to_be_opened() {
+        let renamed = |from: &str, to: &str| FileDiff {
+            old_path: from.into(),
+            path: to.into(),
+            kind: ChangeKind::Renamed,
+            content: Content::None,
+            ..FileDiff::default()
+        };
+        let files = [renamed("a.py", "b.py"), renamed("a.txt", "a.sh")];
+        let patches = ["p".to_owned(), "q".to_owned()];
+        let security = SecurityPaths::default();
+        let not_read = |reads: &[FileRead]| Reading::new(reads).gaps(&files, &patches, &security).0;
+        assert_eq!(not_read(&[]), ["b.py", "a.sh"], "nobody opened anything");
+        assert_eq!(not_read(&[read(1, None)]), ["a.sh"]);
+        let other = FileRead {
+            path: "q".into(),
+            ..read(1, None)
+        };
+        assert_eq!(not_read(&[other]), Vec::<String>::new());
+        assert_eq!(Reading::default().gaps(&[], &[], &security).0, Vec::<String>::new());
     }
 
     #[test]

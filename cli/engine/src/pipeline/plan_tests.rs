@@ -41,7 +41,7 @@ impl Case {
     fn plan(self) -> Plan {
         let diff = FilteredDiff {
             files: self.files,
-            filtered: Vec::new(),
+            ..FilteredDiff::default()
         };
         let credentials = BTreeSet::from(["anthropic".to_owned()]);
         let registered = ReviewerName::STANDING.iter().map(ToString::to_string);

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use conclave_shared::{
-    config::Limits, finding::Finding, reviewer::ReviewerName, telemetry::ReviewerOutcome, verdict::Verdict,
+    config::Limits, finding::Finding, reviewer::ReviewerName, risk::SecurityPaths, telemetry::ReviewerOutcome,
+    verdict::Verdict,
 };
 use tokio::time::Instant;
 
@@ -64,6 +65,8 @@ pub struct ReviewJob {
     pub limits: Limits,
     /// When warnings form a risk pattern.
     pub rubric: RubricSettings,
+    /// Which paths are security-sensitive.
+    pub security: SecurityPaths,
     /// Why the approval is withheld, as far as that is known before the run.
     pub approval_holds: Vec<ApprovalHold>,
     /// Warnings that came up before the run, for the review.
@@ -128,7 +131,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     let mut judgement = judge(panel.findings.clone(), &ports.desk, judged_by, &job.prior.earlier);
     memory.join(&mut judgement.findings);
 
-    let (not_read, partly_read) = Reading::new(&panel.reads).gaps(&job.files, &input.patches);
+    let (not_read, partly_read) = Reading::new(&panel.reads).gaps(&job.files, &input.patches, &job.security);
     let mut coverage = Coverage {
         reviewed: job.files.iter().map(|file| file.path.clone()).collect(),
         changed_lines: job.files.iter().map(FileDiff::changed_lines).sum(),

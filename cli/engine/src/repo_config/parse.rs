@@ -133,6 +133,7 @@ impl Reader<'_> {
         };
         PathSettings {
             ignore: self.globs(table, "paths", "ignore").unwrap_or_default(),
+            trusted: self.globs(table, "paths", "trusted").unwrap_or_default(),
         }
     }
 

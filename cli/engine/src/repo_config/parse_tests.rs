@@ -189,7 +189,7 @@ fn unknown_keys_are_warnings_with_the_nearest_known_one() {
         ),
         (
             "[paths]\nxyzzy = 1",
-            ".conclave.toml:2:1: `paths.xyzzy` is not known and is ignored: the keys here are ignore",
+            ".conclave.toml:2:1: `paths.xyzzy` is not known and is ignored: the keys here are ignore, trusted",
         ),
     ] {
         let parsed = parse(text.as_bytes());

@@ -29,7 +29,7 @@ pub(super) const KEYS: [(&str, &[&str]); 7] = [
             "memory",
         ],
     ),
-    ("paths", &["ignore"]),
+    ("paths", &["ignore", "trusted"]),
     ("path_instructions", &["paths", "instructions"]),
     ("codex", &["rules"]),
     ("verdict", &["warnings", "warnings_alike"]),

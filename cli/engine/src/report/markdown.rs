@@ -129,12 +129,16 @@ fn notices(review: &Review) -> Vec<String> {
     notices
 }
 
+/// Files that a rule of the organisation is for, at most.
+const MAX_FILES: usize = 5;
+/// Places that hold an approval back, at most.
+const MAX_PLACES: usize = 20;
+
 /// The files of a notice as code: the first of them, and how many there are besides.
-fn files(paths: &[String]) -> String {
-    const MAX_FILES: usize = 5;
-    let mut files: Vec<String> = paths.iter().take(MAX_FILES).map(|file| code_span(file)).collect();
-    if paths.len() > MAX_FILES {
-        files.push(format!("{} more", paths.len() - MAX_FILES));
+fn files(paths: &[String], max: usize) -> String {
+    let mut files: Vec<String> = paths.iter().take(max).map(|file| code_span(file)).collect();
+    if paths.len() > max {
+        files.push(format!("{} more", paths.len() - max));
     }
     files.join(", ")
 }
@@ -147,7 +151,7 @@ fn approval_hold(hold: &ApprovalHold) -> String {
         neutral(&hold.reason).replace('\n', " ")
     );
     if !hold.places.is_empty() {
-        let _ = write!(text, " See {}.", files(&hold.places));
+        let _ = write!(text, " See {}.", files(&hold.places, MAX_PLACES));
     }
     text
 }
@@ -160,7 +164,7 @@ fn manual_review(review: &ManualReview) -> String {
         line(&review.who.join(", ")),
         link(&review.rule, &review.link),
         line(&review.when),
-        files(&review.files)
+        files(&review.files, MAX_FILES)
     )
 }
 

@@ -1,0 +1,184 @@
+//! Whether a file that nobody reads can run, or steer what runs.
+//!
+//! Name, mode, place and content are asked, and what none of them shows to be harmless counts as code.
+
+use conclave_shared::risk::SecurityPaths;
+
+use super::{
+    ChangeKind, Content, FileDiff, FilterReason, Peek,
+    names::{self, NameKind},
+    noise,
+    peek::Form,
+};
+
+/// What is known of a file's content at base and at head.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Sides {
+    base: Option<Peek>,
+    head: Option<Peek>,
+}
+
+impl From<(Option<Peek>, Option<Peek>)> for Sides {
+    fn from((base, head): (Option<Peek>, Option<Peek>)) -> Self {
+        Self { base, head }
+    }
+}
+
+impl Sides {
+    /// Whether one side is text.
+    pub(super) fn is_text_anywhere(self) -> bool {
+        [self.base, self.head].iter().flatten().any(|side| side.text)
+    }
+
+    /// Whether the head holds something that is no text.
+    pub(super) fn is_binary_at_head(self) -> bool {
+        self.head.is_some_and(|head| !head.text && !head.empty)
+    }
+
+    /// Whether a generator wrote the file: its header stands at base, and at head the same one in the same kind of file.
+    /// Where the project trusts the file, the header at head is enough.
+    pub(super) fn is_generated(self, file: &FileDiff, is_trusted: bool) -> bool {
+        let header = |side: Option<Peek>| side.and_then(|side| side.generated);
+        let (base, head) = (header(self.base), header(self.head));
+        if is_trusted && head.is_some() {
+            return true;
+        }
+        if file.kind == ChangeKind::Deleted {
+            return base.is_some();
+        }
+        let shebang = |side: Option<Peek>| side.is_some_and(|side| side.shebang);
+        base.is_some()
+            && base == head
+            && shebang(self.base) == shebang(self.head)
+            && file.modes.0 == file.modes.1
+            && names::language(&file.old_path) == names::language(&file.path)
+    }
+
+    /// The side that there will be: head, or of a deleted file what it was.
+    fn last(self, file: &FileDiff) -> Option<Peek> {
+        if file.kind == ChangeKind::Deleted {
+            self.base
+        } else {
+            self.head
+        }
+    }
+}
+
+/// Whether binary data may be code, a script, configuration or a template, by name, mode, place or first line.
+pub(super) fn may_be_text(file: &FileDiff, is_protected: bool, sides: Sides) -> bool {
+    // What is gone runs no more.
+    if file.kind == ChangeKind::Deleted {
+        return false;
+    }
+    let head = sides.head.unwrap_or_default();
+    let kind = names::kind(&file.path);
+    if file.is_executable() || head.shebang || head.encoding.is_some() {
+        return true;
+    }
+    // Whoever calls a file a picture has to bring one.
+    let is_what_it_says = match kind {
+        NameKind::Inert => matches!(head.form, Form::Inert | Form::Archive),
+        NameKind::Archive => matches!(head.form, Form::Archive) || !head.mostly_text,
+        NameKind::Compiled => !head.mostly_text,
+        NameKind::Code => false,
+        NameKind::Prose | NameKind::Unknown => !head.mostly_text && !names::runs_by_itself(&file.path),
+    };
+    !is_what_it_says || (is_protected && kind != NameKind::Inert)
+}
+
+/// Whether the content at head is a pointer of Git LFS, for a file that may be code.
+pub(super) fn is_pointer_to_code(file: &FileDiff, is_protected: bool, sides: Sides) -> bool {
+    let is_pointer = sides.head.is_some_and(|head| head.pointer) && file.kind != ChangeKind::Deleted;
+    let is_harmless = matches!(
+        names::kind(&file.path),
+        NameKind::Inert | NameKind::Archive | NameKind::Prose
+    ) || (names::kind(&file.path) == NameKind::Unknown && !names::runs_by_itself(&file.path));
+    is_pointer && (!is_harmless || is_protected || file.is_executable())
+}
+
+/// Whether noise can run or steer something; `None` where the content has to be asked.
+pub(super) fn by_name(file: &FileDiff, reason: FilterReason) -> Option<bool> {
+    if file.is_executable() || matches!(file.content, Content::Symlink | Content::Submodule) {
+        return Some(true);
+    }
+    if names::is_map(&file.path) {
+        return None;
+    }
+    match names::kind(&file.path) {
+        NameKind::Code | NameKind::Compiled => Some(true),
+        NameKind::Archive if reason == FilterReason::Vendored => Some(true),
+        NameKind::Archive | NameKind::Inert | NameKind::Prose | NameKind::Unknown => None,
+    }
+}
+
+/// Whether noise can run or steer something.
+pub(super) fn can_run(file: &FileDiff, reason: FilterReason, sides: Sides) -> bool {
+    if let Some(known) = by_name(file, reason) {
+        return known;
+    }
+    let Some(content) = sides.last(file) else { return true };
+    if content.shebang || content.form == Form::Program {
+        return true;
+    }
+    if names::is_map(&file.path) {
+        return !content.source_map;
+    }
+    let is_binary = reason == FilterReason::Binary;
+    match names::kind(&file.path) {
+        NameKind::Code | NameKind::Compiled => true,
+        NameKind::Inert => !matches!(content.form, Form::Inert | Form::Archive),
+        NameKind::Prose => !(is_binary || content.text || content.empty || content.encoding.is_some()),
+        NameKind::Archive => names::runs_by_itself(&file.path),
+        // Of data that is no text, only its place says that something reads it as a program.
+        NameKind::Unknown => !is_binary || names::runs_by_itself(&file.path),
+    }
+}
+
+/// Whether a file that keeps its content is another kind of file afterwards: a script, a pipeline, a hook, a
+/// security-sensitive file, another language, or no longer noise. Such a patch has to be opened like any change.
+pub fn changes_kind(file: &FileDiff, security: &SecurityPaths) -> bool {
+    if file.becomes_executable() {
+        return true;
+    }
+    if file.old_path == file.path || file.kind == ChangeKind::Deleted {
+        return false;
+    }
+    let kind = |path: &str| {
+        (
+            names::language(path),
+            names::kind(path),
+            names::runs_by_itself(path),
+            names::is_pipeline(path),
+            noise::reason(path),
+            noise::is_migration(path),
+            security.reason(path).is_some(),
+        )
+    };
+    kind(&file.old_path) != kind(&file.path)
+}
+
+/// Whether a file of this name can run or steer something, as far as the name tells.
+pub fn may_run(path: &str) -> bool {
+    matches!(names::kind(path), NameKind::Code | NameKind::Compiled) || names::runs_by_itself(path)
+}
+
+/// Whether a binary file may be text in wide characters, as far as its name tells: pictures and programs need not be opened
+/// for that.
+pub fn may_be_encoded(file: &FileDiff) -> bool {
+    matches!(
+        names::kind(&file.path),
+        NameKind::Code | NameKind::Prose | NameKind::Unknown
+    )
+}
+
+/// Whether a checkout with the attribute `ident` changes this content.
+pub fn has_ident(content: &[u8]) -> bool {
+    [&b"$Id$"[..], b"$Id:"]
+        .iter()
+        .any(|mark| memchr::memmem::find(content, mark).is_some())
+}
+
+/// Whether the whole content is needed to say what a file is.
+pub fn is_map(file: &FileDiff) -> bool {
+    names::is_map(&file.path)
+}
