@@ -26,7 +26,7 @@ pub struct BatchAnswer {
     pub rejected: Vec<RejectedEvent>,
     /// Accepted outcomes of findings that count in figures only: neither the job's token nor a signature proves them, so the
     /// repository's memory learns nothing from them.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub unproven: u64,
     /// How full the tracker is: in the answer to a batch without events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,9 +60,8 @@ impl DatabaseSize {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
-const fn is_zero(count: &u64) -> bool {
-    *count == 0
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// An event that was not taken.
