@@ -19,12 +19,11 @@ impl Decoded {
         let events = std::mem::take(&mut self.events);
         let places = std::mem::take(&mut self.places);
         for (event, index) in events.into_iter().zip(places) {
-            match reason(&event.project) {
-                Some(detail) => self.rejected.push(RejectedEvent { index, detail }),
-                None => {
-                    self.events.push(event);
-                    self.places.push(index);
-                }
+            if let Some(detail) = reason(&event.project) {
+                self.rejected.push(RejectedEvent { index, detail });
+            } else {
+                self.events.push(event);
+                self.places.push(index);
             }
         }
         self.rejected.sort_by_key(|rejected| rejected.index);

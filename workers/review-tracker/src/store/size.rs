@@ -24,13 +24,12 @@ async fn size(env: &Env) -> Result<DatabaseSize> {
     let max_bytes = megabytes(env.var(MAX_MEGABYTES).ok().map(|set| set.to_string()).as_deref()) * MEGABYTE;
     let now_ms = clock::now_ms();
     let fresh = MEASURED.with_borrow(|measured| measured.filter(|(at_ms, _)| now_ms - at_ms < FRESH_MS));
-    let used_bytes = match fresh {
-        Some((_, bytes)) => bytes,
-        None => {
-            let bytes = measure(env).await?;
-            MEASURED.set(Some((now_ms, bytes)));
-            bytes
-        }
+    let used_bytes = if let Some((_, bytes)) = fresh {
+        bytes
+    } else {
+        let bytes = measure(env).await?;
+        MEASURED.set(Some((now_ms, bytes)));
+        bytes
     };
     Ok(DatabaseSize { used_bytes, max_bytes })
 }
