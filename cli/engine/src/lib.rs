@@ -7,6 +7,7 @@ pub mod findings;
 pub mod judge;
 pub mod lock_files;
 pub mod memory;
+pub mod own_words;
 pub mod pipeline;
 pub mod plugin;
 pub mod ports;

@@ -41,6 +41,8 @@ pub struct RepoConfig {
     pub codex: CodexSettings,
     /// When several warnings together are more than comments.
     pub verdict: RubricSettings,
+    /// Whose comment `break glass` skips the review.
+    pub break_glass: BreakGlassSettings,
     /// Reviewers that the project adds to the standing ones, at most 5.
     #[schemars(length(max = 5))]
     pub reviewers: Vec<OwnReviewer>,
@@ -113,6 +115,57 @@ pub struct ReviewSettings {
     /// Whether the tracker's memory of earlier merge requests is used, which it is by default: what people turned down twice
     /// is not reported again, and files with many fixes are pointed out.
     pub memory: Option<bool>,
+    /// Up to which severity the author of a merge request settles findings of it, by an answer or by resolving the thread.
+    /// What is worse, endangers production, or tries to steer the review takes another member of the project.
+    pub author_settles: AuthorSettles,
+}
+
+/// Up to which severity the author of a merge request settles its findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AuthorSettles {
+    /// None of them.
+    None,
+    /// Suggestions.
+    Suggestion,
+    /// Suggestions and warnings.
+    #[default]
+    Warning,
+    /// All, but those about words that try to steer the review.
+    Critical,
+}
+
+impl AuthorSettles {
+    /// The name in the settings.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Suggestion => "suggestion",
+            Self::Warning => "warning",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+/// Whose comment `break glass` skips the review.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub struct BreakGlassSettings {
+    /// `not_author`, the default: members with at least the role Developer, but not the author of the merge request and
+    /// nobody who committed to it. `developers`: the author, too. A job's `--break-glass` can only be stricter.
+    pub by: BreakGlassBy,
+}
+
+/// Who may skip a review.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BreakGlassBy {
+    /// Members with at least the role Developer who have no part in the merge request.
+    #[default]
+    NotAuthor,
+    /// All members with at least the role Developer.
+    Developers,
 }
 
 /// How much is worth a comment.

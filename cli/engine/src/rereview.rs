@@ -14,6 +14,7 @@
 
 mod anchor;
 mod assess;
+mod authority;
 mod instructions;
 mod ledger;
 mod patch_id;

@@ -6,6 +6,7 @@ use conclave_engine::{
     diff::{FileDiff, FilterReason, FilteredDiff, FilteredFile, text_of},
     pipeline::{Plan, Prior},
     ports::Comment,
+    repo_config::AuthorSettles,
     rereview::{Instructions, PatchId, Texts, assess, narrow, wanted},
     scheduler::Desk,
 };
@@ -22,6 +23,7 @@ pub(super) async fn prepare(
     diff: &mut FilteredDiff,
     plan: &Plan,
     instructions: &Instructions,
+    author_settles: AuthorSettles,
     spool: &Spool,
 ) -> Result<Prior, Failure> {
     if job.subject.merge_request.is_none() {
@@ -30,7 +32,7 @@ pub(super) async fn prepare(
     // Who cannot run does not make a review of what others have reviewed.
     let panel = plan.members.iter().filter(|member| member.route.is_ok());
     let panel: Vec<ReviewerName> = panel.map(|member| member.name.clone()).collect();
-    narrow_down(job, diff, &panel, instructions, spool).await
+    narrow_down(job, diff, &panel, instructions, author_settles, spool).await
 }
 
 /// The same for this panel.
@@ -39,11 +41,12 @@ async fn narrow_down(
     diff: &mut FilteredDiff,
     panel: &[ReviewerName],
     instructions: &Instructions,
+    author_settles: AuthorSettles,
     spool: &Spool,
 ) -> Result<Prior, Failure> {
     let existing = std::mem::take(&mut job.subject.existing_findings);
     let texts = texts(job, &wanted(&existing, &job.ledger, &diff.files)).await?;
-    job.subject.existing_findings = assess(existing, &job.ledger, &diff.files, &texts);
+    job.subject.existing_findings = assess(existing, &job.ledger, &diff.files, &texts, author_settles);
 
     let patches = identities(&diff.files, instructions, spool)?;
     let narrowed = narrow(std::mem::take(&mut diff.files), patches, panel, &job.ledger);

@@ -223,9 +223,16 @@ impl Scene {
             holds: Vec::new(),
             later: None,
         };
-        let prior = narrow_down(&mut job, &mut diff, &[security()], &self.instructions, &spool)
-            .await
-            .unwrap();
+        let prior = narrow_down(
+            &mut job,
+            &mut diff,
+            &[security()],
+            &self.instructions,
+            AuthorSettles::default(),
+            &spool,
+        )
+        .await
+        .unwrap();
         let reviewed: Vec<String> = diff.files.iter().map(|file| file.path.clone()).collect();
         let earlier = job.subject.existing_findings;
         let mut judged = Vec::new();
@@ -763,7 +770,7 @@ async fn nobody_without_a_role_declines_or_resolves_and_neither_do_we() {
 }
 
 #[tokio::test]
-async fn a_disagreement_is_weighed_once() {
+async fn each_word_of_a_disagreement_is_weighed_and_answered_once() {
     let scene = Scene::new().await;
     scene.run(&BOTH).await;
     scene.reply("bad one", scene.bob, "I disagree, nobody calls it.");
@@ -784,13 +791,20 @@ async fn a_disagreement_is_weighed_once() {
     ];
     assert_eq!(scene.threads(), after);
     // Neither is said again, whatever the judge says.
+    let run = scene.run_judged(&[], words).await;
+    assert!(!run.judged);
+    assert_eq!(scene.threads(), after);
+    // A new word is a new question.
     scene.reply("bad one", scene.bob, "I disagree all the same.");
     scene.push(&[(A, &text(&[(5, "bad one"), (20, "x")]))]);
     let run = scene
         .run_judged(&[(A, "bad one", CRITICAL)], says("bad one", "not_fixed"))
         .await;
     assert_eq!(run.standing(), ["critical Bad: bad one."]);
-    let first = format!("{} | bob: I disagree all the same.", after[0]);
+    let first = format!(
+        "{} | bob: I disagree all the same. | review-bot: The caller passes it on.",
+        after[0]
+    );
     assert_eq!(scene.threads(), [first.as_str(), after[1]]);
 }
 

@@ -113,7 +113,8 @@ impl Sessions<'_> {
             .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
         let workspace = scratch.join("workspace");
         let instructions = Instructions::new(&repo.in_force.config, &library, &plan.rules.book);
-        let prior = rereview::prepare(&mut job, &mut diff, &plan, &instructions, &spool).await?;
+        let settles = repo.in_force.config.review.author_settles;
+        let prior = rereview::prepare(&mut job, &mut diff, &plan, &instructions, settles, &spool).await?;
         memory::give_a_moment(&mut memory).await;
         let sources = Sources {
             job: &job,

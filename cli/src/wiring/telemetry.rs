@@ -12,7 +12,7 @@ use conclave_shared::{
     severity::Severity,
     telemetry::{
         EventBody, FindingEvent, FindingOutcome, FindingPlacement, MAX_METRIC_NAME, MetricSample, Metrics,
-        RunCompleted, RunCoverage, SettledBy, Settlement, VerdictApplied,
+        RunCompleted, RunCoverage, VerdictApplied,
     },
 };
 use secrecy::ExposeSecret;
@@ -70,7 +70,7 @@ pub(super) fn record_review(sink: &dyn TelemetrySink, review: &Review, posted: O
             claim: Some(settled.claim.clone()),
             outcome: settled.outcome,
             merge_request: review.merge_request,
-            settled_by: (settled.outcome == Settlement::Fixed).then_some(SettledBy::Code),
+            settled_by: settled.by,
             // The sender signs, because the event's id and time are in the signature.
             proof: None,
         }));

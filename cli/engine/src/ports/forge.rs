@@ -93,6 +93,9 @@ pub struct ExistingFinding {
     pub before: Before,
     /// Whether it stood in the last review, as far as our summary remembers: what has become of it since is news.
     pub stood: bool,
+    /// Whether the author of the merge request may settle it, by the settings of the target branch. Set by
+    /// [`crate::rereview::assess`].
+    pub author_may_settle: bool,
 }
 
 /// What the last review remembered of an earlier finding.
@@ -121,6 +124,8 @@ pub struct Reply {
     pub body: Untrusted,
     /// Whose word it is.
     pub voice: Voice,
+    /// Whether the text was changed after it was written, perhaps by another person: then it is read, and decides nothing.
+    pub edited: bool,
 }
 
 /// Whose word something is.
@@ -130,6 +135,9 @@ pub enum Voice {
     Us,
     /// A person's with at least the role Developer: such a word decides.
     Member,
+    /// The same, of the person who opened the merge request or committed to it: such a word decides as far as the settings of
+    /// the target branch say.
+    Author,
     /// A person's without it: it is read, and decides nothing.
     #[default]
     Outsider,
@@ -143,6 +151,7 @@ impl Voice {
         match self {
             Self::Us => "us",
             Self::Member => "member",
+            Self::Author => "member, author of the change",
             Self::Outsider => "not a member",
             Self::Machine => "a program",
         }
@@ -150,7 +159,12 @@ impl Voice {
 
     /// Whether a person speaks.
     pub const fn is_person(self) -> bool {
-        matches!(self, Self::Member | Self::Outsider)
+        matches!(self, Self::Member | Self::Author | Self::Outsider)
+    }
+
+    /// Whether a person speaks whose argument is weighed.
+    pub const fn is_member(self) -> bool {
+        matches!(self, Self::Member | Self::Author)
     }
 }
 
@@ -164,6 +178,8 @@ pub enum ThreadState {
     ResolvedByUs,
     /// A person resolved it who has at least the role Developer.
     ResolvedByPerson,
+    /// Such a person resolved it who opened the merge request or committed to it.
+    ResolvedByAuthor,
     /// Somebody resolved it who may not decide that: a person without that role, or another program. The finding stands.
     ResolvedByOther,
 }
@@ -175,6 +191,7 @@ impl ThreadState {
             Self::Open => "open",
             Self::ResolvedByUs => "resolved by us",
             Self::ResolvedByPerson => "resolved by a person",
+            Self::ResolvedByAuthor => "resolved by the author of the change",
             Self::ResolvedByOther => "resolved by somebody who is no member",
         }
     }

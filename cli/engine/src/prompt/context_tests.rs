@@ -57,6 +57,7 @@ fn full_subject() -> ReviewSubject {
                 author: "ann".into(),
                 body: "won't\nfix".into(),
                 voice: Voice::Member,
+                edited: false,
             }],
             ..existing("E1", "d")
         }],
@@ -246,6 +247,7 @@ fn nothing_that_people_write_closes_a_section() {
                 author: attack.into(),
                 body: attack.into(),
                 voice: Voice::Outsider,
+                edited: false,
             }],
             ..existing("E1", "a")
         }],

@@ -14,6 +14,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use super::boundary;
+use crate::own_words::OwnWords;
 
 /// The names of all sections that prompts are made of.
 pub const SECTIONS: &[&str] = &[
@@ -61,6 +62,11 @@ impl Untrusted {
     pub fn sealed_line(&self) -> String {
         let ends_line = |character: char| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}');
         self.sealed().split(ends_line).collect::<Vec<_>>().join(" ")
+    }
+
+    /// What its writer says in their own words. For deciding what a comment asks for; no prompt is made of it.
+    pub fn own_words(&self) -> OwnWords {
+        OwnWords::of(&self.0)
     }
 
     /// Whether there is anything but white space.

@@ -8,7 +8,8 @@ use regex::Regex;
 use toml::de::DeTable;
 
 use super::{
-    CodexSettings, PathInstruction, PathSettings, RepoConfig, RepoConfigProblem, RepoGate, ReviewSettings, Strictness,
+    AuthorSettles, BreakGlassBy, BreakGlassSettings, CodexSettings, PathInstruction, PathSettings, RepoConfig,
+    RepoConfigProblem, RepoGate, ReviewSettings, Strictness,
     problem::{Problems, Weight},
     reader::{Reader, did_you_mean},
     schema::LANGUAGE,
@@ -66,6 +67,7 @@ pub fn parse(bytes: &[u8]) -> ParsedRepoConfig {
         path_instructions: reader.path_instructions(root),
         codex: reader.codex(root),
         verdict: reader.verdict(root),
+        break_glass: reader.break_glass(root),
         reviewers: reader.own_reviewers(root),
     };
     ParsedRepoConfig {
@@ -95,6 +97,13 @@ impl Reader<'_> {
             (ReviewMode::Approve, "approve"),
             (ReviewMode::Gate, "gate"),
         ];
+        let author = [
+            AuthorSettles::None,
+            AuthorSettles::Suggestion,
+            AuthorSettles::Warning,
+            AuthorSettles::Critical,
+        ]
+        .map(|choice| (choice, choice.as_str()));
         let presets = Preset::ALL.map(|preset| (preset, preset.as_str()));
         ReviewSettings {
             language,
@@ -105,6 +114,7 @@ impl Reader<'_> {
             max_inline: self.number(table, "review", "max_inline", 0..=MOST_INLINE),
             preset: self.choice(table, "preset", &presets),
             memory: self.switch(table, "review", "memory"),
+            author_settles: self.choice(table, "author_settles", &author).unwrap_or_default(),
         }
     }
 
@@ -167,6 +177,19 @@ impl Reader<'_> {
             fault.is_none().then_some(text)
         });
         CodexSettings { rules }
+    }
+
+    fn break_glass(&mut self, root: &DeTable<'_>) -> BreakGlassSettings {
+        let Some(table) = self.table(root, "break_glass") else {
+            return BreakGlassSettings::default();
+        };
+        let choices = [
+            (BreakGlassBy::NotAuthor, "not_author"),
+            (BreakGlassBy::Developers, "developers"),
+        ];
+        BreakGlassSettings {
+            by: self.choice_of(table, "break_glass", "by", &choices).unwrap_or_default(),
+        }
     }
 
     fn verdict(&mut self, root: &DeTable<'_>) -> RubricSettings {

@@ -10,6 +10,7 @@ const FULL: &str = r#"
 language = "German"
 strictness = "strict"
 disabled_reviewers = ["documentation", "agents_md"]
+author_settles = "suggestion"
 gate = "block"
 preset = "yardstick"
 
@@ -32,6 +33,9 @@ rules = "docs/rules"
 [verdict]
 warnings = 5
 warnings_alike = 3
+
+[break_glass]
+by = "developers"
 
 [[reviewers]]
 name = "queries"
@@ -59,8 +63,11 @@ fn a_full_file_is_read() {
         path_instructions,
         codex,
         verdict,
+        break_glass,
         reviewers,
     } = parsed.config;
+    assert_eq!(break_glass.by, BreakGlassBy::Developers);
+    assert_eq!(review.author_settles, AuthorSettles::Suggestion);
     assert_eq!((reviewers.len(), reviewers[0].required), (1, true));
     assert_eq!(review.language.as_deref(), Some("German"));
     assert_eq!(review.strictness, Strictness::Strict);
@@ -94,6 +101,19 @@ fn a_border_of_warnings_is_a_number_from_one() {
             "{bad}"
         );
     }
+}
+
+#[test]
+fn who_may_decide_is_the_strict_default_where_it_cannot_be_read() {
+    let parsed = parse(b"[review]\nauthor_settles = \"all\"\n[break_glass]\nby = \"everybody\"\n");
+    let problems: Vec<String> = parsed.problems.iter().map(ToString::to_string).collect();
+    assert_eq!(problems.len(), 2, "{problems:?}");
+    assert!(
+        problems[0].contains("\"none\" or \"suggestion\" or \"warning\" or \"critical\""),
+        "{problems:?}"
+    );
+    assert_eq!(parsed.config.review.author_settles, AuthorSettles::Warning);
+    assert_eq!(parsed.config.break_glass.by, BreakGlassBy::NotAuthor);
 }
 
 #[test]
@@ -284,6 +304,7 @@ fn the_schema_describes_every_key_that_the_parser_knows_and_no_other() {
             "review" => &schema["definitions"]["ReviewSettings"],
             "paths" => &schema["definitions"]["PathSettings"],
             "verdict" => &schema["definitions"]["RubricSettings"],
+            "break_glass" => &schema["definitions"]["BreakGlassSettings"],
             "reviewers" => &schema["definitions"]["OwnReviewer"],
             _ => &schema["definitions"]["CodexSettings"],
         };

@@ -11,10 +11,18 @@ use toml::{
 use super::problem::Problems;
 
 /// Every key that there is, below its table.
-pub(super) const KEYS: [(&str, &[&str]); 7] = [
+pub(super) const KEYS: [(&str, &[&str]); 8] = [
     (
         "",
-        &["review", "paths", "path_instructions", "codex", "verdict", "reviewers"],
+        &[
+            "review",
+            "paths",
+            "path_instructions",
+            "codex",
+            "verdict",
+            "break_glass",
+            "reviewers",
+        ],
     ),
     (
         "review",
@@ -27,12 +35,14 @@ pub(super) const KEYS: [(&str, &[&str]); 7] = [
             "max_inline",
             "preset",
             "memory",
+            "author_settles",
         ],
     ),
     ("paths", &["ignore", "trusted"]),
     ("path_instructions", &["paths", "instructions"]),
     ("codex", &["rules"]),
     ("verdict", &["warnings", "warnings_alike"]),
+    ("break_glass", &["by"]),
     ("reviewers", &["name", "prompt", "paths", "model", "required"]),
 ];
 

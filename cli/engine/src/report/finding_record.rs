@@ -1,6 +1,10 @@
 //! What a posted note says of the finding that it shows, for the next review of the same merge request.
 
-use conclave_shared::{finding::Fingerprint, reviewer::ReviewerName, severity::Severity};
+use conclave_shared::{
+    finding::{Finding, Fingerprint},
+    reviewer::ReviewerName,
+    severity::Severity,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +52,16 @@ pub struct FindingRecord {
 }
 
 impl FindingRecord {
+    /// Whether it is about words that try to steer the review.
+    pub fn is_prompt_injection(&self) -> bool {
+        self.category == Finding::PROMPT_INJECTION
+    }
+
+    /// Whether it takes more than a model's word to make it milder.
+    pub fn is_serious(&self) -> bool {
+        self.severity == Severity::Critical || self.production_risk || self.is_prompt_injection()
+    }
+
     /// What is remembered of a finding of a review of this commit.
     pub fn new(entry: &JudgedFinding, head_sha: &str) -> Self {
         let finding = &entry.finding;

@@ -1,6 +1,11 @@
 //! What has become of findings of earlier reviews.
 
-use conclave_shared::{finding::Fingerprint, reviewer::ReviewerName, severity::Severity, telemetry::Settlement};
+use conclave_shared::{
+    finding::Fingerprint,
+    reviewer::ReviewerName,
+    severity::Severity,
+    telemetry::{SettledBy, Settlement},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,11 +29,14 @@ pub struct SettledFinding {
     pub claim: String,
     /// How it was settled.
     pub outcome: Settlement,
+    /// Who settled it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<SettledBy>,
 }
 
 impl SettledFinding {
     /// What is remembered of a finding, and how it was settled.
-    pub fn new(record: &FindingRecord, outcome: Settlement) -> Self {
+    pub fn new(record: &FindingRecord, outcome: Settlement, by: SettledBy) -> Self {
         Self {
             fingerprint: record.fingerprint.clone(),
             section: record.section.clone(),
@@ -37,6 +45,7 @@ impl SettledFinding {
             file: record.file.clone(),
             claim: claim_key(&record.category, &record.claim),
             outcome,
+            by: Some(by),
         }
     }
 }

@@ -2,11 +2,15 @@
 
 use std::collections::HashMap;
 
-use super::{AnchorState, Ledger, Lines, Stance, stance};
+use super::{
+    AnchorState, Ledger, Lines,
+    authority::{author_may_settle, is_settled_by_word, unanswered},
+};
 use crate::{
     diff::{ChangeKind, FileDiff},
-    ports::{Before, ExistingFinding, ThreadState, Voice},
+    ports::{Before, ExistingFinding, ThreadState},
     prompt::Untrusted,
+    repo_config::AuthorSettles,
     report::FindingRecord,
 };
 
@@ -55,6 +59,7 @@ pub fn assess(
     ledger: &Ledger,
     files: &[FileDiff],
     texts: &Texts,
+    author_settles: AuthorSettles,
 ) -> Vec<ExistingFinding> {
     let lines: HashMap<&str, Lines> = texts
         .iter()
@@ -83,6 +88,8 @@ pub fn assess(
                 (before, _) => before,
             };
         }
+        // By the worst that was ever said of it: nobody gets it lowered first.
+        finding.author_may_settle = author_may_settle(&finding.record, author_settles);
         place(finding, files, &lines);
     }
     all
@@ -100,29 +107,21 @@ fn of_ledger(record: FindingRecord, before: Before) -> ExistingFinding {
         code: String::new(),
         before,
         stood: false,
+        author_may_settle: false,
     }
 }
 
-/// Whether the coordinator has something to decide about earlier findings: one may be fixed, or a person contradicts.
+/// Whether the coordinator has something to decide about earlier findings: one may be fixed, or a member argues or asks.
 pub fn needs_judge(existing: &[ExistingFinding]) -> bool {
     existing.iter().any(|finding| {
-        let live = matches!(finding.state, ThreadState::Open | ThreadState::ResolvedByOther);
+        let live = match finding.state {
+            ThreadState::Open | ThreadState::ResolvedByOther => true,
+            ThreadState::ResolvedByAuthor => !finding.author_may_settle,
+            ThreadState::ResolvedByUs | ThreadState::ResolvedByPerson => false,
+        };
         let may_be_fixed = finding.anchor == AnchorState::Changed && finding.before != Before::Fixed;
-        live && (may_be_fixed || waits_for_answer(finding))
+        live && (may_be_fixed || (unanswered(finding).is_some() && !is_settled_by_word(finding)))
     })
-}
-
-/// Whether a member contradicts, or asks, and we have not answered in this thread yet.
-pub(super) fn waits_for_answer(finding: &ExistingFinding) -> bool {
-    let answered = finding.replies.iter().any(|reply| reply.voice == Voice::Us);
-    !answered && matches!(last_word(finding), Some(Stance::Disagrees | Stance::Asks))
-}
-
-/// What the last member who spoke in the thread said.
-pub(super) fn last_word(finding: &ExistingFinding) -> Option<Stance> {
-    let mut members = finding.replies.iter().rev();
-    let last = members.find(|reply| reply.voice == Voice::Member)?;
-    Some(stance(&last.body.sealed()))
 }
 
 /// Finds the code again, in the file, or where the file was moved to.

@@ -1,8 +1,11 @@
+use conclave_shared::severity::Severity;
+
 use super::*;
 use crate::rereview::{
     Remembered,
     test_support::{FILE, TEXT, existing, said},
 };
+use crate::{ports::Voice, repo_config::AuthorSettles};
 
 fn file(path: &str, old_path: &str, kind: ChangeKind) -> FileDiff {
     FileDiff {
@@ -26,7 +29,13 @@ fn texts(texts: &[(&str, &str)]) -> Texts {
 
 /// The finding on the letter `e` of [`TEXT`], as it is with these files.
 fn assessed(files: &[FileDiff], of: &[(&str, &str)]) -> ExistingFinding {
-    let mut all = assess(vec![existing("", "e")], &Ledger::default(), files, &texts(of));
+    let mut all = assess(
+        vec![existing("", "e")],
+        &Ledger::default(),
+        files,
+        &texts(of),
+        AuthorSettles::default(),
+    );
     all.pop().expect("one finding")
 }
 
@@ -91,7 +100,13 @@ fn without_an_anchor_nobody_knows() {
     let mut old = existing("", "e");
     old.record.anchor = None;
     old.anchor = AnchorState::Unknown;
-    let all = assess(vec![old], &Ledger::default(), &changed(), &texts(&[(FILE, "x\n")]));
+    let all = assess(
+        vec![old],
+        &Ledger::default(),
+        &changed(),
+        &texts(&[(FILE, "x\n")]),
+        AuthorSettles::default(),
+    );
     assert_eq!(all[0].anchor, AnchorState::Unknown);
     assert!(!needs_judge(&all));
 }
@@ -120,7 +135,13 @@ fn the_ledger_adds_what_no_thread_shows_and_what_has_become_worse() {
         ],
         ..Ledger::default()
     };
-    let all = assess(vec![existing("", "e")], &ledger, &changed(), &texts(&[(FILE, TEXT)]));
+    let all = assess(
+        vec![existing("", "e")],
+        &ledger,
+        &changed(),
+        &texts(&[(FILE, TEXT)]),
+        AuthorSettles::default(),
+    );
     let seen: Vec<_> = all
         .iter()
         .map(|finding| {
@@ -151,7 +172,14 @@ fn a_thread_that_we_resolved_and_that_is_open_was_opened_by_a_person() {
             findings: vec![remembered("e", remembered_as, false)],
             ..Ledger::default()
         };
-        assess(vec![finding], &ledger, &changed(), &texts(&[(FILE, TEXT)]))[0].before
+        assess(
+            vec![finding],
+            &ledger,
+            &changed(),
+            &texts(&[(FILE, TEXT)]),
+            AuthorSettles::default(),
+        )[0]
+        .before
     };
     assert_eq!(before(ThreadState::Open, Before::Resolved), Before::Reopened);
     assert_eq!(before(ThreadState::Open, Before::Reopened), Before::Reopened);
@@ -185,4 +213,63 @@ fn the_judge_is_asked_only_if_there_is_something_to_judge() {
         (Voice::Member, "I disagree"),
         (Voice::Us, "But.")
     ])]));
+}
+
+#[test]
+fn a_members_word_is_a_reason_to_ask_the_judge() {
+    let said = |voice, text: &str, author_may_settle| {
+        let mut finding = ExistingFinding {
+            anchor: AnchorState::Unchanged,
+            ..existing("E1", "e")
+        };
+        finding.author_may_settle = author_may_settle;
+        finding.replies = vec![said(voice, text)];
+        needs_judge(&[finding])
+    };
+    for voice in [Voice::Member, Voice::Author] {
+        assert!(said(voice, "Das prüft schon der Aufrufer.", true));
+        assert!(said(voice, "> won't fix", true));
+        assert!(!said(voice, "won't fix", true));
+    }
+    assert!(!said(Voice::Member, "won't fix", false));
+    assert!(said(Voice::Author, "won't fix", false));
+    assert!(!said(Voice::Outsider, "Das prüft schon der Aufrufer.", true));
+}
+
+#[test]
+fn what_the_author_may_settle_goes_by_the_worst_that_was_said() {
+    let may = |severity, risk, category: &str, settings| {
+        let mut finding = existing("", "e");
+        finding.record.severity = severity;
+        finding.record.production_risk = risk;
+        finding.record.category = category.to_owned();
+        let all = assess(
+            vec![finding],
+            &Ledger::default(),
+            &changed(),
+            &texts(&[(FILE, TEXT)]),
+            settings,
+        );
+        all[0].author_may_settle
+    };
+    use AuthorSettles::{Critical, None, Suggestion, Warning};
+    for (severity, from) in [
+        (Severity::Suggestion, 1),
+        (Severity::Warning, 2),
+        (Severity::Critical, 3),
+    ] {
+        for (at, settings) in [None, Suggestion, Warning, Critical].into_iter().enumerate() {
+            assert_eq!(
+                may(severity, false, "sql-injection", settings),
+                at >= from,
+                "{severity} {settings:?}"
+            );
+            assert_eq!(
+                may(severity, true, "sql-injection", settings),
+                at >= 3,
+                "{severity} {settings:?}"
+            );
+            assert!(!may(severity, false, "prompt-injection", settings));
+        }
+    }
 }

@@ -9,7 +9,10 @@
 //! - has no word that takes it back or makes it depend on something ([`CONDITIONS`]), and
 //! - nothing in the whole answer promises a fix ([`PROMISES`]): "acknowledged, will fix" asks for an open thread.
 //!
-//! What is quoted (`>`), code, and links are not the person's own words.
+//! What is quoted, code, HTML, and links are not the person's own words ([`OwnWords`]), and what does not begin with a plain
+//! paragraph of them decides nothing. Whatever decides nothing is an argument: the coordinator reads it.
+
+use crate::own_words::{LEFT_OUT, OwnWords};
 
 /// What an answer says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,15 +141,19 @@ const PROMISES: [&str; 17] = [
     "kidding",
 ];
 
+/// Stands for code and the like: a word that nobody can write.
+const CODE: &str = "\u{E000}";
+
 /// Reads an answer.
-pub fn stance(answer: &str) -> Stance {
-    let own = own_words(answer);
+pub fn stance(answer: &OwnWords) -> Stance {
+    let own = text(answer);
     let mut sentences = sentences(&own);
     let Some(first) = sentences.next() else {
         return Stance::Other;
     };
     let asks = first.question || sentences.any(|sentence| sentence.question);
-    if !first.question {
+    let is_plain = !answer.doubtful && answer.blocks.first().is_some_and(|block| block.paragraph);
+    if !first.question && is_plain {
         let words: Vec<&str> = first.words.iter().map(String::as_str).collect();
         let opener = words.iter().take_while(|word| is_opener(word)).count();
         // An opener may also be the beginning of the phrase itself, as in "not a bug": the longest one that fits counts.
@@ -171,10 +178,22 @@ pub fn stance(answer: &str) -> Stance {
     if asks { Stance::Asks } else { Stance::Other }
 }
 
+/// The person's own words without links, a line each.
+fn text(answer: &OwnWords) -> String {
+    let mut own = String::new();
+    for line in answer.blocks.iter().flat_map(|block| &block.lines) {
+        let words = line.text.split(' ').filter(|word| !word.contains("://"));
+        own.push_str(&words.collect::<Vec<_>>().join(" "));
+        own.push('\n');
+    }
+    own
+}
+
 /// The stance, unless what follows takes it back.
 fn decision(stance: Stance, behind: &[&str], all: &str) -> Stance {
     let goes_on = behind
-        .first()
+        .iter()
+        .find(|word| **word != CODE)
         .is_none_or(|next| next.starts_with('@') || CONTINUATIONS.contains(next));
     let depends = behind.iter().any(|word| CONDITIONS.contains(word));
     let promises = PROMISES.iter().any(|promise| has_phrase(all, promise));
@@ -246,8 +265,11 @@ fn words(sentence: &str) -> Vec<String> {
         .collect();
     // A pause is a word of its own.
     let spaced = plain.replace([',', '(', ')', '–', '—'], " , ").replace(" - ", " , ");
+    let spaced = spaced.replace(LEFT_OUT, &format!(" {CODE} "));
     spaced
-        .split(|character: char| !(character.is_alphanumeric() || matches!(character, '\'' | '@' | '_' | '-' | ',')))
+        .split(|character: char| {
+            !(character.is_alphanumeric() || matches!(character, LEFT_OUT | '\'' | '@' | '_' | '-' | ','))
+        })
         .map(|word| word.trim_matches(['\'', '-', '_']).to_lowercase())
         .flat_map(|word| match word.as_str() {
             "won't-fix" | "wont-fix" => vec!["won't".to_owned(), "fix".to_owned()],
@@ -255,54 +277,6 @@ fn words(sentence: &str) -> Vec<String> {
         })
         .filter(|word| !word.is_empty())
         .collect()
-}
-
-/// The answer without what somebody else said, without code and without links.
-fn own_words(answer: &str) -> String {
-    let mut own = String::new();
-    let mut fence: Option<String> = None;
-    let (mut quoted, mut below_quote) = (false, false);
-    for line in answer.lines() {
-        let text = line.trim();
-        let marks: String = text
-            .chars()
-            .take_while(|character| matches!(character, '`' | '~'))
-            .collect();
-        match &fence {
-            Some(open) => {
-                if marks.starts_with(open.as_str()) && text.len() == marks.len() {
-                    fence = None;
-                }
-                continue;
-            }
-            None if marks.len() >= 3 => {
-                fence = Some(marks);
-                continue;
-            }
-            None => {}
-        }
-        if text.starts_with(">>>") {
-            // GitLab's block of quoted lines.
-            quoted = !quoted;
-            continue;
-        }
-        // A line right below a quoted one is a part of the quote in Markdown.
-        below_quote = text.starts_with('>') || (below_quote && !text.is_empty());
-        if quoted || below_quote {
-            continue;
-        }
-        let mut code = false;
-        for part in line.split('`') {
-            if !code {
-                own.push_str(part);
-            }
-            code = !code;
-            own.push(' ');
-        }
-        own.push('\n');
-    }
-    let words = own.split(' ').filter(|word| !word.contains("://"));
-    words.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

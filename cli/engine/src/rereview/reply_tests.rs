@@ -3,7 +3,7 @@ use super::*;
 #[track_caller]
 fn all(expected: Stance, answers: &[&str]) {
     for answer in answers {
-        assert_eq!(stance(answer), expected, "{answer:?}");
+        assert_eq!(stance(&OwnWords::of(answer)), expected, "{answer:?}");
     }
 }
 
@@ -27,6 +27,9 @@ fn what_declines() {
             "Sorry, won't fix because the caller checks it.",
             "This won't be fixed.",
             "Won't fix - not worth it",
+            "Won't fix `load()`",
+            "Won't fix, see [the decision](https://example.org/adr).",
+            "Won't fix <!-- a note to myself -->",
             "Won't fix (legacy)",
             "Ok, won't fix it. We have a ticket for the rewrite.",
             "> The query is built from user input.\n\nWon't fix.",
@@ -152,7 +155,37 @@ fn what_is_quoted_is_not_said() {
             "```\nwon't fix\n```\nis what the log says",
             "~~~\nacknowledged\n~~~",
             "`won't fix` is a label of ours",
+            "- ```\n  won't fix\n  ```",
+            "<!-- won't fix -->",
+            "<pre>\nwon't fix\n</pre>",
+            "<details>\n\nwon't fix\n\n</details>",
+            "<blockquote>\n\nwon't fix",
+            "    won't fix",
+            "[x]: /url 'won't fix'",
             "The team lead wrote \"won't fix\" elsewhere",
+        ],
+    );
+}
+
+#[test]
+fn what_is_no_plain_paragraph_decides_nothing() {
+    all(
+        Stance::Other,
+        &[
+            "- won't fix",
+            "# Won't fix",
+            "won't fix\n---",
+            "1. acknowledged",
+            "| won't fix |\n|---|\n| x |",
+            "~~won't fix~~",
+            "~~No,~~ won't fix",
+            "Won't fix <b>unless</b> you insist",
+            "[Won't fix](https://example.org/adr)",
+            "![x](a.png) won't fix",
+            "`load` won't fix that",
+            "`load()`: won't fix",
+            "Das ist kein Problem, der Aufrufer prüft das.",
+            "対応しません。",
         ],
     );
 }
@@ -162,7 +195,7 @@ fn it_never_fails_on_anything() {
     for answer in [
         "`", "```", ">>>", "?", "'", "\u{0}", "@", "won't", "will not", "ack?!", "…",
     ] {
-        let _ = stance(answer);
+        let _ = stance(&OwnWords::of(answer));
     }
-    let _ = stance(&"won't fix ".repeat(10_000));
+    let _ = stance(&OwnWords::of(&"won't fix ".repeat(10_000)));
 }

@@ -3,16 +3,20 @@
 mod decide;
 mod standing;
 
-use conclave_shared::telemetry::{FindingFate, Settlement};
+use conclave_shared::telemetry::{FindingFate, SettledBy, Settlement};
 
 use self::{
-    decide::{Outcome, Seen, change, decide},
+    decide::{Outcome, Seen, change, decide, lacks_right},
     standing::{drop_as, is_deleted, repeats, stand},
 };
-use super::{Remembered, Stance, Words, assess::last_word, texts};
+use super::{
+    Remembered, Stance, Words,
+    authority::{argument, decision},
+    texts,
+};
 use crate::{
     judge::JudgedFinding,
-    ports::{Before, ExistingFinding, ThreadState},
+    ports::{Before, ExistingFinding, ThreadState, Voice},
     report::{SettledFinding, ThreadAction},
 };
 
@@ -69,8 +73,8 @@ pub fn settle(input: SettleInput<'_>) -> Settled {
         let change = change(finding, outcome, words, seen, head_sha);
         count.add(outcome);
         remember(&mut settled, finding, outcome);
-        if let Some(how) = settlement(finding, outcome) {
-            settled.settled.push(SettledFinding::new(&finding.record, how));
+        if let Some((how, by)) = settlement(finding, outcome) {
+            settled.settled.push(SettledFinding::new(&finding.record, how, by));
         }
         if let Some(thread) = &finding.thread {
             settled.threads.push(ThreadAction {
@@ -89,6 +93,8 @@ pub fn settle(input: SettleInput<'_>) -> Settled {
                     settled.notes.push(texts::deleted(&place));
                 } else if finding.state == ThreadState::ResolvedByOther {
                     settled.notes.push(texts::no_right(&place));
+                } else if lacks_right(finding) {
+                    settled.notes.push(texts::not_the_authors_note(&place, &finding.record));
                 }
             }
             _ => {
@@ -118,6 +124,15 @@ pub fn settle(input: SettleInput<'_>) -> Settled {
 /// What the ledger keeps of a finding that does not stand, or that a person has taken over.
 fn remember(settled: &mut Settled, finding: &ExistingFinding, outcome: Outcome) {
     let before = match outcome {
+        // Its thread stays resolved by that person; what we say of it is remembered here.
+        Outcome::Fixed
+            if matches!(
+                finding.state,
+                ThreadState::ResolvedByAuthor | ThreadState::ResolvedByOther
+            ) =>
+        {
+            Before::Fixed
+        }
         Outcome::Fixed | Outcome::Declined(_) | Outcome::Withdrawn | Outcome::Closed => Before::Resolved,
         Outcome::Settled if finding.state == ThreadState::ResolvedByUs => Before::Resolved,
         Outcome::FixedInTalk => Before::Fixed,
@@ -137,21 +152,44 @@ fn remember(settled: &mut Settled, finding: &ExistingFinding, outcome: Outcome) 
     });
 }
 
-/// How the finding was settled, if it is this review that notices it.
-fn settlement(finding: &ExistingFinding, outcome: Outcome) -> Option<Settlement> {
-    let word = last_word(finding);
-    match outcome {
-        Outcome::Fixed => Some(Settlement::Fixed),
-        Outcome::FixedInTalk if finding.before != Before::Fixed => Some(Settlement::Fixed),
+/// How the finding was settled and by whom, if it is this review that notices it. What the author of the change has settled
+/// counts as resolved, whatever they said: a repository learns what to leave out from other people's plain words only.
+fn settlement(finding: &ExistingFinding, outcome: Outcome) -> Option<(Settlement, SettledBy)> {
+    let decision = decision(finding);
+    let word = decision.map(|decision| decision.stance);
+    let how = match outcome {
+        Outcome::Fixed => Settlement::Fixed,
+        Outcome::FixedInTalk if finding.before != Before::Fixed => Settlement::Fixed,
         // Whoever takes a risk does not say that there is none.
-        Outcome::Declined(_) if word == Some(Stance::Acknowledges) => Some(Settlement::Resolved),
-        Outcome::Declined(_) | Outcome::Withdrawn => Some(Settlement::Rejected),
-        Outcome::Settled if finding.state == ThreadState::ResolvedByPerson && finding.stood => match word {
-            Some(Stance::Declines | Stance::Disagrees) => Some(Settlement::Rejected),
-            _ => Some(Settlement::Resolved),
-        },
-        _ => None,
-    }
+        Outcome::Declined(_) if word == Some(Stance::Acknowledges) => Settlement::Resolved,
+        Outcome::Declined(_) => Settlement::Rejected,
+        Outcome::Withdrawn if word == Some(Stance::Disagrees) => Settlement::Rejected,
+        Outcome::Withdrawn => Settlement::Resolved,
+        Outcome::Settled
+            if matches!(
+                finding.state,
+                ThreadState::ResolvedByPerson | ThreadState::ResolvedByAuthor
+            ) && finding.stood =>
+        {
+            match word {
+                Some(Stance::Declines | Stance::Disagrees) => Settlement::Rejected,
+                _ => Settlement::Resolved,
+            }
+        }
+        _ => return None,
+    };
+    let by_author = match outcome {
+        Outcome::Withdrawn => argument(finding).is_none_or(|argument| argument.voice == Voice::Author),
+        _ => {
+            finding.state == ThreadState::ResolvedByAuthor
+                || decision.is_some_and(|decision| decision.voice == Voice::Author)
+        }
+    };
+    Some(match how {
+        Settlement::Fixed => (how, SettledBy::Code),
+        _ if by_author => (Settlement::Resolved, SettledBy::Author),
+        _ => (how, SettledBy::Member),
+    })
 }
 
 /// How many went which way.

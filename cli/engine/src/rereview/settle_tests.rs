@@ -153,7 +153,7 @@ fn what_was_found_fixed_stays_so_without_being_said_again() {
     stands(&talk);
     talk.earlier[0].anchor = AnchorState::Changed;
     talk.words = word("E1", Status::NotFixed);
-    stands(&talk);
+    assert_eq!(standing(&talk.settle()).len(), 1);
     talk.words = Words::default();
     let talk = talk.judged(Severity::Warning, "c");
     assert_eq!(standing(&talk.settle()), [("F1".to_owned(), Severity::Warning, true)]);
@@ -198,7 +198,7 @@ fn an_answer_decides_also_without_a_judge() {
 }
 
 #[test]
-fn a_disagreement_is_judged_and_answered_once() {
+fn a_disagreement_is_judged_and_each_word_answered_once() {
     let disagrees = || scene().replied(Voice::Member, "I disagree, it is a constant.");
     let answer = |resolve| ThreadChange::Answer {
         text: "Because of line 3.".into(),
@@ -212,23 +212,18 @@ fn a_disagreement_is_judged_and_answered_once() {
     let settled = disagrees().word(Status::NotFixed).settle();
     assert_eq!(change_of(&settled), answer(false));
     assert_eq!(standing(&settled), [("E1".to_owned(), Severity::Warning, true)]);
-    // Once: who has spoken does not speak again.
-    let again = || {
-        disagrees()
-            .replied(Voice::Us, "Because of line 2.")
-            .replied(Voice::Member, "I still disagree? No: I disagree.")
-    };
-    stands(&again().word(Status::NotFixed));
+    // Once: who has spoken does not speak again before the member does.
+    let answered = || disagrees().replied(Voice::Us, "Because of line 2.");
+    stands(&answered().word(Status::NotFixed));
     // But may give in, without another word.
-    let disagrees_again = disagrees()
-        .replied(Voice::Us, "Because of line 2.")
-        .replied(Voice::Member, "I disagree.")
-        .word(Status::Withdrawn);
     gone(
-        &disagrees_again,
+        &answered().word(Status::Withdrawn),
         &resolve("a member's argument against it holds"),
         Some(Before::Resolved),
     );
+    // A new word is never ignored.
+    let again = answered().replied(Voice::Member, "I still disagree? No: I disagree.");
+    assert_eq!(change_of(&again.word(Status::NotFixed).settle()), answer(false));
     // Without a judge nobody answers.
     stands(&disagrees());
     // Nobody without a role starts a dispute.
@@ -246,7 +241,210 @@ fn a_members_question_is_answered_once() {
             resolve: false
         }
     );
-    stands(&scene().replied(Voice::Member, "Nice find.").word(Status::NotFixed));
+}
+
+#[test]
+fn a_members_word_in_any_language_is_an_argument() {
+    for text in [
+        "Das prüft schon der Aufrufer.",
+        "呼び出し側で確認済みです。",
+        "Nice find.",
+        "> won't fix",
+        "- won't fix",
+    ] {
+        for voice in [Voice::Member, Voice::Author] {
+            let said = || scene().replied(voice, text);
+            let answer = |resolve| ThreadChange::Answer {
+                text: "Because of line 3.".into(),
+                resolve,
+            };
+            assert_eq!(
+                change_of(&said().word(Status::NotFixed).settle()),
+                answer(false),
+                "{text}"
+            );
+            gone(&said().word(Status::Withdrawn), &answer(true), Some(Before::Resolved));
+            stands(&said());
+        }
+    }
+    // Nobody who is no member starts a dispute.
+    stands(
+        &scene()
+            .replied(Voice::Outsider, "Das prüft schon der Aufrufer.")
+            .word(Status::NotFixed),
+    );
+}
+
+/// A finding that is not the author's to settle.
+fn severe(change: impl FnOnce(&mut ExistingFinding)) -> Scene {
+    let mut scene = scene();
+    let finding = &mut scene.earlier[0];
+    finding.record.severity = Severity::Critical;
+    finding.author_may_settle = false;
+    change(finding);
+    scene
+}
+
+/// It stands, and the author reads who can settle it.
+#[track_caller]
+fn stands_and_says_who(scene: &Scene, of: &str) {
+    let settled = scene.settle();
+    assert_eq!(standing(&settled).len(), 1);
+    assert_eq!(settled.settled, []);
+    let ThreadChange::Answer { text, resolve: false } = change_of(&settled) else {
+        panic!("it is open: {:?}", settled.threads)
+    };
+    assert!(text.contains(&format!("cannot settle {of}")), "{text}");
+    assert!(text.contains("at least the role Developer"), "{text}");
+    assert!(
+        settled.notes.iter().any(|note| note.contains("has tried to settle")),
+        "{:?}",
+        settled.notes
+    );
+}
+
+#[test]
+fn the_author_settles_nothing_above_the_limit() {
+    for text in ["won't fix", "Acknowledged."] {
+        stands_and_says_who(&severe(|_| {}).replied(Voice::Author, text), "a critical finding");
+        // Up to the limit it counts as any member's word.
+        let own = scene().replied(Voice::Author, text).settle();
+        assert_eq!(standing(&own), []);
+    }
+    stands_and_says_who(
+        &severe(|_| {}).state(ThreadState::ResolvedByAuthor),
+        "a critical finding",
+    );
+    gone(&scene().state(ThreadState::ResolvedByAuthor), &ThreadChange::Keep, None);
+    let risk = severe(|finding| {
+        finding.record.severity = Severity::Warning;
+        finding.record.production_risk = true;
+    });
+    stands_and_says_who(&risk.replied(Voice::Author, "won't fix"), "a danger to production");
+    let injection = severe(|finding| finding.record.category = "prompt-injection".to_owned());
+    stands_and_says_who(
+        &injection.replied(Voice::Author, "won't fix"),
+        "an attempt to steer the review",
+    );
+    // What we have answered is not said again; a new word is.
+    let answered = severe(|_| {})
+        .replied(Voice::Author, "won't fix")
+        .replied(Voice::Us, "This stands.");
+    assert_eq!(change_of(&answered.settle()), ThreadChange::Keep);
+    stands_and_says_who(&answered.replied(Voice::Author, "acknowledged"), "a critical finding");
+    // Another member decides, whatever the author adds.
+    for scene in [
+        severe(|_| {})
+            .replied(Voice::Author, "won't fix")
+            .replied(Voice::Member, "won't fix"),
+        severe(|_| {})
+            .replied(Voice::Member, "acknowledged")
+            .replied(Voice::Author, "Thanks!"),
+        severe(|_| {}).state(ThreadState::ResolvedByPerson),
+    ] {
+        assert_eq!(standing(&scene.settle()), []);
+    }
+}
+
+#[test]
+fn what_the_author_says_about_a_fixed_finding_does_not_keep_it_away() {
+    let back = severe(|_| {})
+        .state(ThreadState::ResolvedByUs)
+        .replied(Voice::Author, "won't fix")
+        .judged(Severity::Critical, "c");
+    assert_eq!(standing(&back.settle()), [("F1".to_owned(), Severity::Critical, true)]);
+    // Opened again by somebody, and resolved by the author.
+    let mut again = severe(|_| {}).state(ThreadState::ResolvedByAuthor);
+    again.earlier[0].before = Before::Resolved;
+    assert_eq!(standing(&again.settle()).len(), 1);
+}
+
+#[test]
+fn what_another_person_may_have_edited_decides_nothing() {
+    let mut edited = scene().replied(Voice::Member, "won't fix");
+    edited.earlier[0].replies[0].edited = true;
+    stands(&edited);
+    // It is read as an argument.
+    assert!(matches!(
+        change_of(&edited.word(Status::NotFixed).settle()),
+        ThreadChange::Answer { resolve: false, .. }
+    ));
+}
+
+#[test]
+fn a_models_word_alone_withdraws_nothing_serious() {
+    for voice in [Voice::Member, Voice::Author] {
+        for change in [
+            (|_| {}) as fn(&mut ExistingFinding),
+            |finding| {
+                finding.record.severity = Severity::Warning;
+                finding.record.production_risk = true;
+            },
+            |finding| finding.record.category = "prompt-injection".to_owned(),
+        ] {
+            let argued = severe(change)
+                .replied(voice, "I disagree: it is a constant.")
+                .word(Status::Withdrawn);
+            assert_eq!(standing(&argued.settle()).len(), 1);
+        }
+    }
+}
+
+#[test]
+fn nothing_serious_hides_behind_another_kind_of_problem() {
+    // The judge says that a new critical finding is the settled warning.
+    let mut hidden = scene()
+        .state(ThreadState::ResolvedByPerson)
+        .judged(Severity::Critical, "i");
+    hidden.judged[0].finding.category = "auth-bypass".to_owned();
+    hidden.words.repeats = vec![("F1".into(), "E1".into())];
+    hidden.earlier[0].record.severity = Severity::Critical;
+    assert_eq!(
+        standing(&hidden.settle()),
+        [("F1".to_owned(), Severity::Critical, false)]
+    );
+    // It drops the repetition, and says that the problem is fixed.
+    let mut dropped = scene().judged(Severity::Warning, "c").word(Status::Fixed);
+    dropped.judged[0].fate = FindingFate::Dropped;
+    dropped.judged[0].reason_code = Some("duplicate".into());
+    assert_eq!(
+        standing(&dropped.settle()),
+        [("E1".to_owned(), Severity::Warning, true)]
+    );
+}
+
+#[test]
+fn what_the_author_settles_teaches_nothing() {
+    use conclave_shared::telemetry::SettledBy::{Author, Member};
+    let outcomes = |scene: Scene| {
+        let settled = scene.settle().settled;
+        let [settled] = &settled[..] else {
+            panic!("one, not {settled:?}")
+        };
+        (settled.outcome, settled.by.expect("a person"))
+    };
+    let withdrawn = |voice, text| scene().replied(voice, text).word(Status::Withdrawn);
+    assert_eq!(
+        outcomes(withdrawn(Voice::Member, "I disagree.")),
+        (Settlement::Rejected, Member)
+    );
+    assert_eq!(
+        outcomes(withdrawn(Voice::Member, "Nein.")),
+        (Settlement::Resolved, Member)
+    );
+    assert_eq!(
+        outcomes(withdrawn(Voice::Author, "I disagree.")),
+        (Settlement::Resolved, Author)
+    );
+    let declined = |voice| scene().replied(voice, "won't fix");
+    assert_eq!(outcomes(declined(Voice::Member)), (Settlement::Rejected, Member));
+    assert_eq!(outcomes(declined(Voice::Author)), (Settlement::Resolved, Author));
+    for state in [ThreadState::ResolvedByAuthor, ThreadState::ResolvedByPerson] {
+        assert_eq!(
+            outcomes(declined(Voice::Author).state(state)),
+            (Settlement::Resolved, Author)
+        );
+    }
 }
 
 #[test]
@@ -287,11 +485,12 @@ fn nobody_without_a_role_settles_anything() {
         settled.notes
     );
     // What is fixed is fixed all the same.
-    gone(
-        &other.word(Status::Fixed),
-        &resolve("fixed in `22222222`"),
-        Some(Before::Resolved),
-    );
+    let mut fixed = other.word(Status::Fixed);
+    gone(&fixed, &resolve("fixed in `22222222`"), Some(Before::Fixed));
+    // Its thread stays that person's; what we found is remembered.
+    fixed.earlier[0].before = Before::Fixed;
+    fixed.words = Words::default();
+    gone(&fixed, &ThreadChange::Keep, Some(Before::Fixed));
 }
 
 #[test]
@@ -318,7 +517,10 @@ fn a_thread_that_a_person_opened_again_is_that_persons() {
     for text in ["won't fix", "Still there."] {
         let mut reopened = scene().replied(Voice::Member, text).word(Status::Fixed);
         reopened.earlier[0].before = Before::Reopened;
-        stands(&reopened);
+        assert_eq!(
+            standing(&reopened.settle()),
+            [("E1".to_owned(), Severity::Warning, true)]
+        );
         assert_eq!(reopened.settle().remembered[0].before, Before::Reopened);
     }
 }

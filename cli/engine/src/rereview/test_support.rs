@@ -40,6 +40,7 @@ pub(crate) fn existing(id: &str, letter: &str) -> ExistingFinding {
         code: String::new(),
         before: Before::Posted,
         stood: true,
+        author_may_settle: true,
     }
 }
 
@@ -49,5 +50,6 @@ pub(crate) fn said(voice: Voice, body: &str) -> Reply {
         author: "somebody".into(),
         body: body.into(),
         voice,
+        edited: false,
     }
 }

@@ -2,6 +2,8 @@
 
 use conclave_shared::severity::Severity;
 
+use crate::report::FindingRecord;
+
 /// The beginning of a commit's id as code, which no forge makes a reference of.
 fn short(sha: &str) -> String {
     format!("`{}`", sha.get(..8).unwrap_or(sha))
@@ -81,4 +83,34 @@ pub(super) fn deleted(place: &str) -> String {
 /// What it says of a thread that was resolved by somebody who may not decide that.
 pub(super) fn no_right(place: &str) -> String {
     format!("the thread on {place} was resolved by somebody who is no member of the project; its finding stands")
+}
+
+/// What a finding is that its author may not settle.
+fn weight(record: &FindingRecord) -> &'static str {
+    match record.severity {
+        _ if record.is_prompt_injection() => "an attempt to steer the review",
+        _ if record.production_risk => "a danger to production",
+        Severity::Critical => "a critical finding",
+        Severity::Warning => "a warning",
+        Severity::Suggestion => "a suggestion",
+    }
+}
+
+/// What is answered to the author who tries to settle what is not theirs to settle.
+pub(super) fn not_the_authors(record: &FindingRecord) -> String {
+    let why = weight(record);
+    format!(
+        "This stands: the author of a merge request, and people who committed to it, cannot settle {why}. Another member of the \
+         project with at least the role Developer can, by an answer such as `won't fix` or `acknowledged`, or by resolving \
+         this thread."
+    )
+}
+
+/// The same for the review.
+pub(super) fn not_the_authors_note(place: &str, record: &FindingRecord) -> String {
+    let why = weight(record);
+    format!(
+        "the author of the change has tried to settle the finding on {place}. It stands: {why} takes another member of the \
+         project with at least the role Developer"
+    )
 }

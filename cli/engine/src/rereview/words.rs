@@ -3,8 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Stance;
-use super::assess::last_word;
+use super::authority::argument;
 use crate::ports::ExistingFinding;
 
 /// The longest answer in a thread, and the longest aside, in characters; more is cut.
@@ -82,9 +81,9 @@ pub fn take_words(arguments: &mut Value, earlier: &[ExistingFinding]) -> Result<
         }
         match find(id) {
             None => faults.push(format!("there is no earlier finding {id}")),
-            Some(finding) if word.status == Status::Withdrawn && last_word(finding) != Some(Stance::Disagrees) => {
+            Some(finding) if word.status == Status::Withdrawn && argument(finding).is_none() => {
                 faults.push(format!(
-                    "{id} cannot be withdrawn: no member disagrees with it in its thread. Say `fixed` or `not_fixed`"
+                    "{id} cannot be withdrawn: no member argues against it in its thread. Say `fixed` or `not_fixed`"
                 ));
             }
             Some(_) => {}
@@ -135,7 +134,7 @@ pub fn add_to_schema(schema: &mut Value) {
                 "status": {"type": "string", "enum": ["fixed", "not_fixed", "withdrawn"]},
                 "reason": {"type": "string", "description": "The fact, in one sentence."},
                 "answer": {"type": "string",
-                    "description": "Only where a member disagrees or asks: the answer for the thread, one or two sentences."}
+                    "description": "Only where a member's last word in the thread is unanswered: the answer for the thread, one or two sentences."}
             }
         }
     });
@@ -208,7 +207,7 @@ mod tests {
             ),
             (
                 json!([{"id": "E1", "status": "withdrawn"}]),
-                "E1 cannot be withdrawn: no member disagrees with it in its thread. Say `fixed` or `not_fixed`",
+                "E1 cannot be withdrawn: no member argues against it in its thread. Say `fixed` or `not_fixed`",
             ),
             (
                 json!([{"id": "E1", "status": "fixed"}, {"id": "E1", "status": "not_fixed"}]),

@@ -2,25 +2,21 @@
 //!
 //! A comment with the line `break glass` skips the review before it starts, and the merge request is approved. It is valid for
 //! the commit that it was written on and for later ones, until a comment with the line `break glass off`. The line has to be
-//! the writer's own: not quoted, not in a block of code, not in the description. Who wrote it is asked of GitLab.
+//! the writer's own plain text ([`OwnWords`]), in a comment that nobody has edited. Who wrote it is asked of GitLab. For a
+//! merge request from a fork there is none: its code is reviewed, or a person merges it without us.
 
-use std::collections::HashMap;
-
-use conclave_engine::ports::{AppliedStance, PublishOutcome, ReviewMode, Stance};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::Deserialize;
+use conclave_engine::{
+    own_words::OwnWords,
+    ports::{AppliedStance, PublishOutcome, ReviewMode, ReviewSubject, Stance, Voice},
+};
 
 use crate::{
     GitLab, GitLabError, approval,
-    client::Client,
-    discussions::{Note, User},
     marker::hash,
-    merge_request::{MergeRequestInfo, MergeRequestNow},
+    merge_request::MergeRequestInfo,
+    people::People,
     summary::{Memory, Summary},
 };
-
-/// The access level of the role Developer.
-const DEVELOPER: u64 = 30;
 
 /// Whose word counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,7 +24,7 @@ pub enum BreakGlassPolicy {
     /// Everybody with the role Developer or a higher one.
     #[default]
     Developers,
-    /// The same, but not the author of the merge request.
+    /// The same, but neither the author of the merge request nor who committed to it.
     NotAuthor,
     /// Nobody's.
     Off,
@@ -56,80 +52,18 @@ enum Word {
     Off,
 }
 
-/// The last such line of a text that is its writer's own.
+/// The last line of a text that says so and is its writer's own plain text.
 fn word(text: &str) -> Option<Word> {
-    let mut fence: Option<(char, usize)> = None;
-    let mut word = None;
-    for line in text.split(['\n', '\r']) {
-        let trimmed = line.trim();
-        let mark = trimmed.chars().next().filter(|mark| matches!(mark, '`' | '~'));
-        let length = mark.map_or(0, |mark| trimmed.chars().take_while(|next| *next == mark).count());
-        match (fence, mark) {
-            (Some((open, least)), Some(mark)) if mark == open && length >= least => {
-                if trimmed.chars().all(|next| next == mark) {
-                    fence = None;
-                }
-                continue;
-            }
-            (None, Some(mark)) if length >= 3 => {
-                fence = Some((mark, length));
-                continue;
-            }
-            (Some(_), _) => continue,
-            (None, _) => {}
-        }
-        // Four spaces or a tab make a block of code.
-        if line.starts_with("    ") || line.starts_with('\t') {
-            continue;
-        }
-        let words: Vec<String> = trimmed.split_whitespace().map(str::to_lowercase).collect();
+    let own = OwnWords::of(text);
+    let words = own.plain_lines().filter_map(|line| {
+        let words: Vec<String> = line.split_whitespace().map(str::to_lowercase).collect();
         match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-            ["break", "glass"] => word = Some(Word::On),
-            ["break", "glass", "off"] => word = Some(Word::Off),
-            _ => {}
+            ["break", "glass"] => Some(Word::On),
+            ["break", "glass", "off"] => Some(Word::Off),
+            _ => None,
         }
-    }
-    word
-}
-
-#[derive(Debug, Deserialize)]
-struct Member {
-    #[serde(default)]
-    access_level: Option<u64>,
-}
-
-/// Whether the account is a person who may decide.
-pub(crate) async fn may_decide(client: &Client, user: &User) -> Result<bool, GitLabError> {
-    if is_token_account(user.username.as_deref().unwrap_or_default()) {
-        return Ok(false);
-    }
-    let account: Result<User, _> = client.get("read an account", &format!("users/{}", user.id)).await;
-    let is_bot = match account {
-        Ok(account) => account.bot == Some(true),
-        // Some servers hide accounts; the name has been looked at above.
-        Err(GitLabError::NotFound { .. } | GitLabError::Forbidden { .. }) => false,
-        Err(error) => return Err(error),
-    };
-    if is_bot {
-        return Ok(false);
-    }
-    let project = utf8_percent_encode(&client.settings().project, NON_ALPHANUMERIC).to_string();
-    let path = format!("projects/{project}/members/all/{}", user.id);
-    match client.get::<Member>("read somebody's role", &path).await {
-        Ok(member) => Ok(member.access_level.is_some_and(|level| level >= DEVELOPER)),
-        Err(GitLabError::NotFound { .. }) => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
-/// The accounts of access tokens: `project_7_bot_0f…`, `group_7_bot_0f…`.
-pub(crate) fn is_token_account(name: &str) -> bool {
-    ["project_", "group_"].iter().any(|start| {
-        name.strip_prefix(start).is_some_and(|rest| {
-            let digits = rest.trim_start_matches(|character: char| character.is_ascii_digit());
-            digits.len() < rest.len() && digits.starts_with("_bot")
-        })
-    })
+    });
+    words.last()
 }
 
 impl GitLab {
@@ -144,24 +78,48 @@ impl GitLab {
         Ok(found)
     }
 
+    /// What is to be reviewed, as it was read to look for such a word.
+    pub async fn subject(&self) -> Result<ReviewSubject, GitLabError> {
+        let info = self.load().await?;
+        let subject = info.subject.clone();
+        self.keep(info).await;
+        Ok(subject)
+    }
+
     /// The newest word of somebody who may decide, if it is not `off`.
     async fn last_word(
         &self,
         info: &MergeRequestInfo,
         policy: BreakGlassPolicy,
     ) -> Result<Option<BreakGlass>, GitLabError> {
-        let mut known: HashMap<u64, bool> = HashMap::new();
+        let bot = info.ourselves.bot();
+        let mut people = People::new(&self.client, bot, info.author, &info.conversation);
         let notes = info.conversation.notes();
         let words = notes.iter().rev().filter_map(|note| Some((note, word(note.text())?)));
         for (note, word) in words {
-            let Some(user) = speaker(note, info, policy) else {
+            let Some(user) = note.author.as_ref().filter(|_| note.is_public_comment()) else {
                 continue;
             };
-            let counts = match known.get(&user.id) {
-                Some(counts) => *counts,
-                None => may_decide(&self.client, user).await?,
+            if word == Word::On && note.is_edited(bot) {
+                tracing::warn!(
+                    note = note.id,
+                    "`break glass` in a comment that was edited does not count"
+                );
+                continue;
+            }
+            let counts = match people.voice(user).await? {
+                Voice::Member => true,
+                // To ask for a review is everybody's right who works here.
+                Voice::Author => word == Word::Off || policy == BreakGlassPolicy::Developers,
+                Voice::Us | Voice::Outsider | Voice::Machine => false,
             };
-            known.insert(user.id, counts);
+            if counts && word == Word::On && info.subject.from_fork {
+                tracing::warn!(
+                    note = note.id,
+                    "`break glass` does not count for a merge request from a fork"
+                );
+                return Ok(None);
+            }
             if counts {
                 return Ok((word == Word::On).then(|| BreakGlass {
                     user: user.username.clone().unwrap_or_default(),
@@ -189,7 +147,7 @@ impl GitLab {
         let ledger = summary.and_then(|note| ourselves.ledger(note));
         drop(notes);
         let url = info.subject.web_url.clone();
-        let text = skipped(glass, url.as_deref());
+        let text = skipped(glass, mode, url.as_deref());
         let conclusion = hash(&format!("break glass {}", glass.note));
         let memory = |requested_changes| Memory {
             spent_micros: spent,
@@ -205,6 +163,11 @@ impl GitLab {
             ..PublishOutcome::default()
         };
         if !approves {
+            let standing = approval::read(client, ourselves.bot()).await?;
+            if standing.approved {
+                // It was for another commit, or in another mode.
+                approval::take_back(client).await?;
+            }
             outcome.stance = Some(AppliedStance {
                 wanted: Stance::None,
                 shown: None,
@@ -215,14 +178,8 @@ impl GitLab {
         if standing.is_for(&info.version, None) && !requested {
             outcome.approved = true;
         } else {
-            let mut refused = approval::approve(client, &glass.head_sha, standing.approved).await?;
-            if refused.as_deref() == Some(approval::NEWER) {
-                // It is valid for later pushes, too.
-                let head = MergeRequestNow::read(client).await?.head().map(str::to_owned);
-                if let Some(head) = head {
-                    refused = approval::approve(client, &head, false).await?;
-                }
-            }
+            // A push that came in between has a job of its own, which approves it on the same word.
+            let refused = approval::approve(client, &glass.head_sha, standing.approved).await?;
             outcome.approved = approval::read(client, ourselves.bot()).await?.approved;
             outcome.warnings.extend(refused.filter(|_| !outcome.approved));
         }
@@ -244,20 +201,17 @@ impl GitLab {
     }
 }
 
-/// Who says something on the merge request for everybody to read, if that can count at all.
-fn speaker<'n>(note: &'n Note, info: &MergeRequestInfo, policy: BreakGlassPolicy) -> Option<&'n User> {
-    let user = note.author.as_ref()?;
-    let is_author = policy == BreakGlassPolicy::NotAuthor && info.author == Some(user.id);
-    (note.is_public_comment() && user.id != info.ourselves.bot() && !is_author).then_some(user)
-}
-
 /// The summary of a review that did not happen.
-fn skipped(glass: &BreakGlass, web_url: Option<&str>) -> String {
+fn skipped(glass: &BreakGlass, mode: ReviewMode, web_url: Option<&str>) -> String {
     let user: String = glass
         .user
         .chars()
         .filter(|character| character.is_alphanumeric() || matches!(character, '_' | '-' | '.'))
         .collect();
+    let approval = match mode {
+        ReviewMode::Comment => " The bot does not approve it.",
+        ReviewMode::Approve | ReviewMode::Gate => "",
+    };
     let comment = match web_url {
         Some(url) => format!("[comment]({url}#note_{})", glass.note),
         None => "comment".to_owned(),
@@ -265,7 +219,7 @@ fn skipped(glass: &BreakGlass, web_url: Option<&str>) -> String {
     format!(
         "## 🔨 Not reviewed: break glass\n\n`{user}` has broken the glass in this {comment}. The merge request is not \
          reviewed, at this commit and later ones, until somebody with the role Developer writes a comment with the line \
-         `break glass off`."
+         `break glass off`.{approval}"
     )
 }
 

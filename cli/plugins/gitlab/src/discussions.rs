@@ -4,7 +4,7 @@ use conclave_engine::report::FindingRecord;
 use conclave_shared::telemetry::FindingPlacement;
 use serde::Deserialize;
 
-use crate::{GitLabError, break_glass::is_token_account, client::Client, merge_request::Ourselves};
+use crate::{GitLabError, client::Client, merge_request::Ourselves};
 
 /// An account.
 #[derive(Debug, Clone, Deserialize)]
@@ -15,13 +15,9 @@ pub(crate) struct User {
     /// Only some answers tell it; those with notes do not.
     #[serde(default)]
     pub(crate) bot: Option<bool>,
-}
-
-impl User {
-    /// Whether the name is that of an access token's account.
-    pub(crate) fn is_program(&self) -> bool {
-        is_token_account(self.username.as_deref().unwrap_or_default())
-    }
+    /// The address that the account shows to everybody.
+    #[serde(default)]
+    pub(crate) public_email: Option<String>,
 }
 
 /// A note.
@@ -44,9 +40,25 @@ pub(crate) struct Note {
     pub(crate) resolved_by: Option<User>,
     #[serde(default)]
     pub(crate) position: Option<NotePosition>,
+    #[serde(default)]
+    created_at: Option<String>,
+    #[serde(default)]
+    updated_at: Option<String>,
+    #[serde(default)]
+    resolved_at: Option<String>,
 }
 
 impl Note {
+    /// Whether its text may be another one than its author wrote: maintainers can edit other people's notes, and GitLab does
+    /// not tell who did. Resolving a thread touches its notes as well; only where it was us is it certain that this was all.
+    pub(crate) fn is_edited(&self, bot: u64) -> bool {
+        let Some((created, updated)) = self.created_at.as_ref().zip(self.updated_at.as_ref()) else {
+            return false;
+        };
+        let by_us = self.resolved_by.as_ref().is_some_and(|user| user.id == bot);
+        created != updated && !(by_us && self.resolved_at.as_ref() == Some(updated))
+    }
+
     pub(crate) fn text(&self) -> &str {
         self.body.as_deref().unwrap_or_default()
     }

@@ -14,6 +14,7 @@ mod length;
 mod marker;
 mod merge_request;
 mod pace;
+mod people;
 mod plugin;
 mod position;
 mod publisher;

@@ -1,10 +1,11 @@
 //! The hidden markers by which our own notes are found again, and what they remember.
 //!
 //! A marker is a comment that GitLab does not show. Only somebody who knows the installation's secret can make one, for
-//! one merge request, and it counts only in a note of our own account.
+//! one merge request. It counts only where we wrote it: at the end of a note of our own account. A copy of one, in a quote, in
+//! code, or anywhere above the end, counts for nothing.
 
 use base64::{Engine, prelude::BASE64_STANDARD_NO_PAD};
-use conclave_engine::{report::FindingRecord, rereview::Ledger};
+use conclave_engine::{own_words::begins_html, report::FindingRecord, rereview::Ledger};
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -12,6 +13,35 @@ use sha2::{Digest, Sha256};
 
 /// Bytes of a code: 128 bits.
 const CODE_BYTES: usize = 16;
+
+/// How each marker begins.
+const START: &str = "<!-- conclave:";
+
+/// A note's text, and the markers at its end.
+pub(crate) fn split(body: &str) -> (&str, &str) {
+    let body = body.trim_end();
+    let mut begin = body.len();
+    loop {
+        let above = body[..begin].trim_end();
+        let line = above.rfind('\n').map_or(0, |at| at + 1);
+        let is_marker =
+            above[line..].starts_with(START) && above.ends_with("-->") && above[line..].matches("-->").count() == 1;
+        if !is_marker {
+            break;
+        }
+        begin = line;
+    }
+    if begin < body.len() && begins_html(body, begin) {
+        body.split_at(begin)
+    } else {
+        (body, "")
+    }
+}
+
+/// Whether this marker is among those at the note's end.
+pub(crate) fn has(body: &str, marker: &str) -> bool {
+    split(body).1.lines().any(|line| line.trim() == marker)
+}
 
 /// The marker of a merge request's summary.
 pub(crate) fn marker(secret: &SecretString, project: u64, iid: u64) -> String {
@@ -28,6 +58,7 @@ pub(crate) fn spent(secret: &SecretString, project: u64, iid: u64, micros: u64) 
 
 /// Reads such a comment; nothing if there is none, or none that was made with this secret for this merge request.
 pub(crate) fn read_spent(secret: &SecretString, project: u64, iid: u64, body: &str) -> Option<u64> {
+    let (_, body) = split(body);
     body.match_indices("<!-- conclave:spent:")
         .filter_map(|(at, start)| {
             let digits = body.get(at + start.len()..)?.split(':').next()?;
@@ -107,9 +138,10 @@ fn write<T: Serialize>(secret: &SecretString, kind: &str, project: u64, iid: u64
     format!("<!-- conclave:{kind}:{payload}.{code} -->")
 }
 
-/// The last genuine marker of this kind: whatever a note quotes stands above its own.
+/// The last genuine marker of this kind among those at the note's end.
 fn read<T: DeserializeOwned>(secret: &SecretString, kind: &str, project: u64, iid: u64, body: &str) -> Option<T> {
-    let start = format!("<!-- conclave:{kind}:");
+    let start = format!("{START}{kind}:");
+    let (_, body) = split(body);
     body.rmatch_indices(&start).find_map(|(at, start)| {
         let rest = body.get(at + start.len()..)?;
         let (sealed, _) = rest.split_once(" -->")?;

@@ -29,7 +29,9 @@ fn what_was_spent_is_read_from_our_own_comment_only() {
         own.get(..own.len() - 10).expect("ASCII").to_owned(),
     ] {
         assert_eq!(read(&foreign), None, "{foreign}");
-        assert_eq!(read(&format!("{foreign}{own}")), Some(1_230_000), "{foreign}");
+        // One that never ends hides what follows.
+        let seen = foreign.ends_with("-->").then_some(1_230_000);
+        assert_eq!(read(&format!("{foreign}\n{own}")), seen, "{foreign}");
     }
 }
 
@@ -101,4 +103,40 @@ fn of_several_the_last_one_is_the_notes_own() {
     let own = finding_marker(&secret, 1, 2, &record("This one."));
     let read = read_finding(&secret, 1, 2, &format!("> {quoted}\n\n{own}"));
     assert_eq!(read, Some(record("This one.")));
+}
+
+#[test]
+fn a_marker_counts_at_the_end_of_a_note_only() {
+    let secret = SecretString::from("s");
+    let own = marker(&secret, 1, 2);
+    let finding = finding_marker(&secret, 1, 2, &record("Copied."));
+    for body in [
+        format!("Text.\n\n{own}\n{finding}"),
+        format!("Text.\n\n{own}\n{finding}\n\n"),
+        format!("{own}\n{finding}"),
+        format!("```\ncode\n```\n\n{own}\n{finding}"),
+        format!("<details>\n\nx\n\n</details>\n\n{own}\n{finding}"),
+        // What stands above is no matter.
+        format!("```\n{own}\n```\n\n{own}\n{finding}"),
+    ] {
+        assert!(has(&body, &own), "{body}");
+        assert_eq!(read_finding(&secret, 1, 2, &body), Some(record("Copied.")), "{body}");
+    }
+    for body in [
+        format!("{own}\n{finding}\n\nText."),
+        format!("```\n{own}\n{finding}\n```"),
+        format!("```\n{own}\n{finding}"),
+        format!("```suggestion:-0+0\n{own}\n{finding}\n```\n"),
+        format!("> {own}\n> {finding}"),
+        format!(">>>\n{own}\n{finding}\n>>>"),
+        format!("- {own}\n- {finding}"),
+        format!("- a\n\n  {own}\n  {finding}"),
+        format!("    {own}\n    {finding}"),
+        format!("`{own}` `{finding}`"),
+        format!("Text {own} {finding}"),
+        format!("<details>\n\n{own}\n{finding}\n\n</details>"),
+    ] {
+        assert!(!has(&body, &own), "{body}");
+        assert_eq!(read_finding(&secret, 1, 2, &body), None, "{body}");
+    }
 }

@@ -18,6 +18,7 @@ use crate::{
     client::Client,
     discussions::{Conversation, Note, User},
     marker::{self, SummaryState, marker},
+    people::People,
     position::DiffRefs,
     target::Target,
     threads,
@@ -180,7 +181,7 @@ impl Ourselves {
         notes
             .iter()
             .copied()
-            .find(|note| self.wrote(note) && note.text().contains(&self.marker))
+            .find(|note| self.wrote(note) && marker::has(note.text(), &self.marker))
     }
 
     /// The finding that our note shows.
@@ -309,7 +310,9 @@ pub(crate) async fn load(client: &Client) -> Result<MergeRequestInfo, GitLabErro
     let summary = ourselves.summary(&notes);
     let previous_review = summary.map(|note| threads::without_markers(note.text()));
     let ledger = summary.and_then(|note| ourselves.ledger(note)).unwrap_or_default();
-    let existing_findings = threads::read(client, &ourselves, &conversation).await;
+    let author = merge_request.author.map(|author| author.id);
+    let mut people = People::new(client, ourselves.bot(), author, &conversation);
+    let existing_findings = threads::read(&mut people, &ourselves, &conversation).await;
     let aside_open = !threads::has_aside(&ourselves, &conversation);
     let project = project_path(merge_request.references.as_ref()).unwrap_or(&settings.project);
     let subject = ReviewSubject {
@@ -344,7 +347,7 @@ pub(crate) async fn load(client: &Client) -> Result<MergeRequestInfo, GitLabErro
         ourselves,
         version,
         target,
-        author: merge_request.author.map(|author| author.id),
+        author,
         conversation,
     })
 }

@@ -11,7 +11,7 @@ use crate::{
     client::Client,
     discussions::{Conversation, Note},
     length::limit,
-    marker::{SummaryState, hash},
+    marker::{self, SummaryState, hash},
     merge_request::Ourselves,
 };
 
@@ -187,7 +187,7 @@ impl Summary {
         let Some(known) = ourselves.state(note) else {
             return false;
         };
-        let shown = note.text().split(&ourselves.marker).next().unwrap_or_default();
+        let (shown, _) = marker::split(note.text());
         self.ledger == ourselves.ledger(note)
             && known.conclusion == self.state.conclusion
             && known.requested_changes == self.state.requested_changes

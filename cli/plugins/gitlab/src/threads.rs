@@ -12,50 +12,28 @@ use serde_json::{Value, json};
 
 use crate::{
     GitLabError,
-    break_glass::may_decide,
     client::Client,
-    discussions::{Conversation, Discussion, Note, User},
+    discussions::{Conversation, Discussion, Note, OwnThread, User},
+    marker,
     merge_request::{MergeRequestNow, Ourselves},
+    people::People,
 };
 
-/// Whose word an account's is, asked once each.
-struct Voices<'c> {
-    client: &'c Client,
-    bot: u64,
-    known: HashMap<u64, Voice>,
-}
-
-impl Voices<'_> {
-    async fn of(&mut self, user: Option<&User>) -> Voice {
-        let Some(user) = user else { return Voice::Outsider };
-        if user.id == self.bot {
-            return Voice::Us;
-        }
-        if let Some(voice) = self.known.get(&user.id) {
-            return *voice;
-        }
-        let voice = match may_decide(self.client, user).await {
-            Ok(true) => Voice::Member,
-            Ok(false) if user.is_program() => Voice::Machine,
-            Ok(false) => Voice::Outsider,
-            Err(error) => {
-                // A word that nobody can vouch for is read, and decides nothing.
-                tracing::warn!(%error, "a role could not be read");
-                Voice::Outsider
-            }
-        };
-        self.known.insert(user.id, voice);
-        voice
-    }
+/// Whose word it is; one that nobody can vouch for is read, and decides nothing.
+async fn voice(people: &mut People<'_>, user: Option<&User>) -> Voice {
+    let Some(user) = user else { return Voice::Outsider };
+    people.voice(user).await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "a role could not be read");
+        Voice::Outsider
+    })
 }
 
 /// Our threads that show findings, oldest first, with what people answered.
-pub(crate) async fn read(client: &Client, ourselves: &Ourselves, conversation: &Conversation) -> Vec<ExistingFinding> {
-    let mut voices = Voices {
-        client,
-        bot: ourselves.bot(),
-        known: HashMap::new(),
-    };
+pub(crate) async fn read(
+    people: &mut People<'_>,
+    ourselves: &Ourselves,
+    conversation: &Conversation,
+) -> Vec<ExistingFinding> {
     let mut existing = Vec::new();
     for thread in conversation.own_threads(ourselves) {
         let mut replies = Vec::new();
@@ -64,39 +42,54 @@ pub(crate) async fn read(client: &Client, ourselves: &Ourselves, conversation: &
             replies.push(Reply {
                 author: author.and_then(|user| user.username.clone()).unwrap_or_default().into(),
                 body: without_markers(note.text()).into(),
-                voice: voices.of(author).await,
+                voice: voice(people, author).await,
+                edited: note.is_edited(ourselves.bot()),
             });
         }
-        // When a finding had become worse, our answer said so.
-        let newest = thread
-            .discussion
-            .notes()
-            .iter()
-            .rev()
-            .find_map(|note| ourselves.finding(note));
         let state = if thread.discussion.is_resolved() {
-            match voices.of(thread.discussion.resolved_by_user()).await {
+            match voice(people, thread.discussion.resolved_by_user()).await {
                 Voice::Us => ThreadState::ResolvedByUs,
                 Voice::Member => ThreadState::ResolvedByPerson,
+                Voice::Author => ThreadState::ResolvedByAuthor,
                 Voice::Outsider | Voice::Machine => ThreadState::ResolvedByOther,
             }
         } else {
             ThreadState::Open
         };
+        let body = Untrusted::from(without_markers(thread.note.text()));
+        let id = thread.discussion.id.clone();
         existing.push(ExistingFinding {
             id: String::new(),
-            body: Untrusted::from(without_markers(thread.note.text())),
-            record: newest.unwrap_or(thread.record),
-            thread: Some(thread.discussion.id.clone()),
+            body,
+            record: as_last_told(thread, ourselves),
+            thread: Some(id),
             state,
             replies,
             anchor: AnchorState::Unknown,
             code: String::new(),
             before: Before::Posted,
             stood: false,
+            author_may_settle: false,
         });
     }
     existing
+}
+
+/// What our newest note in the thread says of the finding, with the worst that any of them said: who waits until a finding is
+/// told to be less may not settle it more easily.
+fn as_last_told(thread: OwnThread<'_>, ourselves: &Ourselves) -> FindingRecord {
+    let notes = thread.discussion.notes();
+    let told: Vec<FindingRecord> = notes.iter().filter_map(|note| ourselves.finding(note)).collect();
+    let worst = told.iter().map(|record| record.severity).max();
+    let risk = told.iter().any(|record| record.production_risk);
+    let steers = told.iter().find(|record| record.is_prompt_injection());
+    let mut record = told.last().cloned().unwrap_or(thread.record);
+    record.severity = record.severity.max(worst.unwrap_or(record.severity));
+    record.production_risk |= risk;
+    if let Some(steers) = steers {
+        record.category.clone_from(&steers.category);
+    }
+    record
 }
 
 /// What was answered in a thread, for everybody to read.
@@ -291,11 +284,11 @@ async fn say_aside(
 
 /// Whether we have answered a light-hearted question on this merge request.
 pub(crate) fn has_aside(ourselves: &Ourselves, conversation: &Conversation) -> bool {
-    let marker = ourselves.aside_marker();
+    let aside = ourselves.aside_marker();
     let notes = conversation.notes();
     notes
         .iter()
-        .any(|note| ourselves.wrote(note) && note.text().contains(&marker))
+        .any(|note| ourselves.wrote(note) && marker::has(note.text(), &aside))
 }
 
 #[cfg(test)]

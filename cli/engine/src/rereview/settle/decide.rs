@@ -8,7 +8,7 @@ use crate::{
     report::ThreadChange,
     rereview::{
         AnchorState, Stance, Status, Words,
-        assess::{last_word, waits_for_answer},
+        authority::{argument, decision, unanswered},
         texts,
     },
 };
@@ -46,7 +46,7 @@ pub(super) fn rank(entry: &JudgedFinding) -> Rank {
 /// What the new findings say of an earlier one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen {
-    /// Whether the judge keeps one that repeats it.
+    /// Whether the panel reports it again: it is there, also where the judge drops the repetition as one.
     pub(super) again: bool,
     /// The worst of those that repeat it.
     pub(super) worst: Option<Rank>,
@@ -58,7 +58,7 @@ impl Seen {
     pub(super) fn new(finding: &ExistingFinding, repeats: &[usize], judged: &[JudgedFinding]) -> Self {
         let worst = repeats.iter().map(|at| rank(&judged[*at])).max();
         Self {
-            again: repeats.iter().any(|at| judged[*at].stands()),
+            again: !repeats.is_empty(),
             worst,
             worse: worst.is_some_and(|worst| worst > own_rank(finding)),
         }
@@ -70,10 +70,11 @@ pub(super) fn own_rank(finding: &ExistingFinding) -> Rank {
 }
 
 pub(super) fn decide(finding: &ExistingFinding, words: &Words, seen: Seen, degraded: bool) -> Outcome {
-    let stance = last_word(finding);
+    let stance = decision(finding).map(|decision| decision.stance);
     let settled = if seen.worse { Outcome::Worse } else { Outcome::Settled };
     match finding.state {
         ThreadState::ResolvedByPerson => return settled,
+        ThreadState::ResolvedByAuthor if finding.author_may_settle => return settled,
         ThreadState::ResolvedByUs => {
             return match stance {
                 Some(Stance::Declines | Stance::Acknowledges | Stance::Disagrees) => settled,
@@ -81,7 +82,7 @@ pub(super) fn decide(finding: &ExistingFinding, words: &Words, seen: Seen, degra
                 _ => Outcome::Closed,
             };
         }
-        ThreadState::Open | ThreadState::ResolvedByOther => {}
+        ThreadState::Open | ThreadState::ResolvedByAuthor | ThreadState::ResolvedByOther => {}
     }
     if finding.before == Before::Reopened {
         return Outcome::Stands;
@@ -91,7 +92,7 @@ pub(super) fn decide(finding: &ExistingFinding, words: &Words, seen: Seen, degra
         Some(Stance::Acknowledges) if !seen.worse => return Outcome::Declined(texts::ACKNOWLEDGED),
         _ => {}
     }
-    // What the judge keeps is not fixed, whatever else it says.
+    // What the panel reports again is not fixed, whatever the judge says.
     if seen.again {
         return Outcome::Stands;
     }
@@ -99,13 +100,25 @@ pub(super) fn decide(finding: &ExistingFinding, words: &Words, seen: Seen, degra
     let word = words.on(&finding.id).map(|word| word.status).filter(|_| !degraded);
     let in_talk = finding.replies.iter().any(|reply| reply.voice.is_person());
     match word {
-        Some(Status::Withdrawn) if stance == Some(Stance::Disagrees) => Outcome::Withdrawn,
+        Some(Status::Withdrawn) if may_be_withdrawn(finding) => Outcome::Withdrawn,
         Some(Status::Fixed) if changed && in_talk => Outcome::FixedInTalk,
         Some(Status::Fixed) if changed => Outcome::Fixed,
         Some(Status::NotFixed) => Outcome::Stands,
         _ if finding.before == Before::Fixed && changed => Outcome::FixedInTalk,
         _ => Outcome::Stands,
     }
+}
+
+/// Whether the judge's word is enough to withdraw the finding: a member argues against it, and it is none that a model's
+/// word alone must not make milder.
+fn may_be_withdrawn(finding: &ExistingFinding) -> bool {
+    argument(finding).is_some() && !finding.record.is_serious()
+}
+
+/// Whether somebody has tried to settle the finding whose word is not enough for that.
+pub(super) fn lacks_right(finding: &ExistingFinding) -> bool {
+    let resolved = finding.state == ThreadState::ResolvedByAuthor && !finding.author_may_settle;
+    resolved || unanswered(finding).is_some_and(|argument| argument.is_without_right)
 }
 
 /// What is done with the thread.
@@ -121,7 +134,7 @@ pub(super) fn change(
     match outcome {
         Outcome::Fixed => resolve(&texts::fixed(head_sha)),
         Outcome::Declined(why) => resolve(why),
-        Outcome::Withdrawn if waits_for_answer(finding) => ThreadChange::Answer {
+        Outcome::Withdrawn if unanswered(finding).is_some() => ThreadChange::Answer {
             text: answer.unwrap_or_else(|| texts::WITHDRAWN_ANSWER.to_owned()),
             resolve: true,
         },
@@ -138,7 +151,15 @@ pub(super) fn change(
             text: texts::back(head_sha),
             resolve: false,
         },
-        Outcome::Stands => match answer.filter(|_| waits_for_answer(finding)) {
+        Outcome::Stands if lacks_right(finding) => {
+            let rule = texts::not_the_authors(&finding.record);
+            let answer = answer.filter(|_| unanswered(finding).is_some());
+            ThreadChange::Answer {
+                text: answer.map_or_else(|| rule.clone(), |answer| format!("{answer}\n\n{rule}")),
+                resolve: false,
+            }
+        }
+        Outcome::Stands => match answer.filter(|_| unanswered(finding).is_some()) {
             Some(text) => ThreadChange::Answer { text, resolve: false },
             None => ThreadChange::Keep,
         },

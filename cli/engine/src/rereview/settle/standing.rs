@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use conclave_shared::{
     finding::{EvidenceStatus, Finding},
+    severity::Severity,
     telemetry::FindingFate,
 };
 
@@ -117,7 +118,9 @@ pub(super) fn repeats(
     for (at, entry) in judged.iter().enumerate() {
         let duplicate = entry.fate == FindingFate::Dropped && entry.reason_code.as_deref() == Some("duplicate");
         let said = words.repeats.iter().find(|(id, _)| *id == entry.finding.id);
-        let by_word = said.and_then(|(_, target)| earlier.iter().position(|finding| finding.id == *target));
+        let by_word = said
+            .and_then(|(_, target)| earlier.iter().position(|finding| finding.id == *target))
+            .filter(|at| !hides(&earlier[*at], entry));
         let of = by_word.or_else(|| {
             let place = |test: &dyn Fn(&ExistingFinding) -> bool| earlier.iter().position(test);
             place(&|finding| finding.record.fingerprint == entry.finding.fingerprint)
@@ -133,6 +136,14 @@ pub(super) fn repeats(
     repeats
 }
 
+/// Whether the judge's word that a new finding repeats this earlier one would hide something: a serious one behind another
+/// kind of problem, whose end would be its own.
+fn hides(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
+    let serious =
+        entry.finding.severity == Severity::Critical || entry.production_risk || entry.finding.is_prompt_injection();
+    serious && entry.finding.fingerprint != finding.record.fingerprint && !is_same_kind(finding, entry)
+}
+
 pub(super) fn is_same_kind(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
     finding.record.category == entry.finding.category && finding.record.file == entry.finding.file
 }
@@ -145,7 +156,11 @@ pub(super) fn is_same_code(finding: &ExistingFinding, entry: &JudgedFinding) -> 
 }
 
 pub(super) fn is_same_place(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
-    let live = matches!(finding.state, ThreadState::Open | ThreadState::ResolvedByOther);
+    let live = match finding.state {
+        ThreadState::Open | ThreadState::ResolvedByOther => true,
+        ThreadState::ResolvedByAuthor => !finding.author_may_settle,
+        ThreadState::ResolvedByUs | ThreadState::ResolvedByPerson => false,
+    };
     let lines = |line: u32, end: Option<u32>| line..=end.unwrap_or(line).max(line);
     let before = lines(finding.record.line, finding.record.end_line);
     let now = lines(entry.finding.line, entry.finding.end_line);
