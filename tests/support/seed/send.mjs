@@ -36,7 +36,7 @@ export function postBody(url, token, body, { agent, timeout = 30_000 } = {}) {
       let text = '';
       response.setEncoding('utf8');
       response.on('data', (more) => (text += more));
-      response.on('end', () => resolve({ status: response.statusCode, text, ms: performance.now() - began }));
+      response.on('end', () => resolve({ status: response.statusCode, text, ms: performance.now() - began, wait: Number(response.headers['retry-after']) }));
       response.on('error', reject);
     });
     sent.on('timeout', () => sent.destroy(new Error('no answer in time')));
@@ -68,6 +68,12 @@ export async function sendAll(url, token, groups, { clients = 8, progress = () =
     for (let tried = 1; ; tried += 1) {
       const answer = await postBody(url, token, body, { agent }).catch((error) => ({ status: 0, text: error.message }));
       if (answer.status === 202) return events;
+      // A minute's quota is used up, which is no failure: the next minute has its own.
+      if (answer.status === 429 && answer.wait <= 60) {
+        tried -= 1;
+        await new Promise((resolve) => setTimeout(resolve, answer.wait * 1000));
+        continue;
+      }
       if (answer.status !== 0 && answer.status !== 503 && answer.status < 500) {
         throw new Error(`the tracker answered ${answer.status}: ${answer.text.slice(0, 400)}`);
       }
