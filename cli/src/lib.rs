@@ -95,7 +95,7 @@ fn show_usage(error: &clap::Error) {
         ContextValue::Strings(values) => values.iter().any(|value| value.contains('\n')),
         _ => false,
     });
-    if output::is_harmless(&text) && !has_lines {
+    if !error.use_stderr() || (output::is_harmless(&text) && !has_lines) {
         let _ = error.print();
     } else {
         output::log_line(&text);

@@ -24,6 +24,7 @@ mod prepare;
 mod registry;
 mod rereview;
 mod runtime;
+mod section_mark;
 mod sessions;
 mod settings_files;
 mod signals;

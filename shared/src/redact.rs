@@ -1,5 +1,11 @@
 //! Taking secrets out of text before it leaves the process.
 
+mod marks;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+pub use self::marks::SecretMarks;
+
 /// What stands where a secret was.
 pub const MARK: &str = "[redacted]";
 
@@ -25,6 +31,8 @@ const PREFIXES: [(&str, usize); 14] = [
 #[derive(Clone, Default)]
 pub struct Redactor {
     values: Vec<String>,
+    /// What became secret after this was made; all copies share it.
+    marks: Arc<RwLock<SecretMarks>>,
 }
 
 impl std::fmt::Debug for Redactor {
@@ -41,7 +49,15 @@ impl Redactor {
         // A secret that contains another one has to go first, or its rest would stay.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         values.dedup();
-        Self { values }
+        Self {
+            values,
+            marks: Arc::default(),
+        }
+    }
+
+    /// Takes a mark out of every text from now on, also in the copies that exist.
+    pub fn hide_mark(&self, mark: &str) {
+        self.marks.write().unwrap_or_else(PoisonError::into_inner).add(mark);
     }
 
     /// The text without known secrets and without anything that has the shape of a token.
@@ -51,6 +67,10 @@ impl Redactor {
             if text.contains(value.as_str()) {
                 text = text.replace(value.as_str(), MARK);
             }
+        }
+        let marks = self.marks.read().unwrap_or_else(PoisonError::into_inner);
+        if marks.find(&text).is_some() {
+            text = marks.replace(&text, MARK);
         }
         redact_patterns(&text)
     }
@@ -124,5 +144,13 @@ mod tests {
         let redactor = Redactor::new(["secret-one".to_owned(), "secret-one-and-more".to_owned()]);
         assert_eq!(redactor.redact("secret-one-and-more"), MARK);
         assert_eq!(format!("{redactor:?}"), "Redactor(2 values)");
+    }
+
+    #[test]
+    fn a_mark_that_becomes_known_later_goes_in_all_copies() {
+        let redactor = Redactor::default();
+        let copy = redactor.clone();
+        redactor.hide_mark("0a1b2c3d4e5f");
+        assert_eq!(copy.redact("<mr_body_0A1B2C3D4E5F>"), "<mr_body_[redacted]>");
     }
 }

@@ -19,7 +19,6 @@ use conclave_engine::{
 use conclave_shared::{
     config::ModelRoute, memory::RepositoryMemory, path_globs::PathGlobs, pricing, reviewer::ReviewerName,
 };
-use secrecy::ExposeSecret;
 
 use super::{Job, changes::Spool, own_reviewers, patches};
 use crate::{exit::Failure, rundir::RunDirectory};
@@ -38,8 +37,8 @@ pub(super) struct Sources<'a> {
     /// What plugins add to the prompts.
     pub(super) contributed: &'a RuntimeConfig,
     pub(super) library: &'a PromptLibrary,
-    /// The boundary of a recorded run, which this one repeats.
-    pub(super) boundary: Option<Nonce>,
+    /// The boundary of the prompts' sections.
+    pub(super) boundary: Nonce,
     /// What the project remembers.
     pub(super) memory: &'a RepositoryMemory,
 }
@@ -56,8 +55,6 @@ pub(super) struct Inputs {
     pub(super) cut: Vec<CutFile>,
     /// What the review has to say about its inputs.
     pub(super) warnings: Vec<String>,
-    /// The boundary of the prompts' sections.
-    pub(super) boundary: Nonce,
 }
 
 /// Writes patches and context into the run directory and where the agent reads them, and completes the messages of the
@@ -86,11 +83,7 @@ pub(super) async fn render(
     give: impl FnOnce(&[(&FileDiff, &str)], &[Share]) -> Result<Vec<u64>, Failure>,
 ) -> Result<Inputs, Failure> {
     let Sources { job, diff, library, .. } = sources;
-    let nonce = match &sources.boundary {
-        // A replayed run has to say what the recorded one said.
-        Some(recorded) => recorded.clone(),
-        None => nonce(job)?,
-    };
+    let nonce = sources.boundary.clone();
     let agents_md = agents_md(job).await?;
     let filtered: Vec<(String, &'static str)> = diff
         .filtered
@@ -171,24 +164,12 @@ pub(super) async fn render(
         context: context.text,
         coordinator: coordinator.text,
         warnings,
-        boundary: nonce,
     })
 }
 
 /// What to say if the coordinator is given more than is good for it.
 fn coordinator_warning(route: &ModelRoute, message: u64) -> Option<String> {
     window_warning(route.first().as_str(), window(route), message + RUNTIME_BYTES)
-}
-
-/// What every section's tag carries.
-fn nonce(job: &Job) -> Result<Nonce, Failure> {
-    let secret = match &job.secret {
-        Some(secret) => secret.clone(),
-        // Without an installation's secret the boundary is new in every run: safe, only the caches do not last.
-        None => conclave_gateway::random_run_key()?,
-    };
-    let subject = format!("{}!{}", job.subject.project, job.subject.merge_request.unwrap_or(0));
-    Ok(Nonce::new(secret.expose_secret().as_bytes(), &subject))
 }
 
 /// AGENTS.md at the root of the target branch. What the merge request makes of it is for the reviewers to judge, and a

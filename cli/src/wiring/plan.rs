@@ -24,6 +24,7 @@ use super::{
     prepare::{ChosenBy, Prepared, prepare},
     registry::{self, Purpose},
     runtime::{COORDINATOR_PROMPT, REVIEWER_PROMPT},
+    section_mark::SectionMark,
 };
 use crate::{
     args::{Format, PlanningArguments},
@@ -208,7 +209,7 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
         repo_config: &prepared.repo.in_force.config,
         contributed: &prepared.runtime,
         library: &prepared.library,
-        boundary: None,
+        boundary: SectionMark::of(&prepared.job, None)?.nonce,
         memory: &RepositoryMemory::default(),
     };
     let inputs = inputs::render(sources, &mut prepared.plan, |files, _| Ok(vec![0; files.len()])).await?;

@@ -21,6 +21,7 @@ use super::{
     prepare::Prepared,
     rereview,
     runtime::{Child, Runtime, RuntimeInput},
+    section_mark::{Leaks, SectionMark},
     source::RepositoryTree,
     stopwatch::Stopwatch,
     telemetry::Figures,
@@ -97,7 +98,7 @@ impl Sessions<'_> {
             spool,
             by_rules,
             security,
-            approval_holds,
+            mut approval_holds,
             mut plan,
             config,
             runtime: runtime_config,
@@ -113,6 +114,19 @@ impl Sessions<'_> {
             .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
         let workspace = scratch.join("workspace");
         let instructions = Instructions::new(&repo.in_force.config, &library, &plan.rules.book);
+        let recorded = run.tape.boundary();
+        let is_new = recorded.is_none();
+        let mark = SectionMark::of(&job, recorded)?;
+        if is_new {
+            // A recording of an older version has its mark in its texts, and would not be found without.
+            run.redactor.hide_mark(mark.nonce.as_str());
+        }
+        let Leaks { findings, hold } = mark.leaks(&job.subject, &diff, &spool)?;
+        let by_rules = match findings.is_empty() {
+            true => by_rules,
+            false => Some(by_rules.into_iter().flatten().chain(findings).collect()),
+        };
+        approval_holds.extend(hold);
         let settles = repo.in_force.config.review.author_settles;
         let prior = rereview::prepare(&mut job, &mut diff, &plan, &instructions, settles, &spool).await?;
         memory::give_a_moment(&mut memory).await;
@@ -122,7 +136,7 @@ impl Sessions<'_> {
             repo_config: &repo.in_force.config,
             contributed: &runtime_config,
             library: &library,
-            boundary: run.tape.boundary(),
+            boundary: mark.nonce.clone(),
             memory: &memory.now(),
         };
         let desk = rereview::desk(&job);
@@ -142,7 +156,7 @@ impl Sessions<'_> {
                 limits: live::gateway_limits(&config.limits),
                 prices: PriceList::new(&config.prices),
                 observer: live::observer(Arc::clone(&run.progress), run.observers.sink()),
-                tape: run.tape.settings(&inputs.boundary),
+                tape: run.tape.settings(),
                 config: &runtime_config,
                 library: &library,
                 desk: &desk,

@@ -10,7 +10,7 @@ use crate::{args::CommonArguments, exit::Failure, providers};
 
 /// The recording's file in its directory.
 const FILE: &str = "model-calls.jsonl";
-/// The note that holds the boundary of the prompts' sections.
+/// The note that held the boundary of the prompts' sections.
 const BOUNDARY: &str = "boundary";
 
 /// Whether the run is recorded, or is one that was.
@@ -37,7 +37,7 @@ impl Tape {
         }
     }
 
-    /// The boundary that the recorded run had.
+    /// The boundary that the recorded run had, if its recording is of an older version: newer ones have none in their texts.
     pub(super) fn boundary(&self) -> Option<Nonce> {
         match self {
             Self::Replay(recording) => recording.note(BOUNDARY).and_then(Nonce::recorded),
@@ -46,12 +46,12 @@ impl Tape {
     }
 
     /// The gateway's settings for it.
-    pub(super) fn settings(&self, boundary: &Nonce) -> TapeSettings {
+    pub(super) fn settings(&self) -> TapeSettings {
         match self {
             Self::Off => TapeSettings::Off,
             Self::Record(directory) => TapeSettings::Record(RecordSettings {
                 file: directory.join(FILE).into(),
-                notes: BTreeMap::from([(BOUNDARY.to_owned(), boundary.as_str().to_owned())]),
+                notes: BTreeMap::new(),
             }),
             Self::Replay(recording) => TapeSettings::Replay(Arc::clone(recording)),
         }

@@ -13,7 +13,7 @@ use conclave_shared::invisible::is_invisible;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use super::boundary;
+use super::{KnownMarks, boundary};
 use crate::own_words::OwnWords;
 
 /// The names of all sections that prompts are made of.
@@ -69,18 +69,23 @@ impl Untrusted {
         OwnWords::of(&self.0)
     }
 
+    /// Returns whether one of these secret marks stands in the text.
+    pub fn holds(&self, marks: &KnownMarks) -> bool {
+        marks.stand_in(&self.0)
+    }
+
     /// Whether there is anything but white space.
     pub fn is_blank(&self) -> bool {
         self.0.trim().is_empty()
     }
 }
 
-/// What every section's tag carries: the same in all runs of one merge request, unknown to its author, never posted.
+/// What every section's tag carries: the same in all runs of one head commit, unknown to its author, never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Nonce(String);
 
 impl Nonce {
-    /// The nonce of a merge request (or of a local range) under the installation's secret.
+    /// The nonce of a subject, such as a commit of a merge request, under the installation's secret.
     pub fn new(secret: &[u8], subject: &str) -> Self {
         let digest = match Hmac::<Sha256>::new_from_slice(secret) {
             Ok(mut mac) => {

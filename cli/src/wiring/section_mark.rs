@@ -1,0 +1,181 @@
+//! The secret mark of the prompts' sections: a new one for every head commit, and what it means if somebody else knows it.
+
+use conclave_engine::{
+    diff::{Content, FileDiff, FilteredDiff},
+    judge::{ApprovalHold, HoldCause},
+    ports::ReviewSubject,
+    prompt::{KnownMarks, Nonce, Untrusted},
+};
+use conclave_shared::{
+    finding::{EvidenceStatus, Finding, fingerprint},
+    reviewer::ReviewerName,
+    severity::Severity,
+};
+use secrecy::ExposeSecret;
+
+use super::{Job, changes::Spool};
+use crate::exit::Failure;
+
+/// So many places are reported; one is enough to keep the bot from approving.
+const MAX_PLACES: usize = 20;
+
+/// The mark of a run, and those that it looks for.
+pub(super) struct SectionMark {
+    /// What the tags of this run's sections carry.
+    pub(super) nonce: Nonce,
+    known: KnownMarks,
+}
+
+/// What was found where a mark stands in text that is not ours.
+#[derive(Debug, Default)]
+pub(super) struct Leaks {
+    /// A finding for each place.
+    pub(super) findings: Vec<Finding>,
+    /// Why the bot does not approve; none without findings.
+    pub(super) hold: Option<ApprovalHold>,
+}
+
+impl SectionMark {
+    /// The mark of this head commit, or the one of a recorded run, which this one repeats.
+    pub(super) fn of(job: &Job, recorded: Option<Nonce>) -> Result<Self, Failure> {
+        let subject = &job.subject;
+        let secret = match &job.secret {
+            Some(secret) => secret.clone(),
+            // Without an installation's secret the mark is new in every run: safe, only the caches do not last.
+            None => conclave_gateway::random_run_key()?,
+        };
+        let mark = |head: &str| {
+            let subject = format!("{}!{}@{head}", subject.project, subject.merge_request.unwrap_or(0));
+            Nonce::new(secret.expose_secret().as_bytes(), &subject)
+        };
+        let nonce = recorded.unwrap_or_else(|| mark(&subject.head_sha));
+        let earlier = subject.existing_findings.iter();
+        let mut marks: Vec<Nonce> = earlier.map(|finding| mark(&finding.record.head_sha)).collect();
+        marks.push(nonce.clone());
+        Ok(Self {
+            known: KnownMarks::new(&marks),
+            nonce,
+        })
+    }
+
+    /// Looks for the mark in everything that people wrote and in every line that the change adds.
+    pub(super) fn leaks(&self, subject: &ReviewSubject, diff: &FilteredDiff, spool: &Spool) -> Result<Leaks, Failure> {
+        let mut findings = self.in_words(subject);
+        let mut patch = Vec::new();
+        for file in &diff.files {
+            if findings.len() >= MAX_PLACES {
+                break;
+            }
+            if self.known.stand_in(&file.path) {
+                findings.push(finding(&file.path, 1, file.path.clone()));
+            }
+            if file.content == Content::Text {
+                spool.patch(file, &mut patch)?;
+                self.in_patch(file, &String::from_utf8_lossy(&patch), &mut findings);
+            }
+        }
+        findings.truncate(MAX_PLACES);
+        let hold = (!findings.is_empty()).then(|| {
+            let places = findings.iter().map(|finding| format!("{}:{}", finding.file, finding.line));
+            let reason = "The secret mark of this review's prompts stands in text that is not ours: somebody prepared it to be taken for \
+                          the review's own.";
+            ApprovalHold::new(HoldCause::PromptInjection, reason).at(places)
+        });
+        Ok(Leaks { findings, hold })
+    }
+
+    fn in_words(&self, subject: &ReviewSubject) -> Vec<Finding> {
+        let comments = subject.comments.iter();
+        let replies = subject.existing_findings.iter().flat_map(|finding| &finding.replies);
+        let texts = [
+            ("title", &subject.title),
+            ("description", &subject.description),
+            ("source branch", &subject.source_branch),
+            ("target branch", &subject.target_branch),
+        ];
+        let texts = texts
+            .into_iter()
+            .chain(subject.commit_subjects.iter().map(|text| ("commit message", text)))
+            .chain(comments.flat_map(|comment| [("comment", &comment.body), ("comment", &comment.author)]))
+            .chain(replies.map(|reply| ("comment", &reply.body)));
+        let mut findings: Vec<Finding> = Vec::new();
+        for (place, text) in texts {
+            let is_new = findings.iter().all(|finding| finding.file != place);
+            if is_new && self.holds(text) {
+                findings.push(finding(place, 1, format!("the {place} of the merge request")));
+            }
+        }
+        findings
+    }
+
+    fn holds(&self, text: &Untrusted) -> bool {
+        text.holds(&self.known)
+    }
+
+    fn in_patch(&self, file: &FileDiff, patch: &str, findings: &mut Vec<Finding>) {
+        let mut number = 0;
+        for line in patch.lines() {
+            if let Some(hunk) = line.strip_prefix("@@ ") {
+                number = first_line(hunk);
+            } else if let Some(added) = line.strip_prefix('+').filter(|_| number > 0) {
+                if self.known.stand_in(added) {
+                    findings.push(finding(&file.path, number, added.to_owned()));
+                }
+                number += 1;
+            } else if line.starts_with(' ') && number > 0 {
+                number += 1;
+            }
+        }
+    }
+}
+
+/// The first line of a hunk at head, of its header: `-1,2 +3,4 @@`.
+fn first_line(hunk: &str) -> u32 {
+    let start = hunk.split_once('+').map_or("", |(_, start)| start);
+    let digits = start.split(|character: char| !character.is_ascii_digit()).next();
+    digits.and_then(|digits| digits.parse().ok()).unwrap_or(1)
+}
+
+fn finding(file: &str, line: u32, evidence: String) -> Finding {
+    let reviewer = ReviewerName::new("security").unwrap_or_else(|_| ReviewerName::coordinator());
+    Finding {
+        rule: None,
+        id: String::new(),
+        found_by: vec![reviewer.clone()],
+        reviewer,
+        severity: Severity::Critical,
+        fingerprint: fingerprint(file, Finding::PROMPT_INJECTION, &evidence),
+        category: Finding::PROMPT_INJECTION.to_owned(),
+        file: file.to_owned(),
+        line,
+        end_line: None,
+        claim: "The secret mark of this review's prompts stands here.".to_owned(),
+        evidence,
+        second: None,
+        scenario: "Only the review's own prompts have this mark. Whoever writes it has seen one, and text with it could be taken for a \
+                   part of the prompts."
+            .to_owned(),
+        checked: "Compared by code, without a model.".to_owned(),
+        confidence: 1.0,
+        fix: None,
+        evidence_status: EvidenceStatus::Verified,
+        doubts: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hunk_says_where_it_begins() {
+        for (hunk, first) in [
+            ("-1,2 +3,4 @@ fn x()", 3),
+            ("-1 +1 @@", 1),
+            ("-0,0 +12 @@", 12),
+            ("?", 1),
+        ] {
+            assert_eq!(first_line(hunk), first);
+        }
+    }
+}
