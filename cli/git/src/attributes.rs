@@ -56,7 +56,7 @@ impl Repository {
         let mut request = paths.join("\0");
         request.push('\0');
         let (mut answer, mut message) = (Vec::new(), Vec::new());
-        let (_, read, told) = tokio::join!(
+        let ((), read, told) = tokio::join!(
             async {
                 // If git ends early, that is seen in its answer.
                 let _ = input.write_all(request.as_bytes()).await;

@@ -116,7 +116,7 @@ async fn the_workspace_is_made_without_attributes() {
     write(
         &source,
         "sub/.gitattributes",
-        "* working-tree-encoding=UTF-16 filter=evil\n",
+        "*.txt working-tree-encoding=UTF-16 filter=evil\n",
     );
     git(&source, &["add", ".gitattributes", "sub/.gitattributes"]);
     git(&source, &["commit", "--quiet", "-m", "two"]);

@@ -257,22 +257,27 @@ async fn noise_that_runs_is_read_by_nobody_and_not_approved() {
 
 #[tokio::test]
 async fn a_change_that_is_all_noise_says_what_nobody_read() {
-    let repository = Repository::new();
-    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    let repository = branch(|_| {}, |_| {});
+    let (provider, pipeline) = (provider().await, Pipeline::new(&repository).await);
+    let job = || pipeline.job(&repository, &[]).anthropic(&provider);
+    job().run().await.expect_code(0);
+    assert!(pipeline.approved());
+    let asked = provider.requests().len();
+
+    repository.git(&["checkout", "--quiet", "feature"]);
+    repository.git(&["rm", "--quiet", "src/greeting.py"]);
     noise(&repository);
     repository.commit("Vendor");
-    let (provider, pipeline) = (provider().await, Pipeline::new(&repository).await);
-    let outcome = pipeline
-        .job(&repository, &[])
-        .anthropic(&provider)
-        .run()
-        .await
-        .expect_code(0);
-    assert!(!pipeline.approved());
-    assert!(provider.requests().is_empty(), "no model was asked");
+    let project = pipeline.merge_request.project;
+    pipeline.gitlab.push(project, repository.path(), "feature");
+    let outcome = job().run().await.expect_code(0);
+    assert!(!pipeline.approved(), "the earlier approval was of other code");
+    assert_eq!(provider.requests().len(), asked, "no model was asked");
     for part in ["Nothing to review", "Read by nobody", "vendor/x/evil.php"] {
         assert!(outcome.stderr.contains(part), "{part}: {}", outcome.stderr);
     }
+    let note = pipeline.notes().concat();
+    assert!(note.contains("taken back") && note.contains("noise by rule"), "{note}");
 }
 
 /// A change that only moves files and makes one executable.

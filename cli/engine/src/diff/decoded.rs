@@ -34,7 +34,7 @@ pub fn decoded_patch(
     let hunks = if base == head {
         String::new()
     } else if base.lines().count() + head.lines().count() > MAX_COMPARED_LINES || base.is_empty() || head.is_empty() {
-        replaced(base, head)?
+        replaced(base, head)
     } else {
         let patch = diffy::create_patch(base, head).to_string();
         let start = patch.find("@@ ")?;
@@ -56,9 +56,12 @@ pub fn decoded_patch(
     let _ = writeln!(text, "index {}..{}", file.objects.0, file.objects.1);
     let _ = writeln!(text, "decoded from {}", encoding.name());
     if !hunks.is_empty() {
-        let side = |exists: bool, prefix: &str, path: &str| match exists {
-            true => format!("{prefix}/{path}"),
-            false => "/dev/null".to_owned(),
+        let side = |exists: bool, prefix: &str, path: &str| {
+            if exists {
+                format!("{prefix}/{path}")
+            } else {
+                "/dev/null".to_owned()
+            }
         };
         let _ = writeln!(text, "--- {}", side(file.kind != ChangeKind::Added, "a", &old));
         let _ = writeln!(text, "+++ {}", side(file.kind != ChangeKind::Deleted, "b", &new));
@@ -69,7 +72,7 @@ pub fn decoded_patch(
         u64::try_from(lines).unwrap_or(u64::MAX)
     };
     let (added, removed) = (count('+'), count('-'));
-    let lines = Section::of_hunks(hunks.into_bytes(), added, removed).line_map()?;
+    let lines = Section::of_hunks(hunks.as_bytes(), added, removed).line_map()?;
     Some(DecodedPatch {
         text: text.into_bytes(),
         added,
@@ -86,7 +89,7 @@ fn shown(path: &str) -> String {
 }
 
 /// One hunk that takes all of the base away and adds all of the head.
-fn replaced(base: &str, head: &str) -> Option<String> {
+fn replaced(base: &str, head: &str) -> String {
     let range = |text: &str| {
         let lines = text.split_inclusive('\n').count();
         format!("{},{lines}", usize::from(lines > 0))
@@ -101,5 +104,5 @@ fn replaced(base: &str, head: &str) -> Option<String> {
             hunk.push_str("\n\\ No newline at end of file\n");
         }
     }
-    Some(hunk)
+    hunk
 }

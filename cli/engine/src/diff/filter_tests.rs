@@ -58,7 +58,7 @@ fn decided(
 }
 
 fn is_map(path: &str) -> bool {
-    path.ends_with(".map")
+    path.rsplit('.').next() == Some("map")
 }
 
 fn reason_of(file: FileDiff, base: &str, head: &str) -> Option<FilterReason> {

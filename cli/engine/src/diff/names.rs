@@ -19,486 +19,82 @@ pub(super) enum NameKind {
     Unknown,
 }
 
-const CODE: &[&str] = &[
-    // Programs.
-    "ada",
-    "adb",
-    "applescript",
-    "asm",
-    "awk",
-    "bas",
-    "bash",
-    "bat",
-    "bats",
-    "bzl",
-    "c",
-    "cbl",
-    "cc",
-    "cgi",
-    "cjs",
-    "clj",
-    "cljc",
-    "cljs",
-    "cls",
-    "cmd",
-    "cob",
-    "coffee",
-    "cpp",
-    "cr",
-    "cs",
-    "csh",
-    "csx",
-    "cts",
-    "cu",
-    "cxx",
-    "d",
-    "dart",
-    "elm",
-    "erl",
-    "ex",
-    "exs",
-    "f",
-    "f90",
-    "fish",
-    "fs",
-    "fsx",
-    "gd",
-    "go",
-    "gradle",
-    "groovy",
-    "h",
-    "hh",
-    "hpp",
-    "hrl",
-    "hs",
-    "hta",
-    "hx",
-    "hxx",
-    "inc",
-    "inl",
-    "ipp",
-    "ipynb",
-    "java",
-    "jl",
-    "js",
-    "jse",
-    "jsx",
-    "ksh",
-    "kt",
-    "kts",
-    "lisp",
-    "lua",
-    "m",
-    "mjs",
-    "ml",
-    "mli",
-    "mm",
-    "move",
-    "mts",
-    "nim",
-    "nix",
-    "nu",
-    "pas",
-    "php",
-    "php3",
-    "php4",
-    "php5",
-    "php7",
-    "phtml",
-    "pl",
-    "pm",
-    "pro",
-    "ps1",
-    "psd1",
-    "psm1",
-    "py",
-    "pyi",
-    "pyw",
-    "pyx",
-    "r",
-    "rake",
-    "rb",
-    "rbs",
-    "rkt",
-    "rs",
-    "ru",
-    "s",
-    "sas",
-    "sc",
-    "scala",
-    "scm",
-    "sed",
-    "sh",
-    "sol",
-    "star",
-    "sv",
-    "swift",
-    "t",
-    "tcl",
-    "ts",
-    "tsx",
-    "v",
-    "vala",
-    "vb",
-    "vba",
-    "vbe",
-    "vbs",
-    "vhd",
-    "vue",
-    "vy",
-    "wat",
-    "wsf",
-    "zig",
-    "zsh",
-    "svelte",
-    "astro",
-    "mdx",
-    "gemspec",
-    "podspec",
-    "sbt",
-    "cabal",
-    "make",
-    "mk",
-    "cmake",
-    "ninja",
-    "bazel",
-    "just",
-    "dockerfile",
-    "containerfile",
-    "command",
-    "expect",
-    "gyp",
-    "gypi",
-    "fnl",
-    "hcl",
-    // What a server or a browser acts on.
-    "html",
-    "htm",
-    "xhtml",
-    "shtml",
-    "xml",
-    "xsl",
-    "xslt",
-    "xsd",
-    "svg",
-    "css",
-    "scss",
-    "sass",
-    "less",
-    "styl",
-    "asp",
-    "aspx",
-    "ascx",
-    "asmx",
-    "ashx",
-    "cfm",
-    "jsp",
-    "jspx",
-    "jspf",
-    "tag",
-    "webmanifest",
-    "appcache",
-    "map",
-    "wsdl",
-    "dtd",
-    // Templates and queries.
-    "tpl",
-    "tmpl",
-    "template",
-    "j2",
-    "jinja",
-    "jinja2",
-    "erb",
-    "haml",
-    "slim",
-    "ejs",
-    "hbs",
-    "handlebars",
-    "mustache",
-    "pug",
-    "jade",
-    "liquid",
-    "twig",
-    "blade",
-    "ftl",
-    "vm",
-    "njk",
-    "gotmpl",
-    "cshtml",
-    "razor",
-    "latte",
-    "mako",
-    "eex",
-    "heex",
-    "leex",
-    "in",
-    "sql",
-    "psql",
-    "plsql",
-    "cypher",
-    "graphql",
-    "gql",
-    "sparql",
-    "cql",
-    "hql",
-    // Configuration and interfaces.
-    "json",
-    "json5",
-    "jsonc",
-    "jsonnet",
-    "libsonnet",
-    "yaml",
-    "yml",
-    "toml",
-    "ini",
-    "cfg",
-    "conf",
-    "config",
-    "cnf",
-    "properties",
-    "env",
-    "plist",
-    "reg",
-    "rego",
-    "cue",
-    "dhall",
-    "kdl",
-    "tf",
-    "tfvars",
-    "tfstate",
-    "bicep",
-    "proto",
-    "thrift",
-    "avsc",
-    "capnp",
-    "fbs",
-    "wit",
-    "idl",
-    "service",
-    "socket",
-    "timer",
-    "mount",
-    "target",
-    "desktop",
-    "rules",
-    "policy",
-    "cedar",
-    "crt",
-    "pem",
-    "cer",
-    "key",
-    "pub",
-    "lock",
-    "patch",
-    "diff",
-    "props",
-    "targets",
-    "csproj",
-    "fsproj",
-    "vbproj",
-    "vcxproj",
-    "sln",
-    "pbxproj",
-    "xcconfig",
-    "xcscheme",
-    "entitlements",
-    "nuspec",
-    "manifest",
-    "spec",
-    "rc",
-    "resx",
-    "xaml",
-    "storyboard",
-    "xib",
-    "qml",
-    "cron",
-    "crontab",
-    "htaccess",
-    "htpasswd",
-    "npmrc",
-    "bashrc",
-    "zshrc",
-    "profile",
-    "vim",
-    "el",
-    "lds",
-    "ld",
-    "pp",
-    "epp",
-    "sls",
-    "nomad",
-    "pkr",
-    "sentinel",
-    "opa",
-    "workflow",
-    "pipeline",
-    "editorconfig",
-    "browserslistrc",
-];
+/// Extensions of programs, of what a server or a browser acts on, of templates, queries, configuration and interfaces.
+const CODE: &str = "
+    ada adb applescript asm awk bas bash bat bats bzl c cbl cc cgi cjs clj cljc cljs cls cmd cob coffee cpp cr cs csh
+    csx cts cu cxx d dart elm erl ex exs f f90 fish fs fsx gd go gradle groovy h hh hpp hrl hs hta hx hxx inc inl ipp
+    ipynb java jl js jse jsx ksh kt kts lisp lua m mjs ml mli mm move mts nim nix nu pas php php3 php4 php5 php7
+    phtml pl pm pro ps1 psd1 psm1 py pyi pyw pyx r rake rb rbs rkt rs ru s sas sc scala scm sed sh sol star sv swift
+    t tcl ts tsx v vala vb vba vbe vbs vhd vue vy wat wsf zig zsh svelte astro mdx gemspec podspec sbt cabal make mk
+    cmake ninja bazel just dockerfile containerfile command expect gyp gypi fnl hcl html htm xhtml shtml xml xsl xslt
+    xsd svg css scss sass less styl asp aspx ascx asmx ashx cfm jsp jspx jspf tag webmanifest appcache map wsdl dtd
+    tpl tmpl template j2 jinja jinja2 erb haml slim ejs hbs handlebars mustache pug jade liquid twig blade ftl vm njk
+    gotmpl cshtml razor latte mako eex heex leex in sql psql plsql cypher graphql gql sparql cql hql json json5 jsonc
+    jsonnet libsonnet yaml yml toml ini cfg conf config cnf properties env plist reg rego cue dhall kdl tf tfvars
+    tfstate bicep proto thrift avsc capnp fbs wit idl service socket timer mount target desktop rules policy cedar
+    crt pem cer key pub lock patch diff props targets csproj fsproj vbproj vcxproj sln pbxproj xcconfig xcscheme
+    entitlements nuspec manifest spec rc resx xaml storyboard xib qml cron crontab htaccess htpasswd npmrc bashrc
+    zshrc profile vim el lds ld pp epp sls nomad pkr sentinel opa workflow pipeline editorconfig browserslistrc
+";
 
-const COMPILED: &[&str] = &[
-    "a", "aar", "apk", "app", "appimage", "appx", "bc", "beam", "bundle", "class", "cpl", "crate", "crx", "deb", "dex",
-    "dll", "dmg", "docm", "drv", "ear", "efi", "egg", "elc", "elf", "exe", "gem", "hex", "img", "ipa", "iso", "jar",
-    "jmod", "joblib", "ko", "lib", "luac", "msi", "msix", "node", "npz", "nupkg", "o", "obj", "ocx", "pack", "phar",
-    "pickle", "pkg", "pkl", "pptm", "pt", "pth", "pyc", "pyd", "pyo", "rlib", "rmeta", "rpm", "scr", "so", "swf",
-    "sys", "uf2", "vsix", "war", "wasm", "whl", "xlsm", "xpi", "dylib", "lockb", "ser", "rdb", "keras", "h5",
-];
+const COMPILED: &str = "
+    a aar apk app appimage appx bc beam bundle class cpl crate crx deb dex dll dmg docm drv ear efi egg elc elf exe
+    gem hex img ipa iso jar jmod joblib ko lib luac msi msix node npz nupkg o obj ocx pack phar pickle pkg pkl pptm
+    pt pth pyc pyd pyo rlib rmeta rpm scr so swf sys uf2 vsix war wasm whl xlsm xpi dylib lockb ser rdb keras h5
+";
 
-const ARCHIVES: &[&str] = &[
-    "7z", "br", "bz2", "cab", "cpio", "gz", "lz", "lz4", "lzma", "rar", "tar", "tbz", "tbz2", "tgz", "txz", "xz",
-    "zip", "zst",
-];
+const ARCHIVES: &str = "
+    7z br bz2 cab cpio gz lz lz4 lzma rar tar tbz tbz2 tgz txz xz zip zst
+";
 
-const INERT: &[&str] = &[
-    // Pictures.
-    "apng", "avif", "bmp", "cur", "gif", "heic", "heif", "icns", "ico", "jfif", "jp2", "jpe", "jpeg", "jpg", "jxl",
-    "png", "psd", "tif", "tiff", "webp", // Fonts.
-    "eot", "otf", "ttc", "ttf", "woff", "woff2", // Sound and film.
-    "aac", "aif", "aiff", "avi", "flac", "m4a", "m4v", "mid", "midi", "mkv", "mov", "mp3", "mp4", "mpeg", "mpg", "oga",
-    "ogg", "ogv", "opus", "wav", "webm", "wma", "wmv", // Documents and data.
-    "doc", "docx", "epub", "odp", "ods", "odt", "parquet", "pdf", "ppt", "pptx", "sqlite", "sqlite3", "xls", "xlsx",
-];
+const INERT: &str = "
+    apng avif bmp cur gif heic heif icns ico jfif jp2 jpe jpeg jpg jxl png psd tif tiff webp eot otf ttc ttf woff
+    woff2 aac aif aiff avi flac m4a m4v mid midi mkv mov mp3 mp4 mpeg mpg oga ogg ogv opus wav webm wma wmv doc docx
+    epub odp ods odt parquet pdf ppt pptx sqlite sqlite3 xls xlsx
+";
 
-const PROSE: &[&str] = &[
-    "adoc", "asciidoc", "bib", "csv", "log", "markdown", "md", "org", "rst", "rtf", "srt", "text", "textile", "tsv",
-    "txt", "vtt",
-];
+const PROSE: &str = "
+    adoc asciidoc bib csv log markdown md org rst rtf srt text textile tsv txt vtt
+";
 
 /// Names of texts for people that have no extension.
-const PROSE_NAMES: &[&str] = &[
-    "authors",
-    "changelog",
-    "changes",
-    "contributors",
-    "copying",
-    "copyright",
-    "history",
-    "install",
-    "license",
-    "licence",
-    "maintainers",
-    "news",
-    "notice",
-    "patents",
-    "readme",
-    "thanks",
-    "todo",
-    "unlicense",
-    "version",
-];
+const PROSE_NAMES: &str = "
+    authors changelog changes contributors copying copyright history install license licence maintainers news notice
+    patents readme thanks todo unlicense version
+";
 
 /// Names without an extension that are those of scripts and settings.
-const CODE_NAMES: &[&str] = &[
-    "brewfile",
-    "build",
-    "buck",
-    "capfile",
-    "codeowners",
-    "containerfile",
-    "crontab",
-    "dangerfile",
-    "dockerfile",
-    "earthfile",
-    "fastfile",
-    "gemfile",
-    "gnumakefile",
-    "guardfile",
-    "hosts",
-    "jenkinsfile",
-    "justfile",
-    "kconfig",
-    "makefile",
-    "pipfile",
-    "podfile",
-    "procfile",
-    "puppetfile",
-    "rakefile",
-    "snakefile",
-    "sudoers",
-    "thorfile",
-    "tiltfile",
-    "vagrantfile",
-    "workspace",
-    "configure",
-    "gradlew",
-    "mvnw",
-    "pre-commit",
-    "pre-push",
-    "commit-msg",
-    "post-checkout",
-    "post-merge",
-    "known_hosts",
-    "authorized_keys",
-    "passwd",
-    "shadow",
-    "fstab",
-    "exports",
-];
+const CODE_NAMES: &str = "
+    brewfile build buck capfile codeowners containerfile crontab dangerfile dockerfile earthfile fastfile gemfile
+    gnumakefile guardfile hosts jenkinsfile justfile kconfig makefile pipfile podfile procfile puppetfile rakefile
+    snakefile sudoers thorfile tiltfile vagrantfile workspace configure gradlew mvnw pre-commit pre-push commit-msg
+    post-checkout post-merge known_hosts authorized_keys passwd shadow fstab exports
+";
 
 /// Names that mean something to a tool although their extension is that of a text for people.
-const STEERING_TEXTS: &[&str] = &[
-    "agents.md",
-    "agents.override.md",
-    "claude.md",
-    "claude.local.md",
-    "gemini.md",
-    "context.md",
-    "skill.md",
-    "copilot-instructions.md",
-    "cmakelists.txt",
-    "robots.txt",
-    "meson_options.txt",
-    "manifest.txt",
-    "security.txt",
-    "_pth.txt",
-];
+const STEERING_TEXTS: &str = "
+    agents.md agents.override.md claude.md claude.local.md gemini.md context.md skill.md copilot-instructions.md
+    cmakelists.txt robots.txt meson_options.txt manifest.txt security.txt _pth.txt
+";
 
 /// Directories whose files a tool runs or reads by itself.
-const BY_ITSELF: &[&str] = &[
-    ".yarn",
-    ".husky",
-    ".githooks",
-    ".git-hooks",
-    "githooks",
-    "git-hooks",
-    "hooks",
-    ".github",
-    ".gitlab",
-    ".circleci",
-    ".buildkite",
-    ".vscode",
-    ".idea",
-    ".devcontainer",
-    ".mvn",
-    ".cargo",
-    ".opencode",
-    ".claude",
-    ".cursor",
-    ".agents",
-    ".codex",
-    "bin",
-    "sbin",
-    "scripts",
-    "cron.d",
-    "init.d",
-    "profile.d",
-    "systemd",
-    "conf.d",
-    "sites-enabled",
-    "udev",
-];
+const BY_ITSELF: &str = "
+    .yarn .husky .githooks .git-hooks githooks git-hooks hooks .github .gitlab .circleci .buildkite .vscode .idea
+    .devcontainer .mvn .cargo .opencode .claude .cursor .agents .codex bin sbin scripts cron.d init.d profile.d
+    systemd conf.d sites-enabled udev
+";
 
 /// What this path says.
 pub(super) fn kind(path: &str) -> NameKind {
     let lower = path.to_ascii_lowercase();
     let name = file_name(&lower);
-    if STEERING_TEXTS.contains(&name) || is_requirements(name) {
+    if is_in(STEERING_TEXTS, name) || is_requirements(name) {
         return NameKind::Code;
     }
     let Some((stem, extension)) = name.rsplit_once('.') else {
-        return if PROSE_NAMES.contains(&name) {
+        return if is_in(PROSE_NAMES, name) {
             NameKind::Prose
-        } else if CODE_NAMES.contains(&name) {
+        } else if is_in(CODE_NAMES, name) {
             NameKind::Code
         } else {
             NameKind::Unknown
@@ -520,7 +116,7 @@ pub(super) fn kind(path: &str) -> NameKind {
         (INERT, NameKind::Inert),
         (PROSE, NameKind::Prose),
     ] {
-        if extensions.contains(&extension) {
+        if is_in(extensions, extension) {
             return kind;
         }
     }
@@ -539,7 +135,7 @@ pub(super) fn kind(path: &str) -> NameKind {
 
 /// `requirements.txt`, `constraints-dev.txt`: what is installed.
 fn is_requirements(name: &str) -> bool {
-    name.ends_with(".txt") && (name.contains("requirements") || name.contains("constraints"))
+    language(name) == "txt" && (name.contains("requirements") || name.contains("constraints"))
 }
 
 /// Whether the path is one whose files a tool runs or reads by itself.
@@ -548,7 +144,7 @@ pub(super) fn runs_by_itself(path: &str) -> bool {
     let Some((directories, _)) = lower.rsplit_once('/') else {
         return false;
     };
-    directories.split('/').any(|directory| BY_ITSELF.contains(&directory))
+    directories.split('/').any(|directory| is_in(BY_ITSELF, directory))
 }
 
 /// Whether the path is that of a pipeline's definition.
@@ -582,6 +178,11 @@ pub(super) fn language(path: &str) -> String {
 /// Whether the path is a source map by its name.
 pub(super) fn is_map(path: &str) -> bool {
     path.to_ascii_lowercase().ends_with(".map")
+}
+
+/// Whether a word stands in a list.
+fn is_in(list: &str, word: &str) -> bool {
+    list.split_ascii_whitespace().any(|listed| listed == word)
 }
 
 fn file_name(path: &str) -> &str {

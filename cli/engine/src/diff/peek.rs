@@ -4,6 +4,10 @@ use super::{encoding::Encoding, generated, generated::Header};
 
 /// What the beginning of a file says of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own about the same bytes"
+)]
 pub struct Peek {
     /// The header of the generator that wrote it.
     pub(super) generated: Option<Header>,

@@ -41,11 +41,11 @@ pub(super) struct Section {
 
 impl Section {
     /// A section that is nothing but these hunks.
-    pub(super) fn of_hunks(hunks: Vec<u8>, added: u64, removed: u64) -> Self {
+    pub(super) fn of_hunks(hunks: &[u8], added: u64, removed: u64) -> Self {
         let header = b"diff --git a/file b/file\n--- a/file\n+++ b/file\n";
         Self {
             hunks: !hunks.is_empty(),
-            text: [header.as_slice(), &hunks].concat(),
+            text: [header.as_slice(), hunks].concat(),
             added,
             removed,
             ..Self::default()

@@ -1,6 +1,9 @@
 //! The rules: what is new in a lock file, and should not be.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    fmt::Write,
+};
 
 use conclave_shared::{
     finding::{EvidenceStatus, Finding, fingerprint},
@@ -232,7 +235,7 @@ fn moved(change: &Change<'_>) -> Vec<Finding> {
         let elsewhere = origins.get(entry.name.as_str()).is_some_and(|known| {
             // The usual registry may be written or not.
             let unwritten = (origin.is_empty() || known.contains("")) && is_usual(&origin);
-            !known.contains(&origin) && !(unwritten && known.iter().all(|known| is_usual(known)))
+            !(known.contains(&origin) || unwritten && known.iter().all(|known| is_usual(known)))
         });
         let address = entry.address();
         let readdressed = entry.key().and_then(|key| addresses.get(&key));
@@ -319,7 +322,7 @@ fn reported(
     for (index, entry) in entries.iter().take(ONE_BY_ONE).enumerate() {
         let mut claim = claim(entry);
         if index + 1 == ONE_BY_ONE && entries.len() > ONE_BY_ONE {
-            claim.push_str(&format!(" So it is with {} more packages.", entries.len() - ONE_BY_ONE));
+            let _ = write!(claim, " So it is with {} more packages.", entries.len() - ONE_BY_ONE);
         }
         findings.push(finding(change, category, Severity::Warning, claim, scenario, entry));
     }

@@ -82,12 +82,12 @@ pub(super) fn go_sum(text: &str) -> Result<Vec<Entry>, String> {
             return Err(format!("`{}` is not a module with its version", shortened(line)));
         };
         let hash = hashes.first().copied().unwrap_or_default();
-        let hashed = hash.starts_with("h1:") && hash.len() > 40;
+        let is_whole = hash.starts_with("h1:") && hash.len() > 40;
         Ok(Entry {
             name: (*module).to_owned(),
             version: (*version).to_owned(),
             source: Source::Registry(module.split('/').next().unwrap_or_default().to_ascii_lowercase()),
-            hash: if hashed { Hash::Present } else { Hash::Missing },
+            hash: if is_whole { Hash::Present } else { Hash::Missing },
             integrity: hash.to_owned(),
             source_text: format!("{module} {version}"),
             anchor: line.to_owned(),

@@ -100,9 +100,8 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     let started = Instant::now();
     let mut stages = job.stages;
     let context = session_context(&ports, &job.limits, &job.plan.members);
-    ports
-        .progress
-        .report(ProgressEvent::Stage("Reviewers and coordinator are at work"));
+    let stage = ProgressEvent::Stage("Reviewers and coordinator are at work");
+    ports.progress.report(stage);
     let input = PanelInput {
         unchanged: Arc::new(job.prior.unchanged),
         files: Arc::clone(&job.files),
