@@ -7,6 +7,7 @@
 mod forge;
 mod network;
 mod place;
+mod project;
 mod providers;
 mod tools;
 mod workers;

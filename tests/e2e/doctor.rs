@@ -2,7 +2,7 @@
 
 use std::{net::TcpListener, path::Path, sync::Arc};
 
-use conclave_fake_gitlab::{AccessLevel, FakeGitlab, Fault, FaultKind, Options, Scope};
+use conclave_fake_gitlab::{AccessLevel, FakeGitlab, Fault, FaultKind, Options, Scope, Tier};
 use conclave_scripted_provider::ScriptedProvider;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -254,6 +254,44 @@ async fn tokens_that_are_no_good_or_lack_a_right() {
         "{}",
         outcome.stderr
     );
+    assert_eq!(gitlab.violations(), []);
+}
+
+#[tokio::test]
+async fn project_settings_that_leave_an_approval_open_are_named() {
+    let (provider, repository) = (provider().await, Repository::clean());
+    let pipeline = Pipeline::on(FakeGitlab::builder().tier(Tier::Premium), &repository).await;
+    let (gitlab, project) = (&pipeline.gitlab, pipeline.merge_request.project);
+    gitlab.set_project(project, |settings| settings.approvals.reset_on_push = true);
+    let found = || Findings::of(doctor(&pipeline, &repository, &provider));
+    let report = found().await;
+    assert_eq!(report.with("warning"), [] as [&str; 0], "{:#}", report.0);
+    let good = gitlab.project_settings(project);
+    let mut open = [good.clone(), good.clone(), good.clone(), good.clone(), good.clone()];
+    open[0].approvals.reset_on_push = false;
+    open[1].approvals.author_may_approve = true;
+    open[2].approvals.committers_may_approve = true;
+    open[3].unprotected_branches = vec!["main".to_owned()];
+    open[4].pipelines_must_succeed = false;
+    let expected = [
+        (
+            "approvals-reset",
+            "approvals stay when somebody pushes",
+            "Remove all approvals",
+        ),
+        ("author-approval", "authors may approve", "by merge request creator"),
+        ("committer-approval", "who pushes a commit", "users who add commits"),
+        ("target-branch", "main is not protected", "Protected branches"),
+        (
+            "pipeline-must-succeed",
+            "no pipeline that succeeded",
+            "Pipelines must succeed",
+        ),
+    ];
+    for (settings, (name, detail, next)) in open.into_iter().zip(expected) {
+        gitlab.set_project(project, |current| *current = settings);
+        found().await.only_warning(name, detail, next);
+    }
     assert_eq!(gitlab.violations(), []);
 }
 

@@ -5,7 +5,7 @@ use conclave_plugin_gitlab::{
     Examination, GitLabError, LEAST_ROLE, MergeRequestFacts, ProjectFacts, TokenFacts, examine as ask,
 };
 
-use super::{Check, Found, Request, network::unreachable_step};
+use super::{Check, Found, Request, network::unreachable_step, project};
 use crate::ci_environment::{self, ForgeInSight};
 
 /// What a token that will do is like.
@@ -44,6 +44,7 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
         token,
         project: seen,
         merge_request,
+        settings,
     } = examination;
     let now = Utc::now();
     let mut found = Found::one(Check::ok(
@@ -61,6 +62,7 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
             "add `rules: [{if: $CI_PIPELINE_SOURCE == \"merge_request_event\"}]` to the job, or use the component";
         found.checks.push(Check::warning("merge-request", detail).next(step));
     }
+    found.checks.extend(project::settings(&settings));
     found.checks.extend(date.map(|date| clock(now, date)));
     found
 }

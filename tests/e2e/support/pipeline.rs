@@ -32,6 +32,8 @@ impl Pipeline {
         let project = gitlab.create_project_from_git(repository.path(), PROJECT);
         gitlab.add_member(project, author, AccessLevel::Developer);
         gitlab.add_member(project, bot, AccessLevel::Developer);
+        // As `docs/gitlab.md` says that it should be.
+        gitlab.set_project(project, |settings| settings.pipelines_must_succeed = true);
         let token = gitlab.create_token(bot, &[Scope::Api]);
         let merge_request = gitlab.create_merge_request(project, NewMergeRequest::new(author, "feature", "main"));
         Self {

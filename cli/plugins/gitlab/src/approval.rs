@@ -56,7 +56,7 @@ pub(crate) async fn read(client: &Client, bot: u64) -> Result<Standing, GitLabEr
         .into_iter()
         .find(|approver| approver.user.as_ref().is_some_and(|user| user.id == bot));
     Ok(Standing {
-        approved: approvals.user_has_approved.unwrap_or(false),
+        approved: approvals.user_has_approved.unwrap_or(own.is_some()),
         since: own
             .and_then(|approver| approver.approved_at)
             .and_then(|time| time_of(&time)),

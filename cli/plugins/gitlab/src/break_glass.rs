@@ -168,6 +168,7 @@ impl GitLab {
                 // It was for another commit, or in another mode.
                 approval::take_back(client).await?;
             }
+            self.conclude();
             outcome.stance = Some(AppliedStance {
                 wanted: Stance::None,
                 shown: None,

@@ -5,7 +5,7 @@ use conclave_resilience::retry::RetryPolicy;
 use serde::Deserialize;
 
 use crate::{
-    GitLabError, GitLabSettings,
+    GitLabError, GitLabSettings, ProjectSettings,
     client::{Client, Patience, builder},
 };
 
@@ -43,6 +43,9 @@ pub struct ProjectFacts {
 pub struct MergeRequestFacts {
     /// `opened`, `closed`, `merged` or `locked`.
     pub state: String,
+    /// The branch that it is to be merged into.
+    #[serde(default)]
+    pub target_branch: Option<String>,
 }
 
 /// What a token may do.
@@ -58,6 +61,8 @@ pub struct Examination {
     pub project: Result<ProjectFacts, GitLabError>,
     /// The merge request, if there is one.
     pub merge_request: Option<Result<MergeRequestFacts, GitLabError>>,
+    /// What the project's settings leave open, as far as the token sees them.
+    pub settings: ProjectSettings,
 }
 
 /// Whether the files with certificates can be used.
@@ -107,7 +112,14 @@ pub async fn examine(
         project(&client, account.id),
         merge_request,
     );
+    let target = merge_request.as_ref().and_then(|facts| facts.as_ref().ok());
+    let target = target.and_then(|facts| facts.target_branch.clone());
+    let settings = match &project {
+        Ok(_) => ProjectSettings::read(&client, target).await,
+        Err(_) => ProjectSettings::default(),
+    };
     Ok(Examination {
+        settings,
         account,
         date,
         token,

@@ -17,6 +17,7 @@ mod pace;
 mod people;
 mod plugin;
 mod position;
+mod project_settings;
 mod publisher;
 mod reviewers;
 mod stance;
@@ -34,6 +35,7 @@ pub use examine::{
 };
 pub use merge_request::MergeRequestInfo;
 pub use plugin::{GitLabPlugin, MergeRequestArrival};
+pub use project_settings::ProjectSettings;
 pub use publisher::GitLab;
 pub use withdrawal::Withdrawal;
 

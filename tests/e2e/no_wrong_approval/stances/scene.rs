@@ -362,7 +362,11 @@ fn findings(all: &[(&str, &str, &str)]) -> String {
 }
 
 /// Returns once this agent's model was asked so many times.
-fn asked(provider: &ScriptedProvider, agent: &'static str, times: usize) -> impl Future<Output = ()> + use<> {
+pub(super) fn asked(
+    provider: &ScriptedProvider,
+    agent: &'static str,
+    times: usize,
+) -> impl Future<Output = ()> + use<> {
     let provider = provider.clone();
     async move {
         let count = || {

@@ -41,6 +41,11 @@ impl FakeGitlab {
         change(&mut self.server.core().state.project_mut(project.0).settings);
     }
 
+    /// The settings of a project.
+    pub fn project_settings(&self, project: ProjectId) -> ProjectSettings {
+        self.server.core().state.project(project.0).settings.clone()
+    }
+
     /// Moves a project to another path; the old one answers with a redirect.
     pub fn move_project(&self, project: ProjectId, path_with_namespace: &str) {
         let mut core = self.server.core();
