@@ -192,7 +192,10 @@ pub(super) async fn prepare(
     approval_holds.extend(locks.holds);
     approval_holds.extend(holds::read_by_nobody(&diff));
     if diff.files.is_empty() {
-        let reason = "No file of this change was reviewed: each is noise by rule.";
+        let reason = match diff.filtered.is_empty() {
+            true => "The diff is empty: nothing was reviewed.",
+            false => "No file of this change was reviewed: each is noise by rule.",
+        };
         approval_holds.push(ApprovalHold::new(HoldCause::NothingReviewed, reason));
     }
     Ok(Prepared {

@@ -78,7 +78,11 @@ fn stances(table: &Table) -> String {
     );
     for ending in &table.endings {
         let cells = ending.then.iter().zip(&ending.exits);
-        let cells: Vec<String> = cells.map(|(mark, exit)| format!("{}, {exit}", shown(mark))).collect();
+        let cell = |(mark, exit): (&String, &i32)| match mark.as_str() {
+            "=" => "as before".to_owned(),
+            mark => format!("{}, {exit}", shown(mark)),
+        };
+        let cells: Vec<String> = cells.map(cell).collect();
         let _ = writeln!(text, "| {} | {} |", ending.end, cells.join(" | "));
     }
     text

@@ -102,7 +102,7 @@ pub async fn examine(
     let merge_request = async {
         if with_merge_request {
             let path = client.merge_request_path("");
-            Some(client.get("read the merge request", &path).await)
+            Some(client.get::<MergeRequestFacts>("read the merge request", &path).await)
         } else {
             None
         }

@@ -36,7 +36,7 @@ pub(crate) struct Ending {
     pub(crate) end: String,
     /// The exit codes with `--gate block`.
     pub(crate) exits: Vec<i32>,
-    /// `A` for approved, `R` for changes requested, `-` for neither.
+    /// `A` for approved, `R` for changes requested, `-` for neither; `=` where it is as in the state before, for the same reason.
     pub(crate) then: Vec<String>,
 }
 
@@ -64,9 +64,10 @@ async fn row(name: &str) {
         "requested_free" => Tier::Free,
         _ => Tier::Premium,
     });
-    let endings: Vec<&str> = table.endings.iter().map(|ending| ending.name.as_str()).collect();
+    let played = || table.endings.iter().filter(|ending| ending.then[column] != "=");
+    let endings: Vec<&str> = played().map(|ending| ending.name.as_str()).collect();
     let stage = Stage::new(builder, name, &endings).await;
-    let cells = table.endings.iter().map(|ending| {
+    let cells = played().map(|ending| {
         let stage = &stage;
         async move {
             let Cell { shows, outcome } = stage.play(&ending.name).await;
@@ -127,7 +128,7 @@ fn the_data_follow_the_rule() {
             let approves = ["approves", "approves_with_comments", "degraded"].contains(&ending.name.as_str());
             // What is merged is merged; nobody takes anything back there.
             assert!(then != "A" || approves || ending.name == "merged", "{place}");
-            if state.name.starts_with("requested") && !finished.contains(&ending.name.as_str()) {
+            if then != "=" && state.name.starts_with("requested") && !finished.contains(&ending.name.as_str()) {
                 assert_eq!(then, "R", "{place}");
             }
         }
