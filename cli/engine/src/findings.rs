@@ -1,10 +1,12 @@
 //! From a reviewer's text to typed findings that rest on code, and to what several of them have in common.
 
+mod code_lines;
 mod doubts;
 mod evidence;
 mod json;
 mod locate;
 mod matching;
+mod refutation;
 mod scan;
 mod tags;
 
@@ -12,4 +14,5 @@ pub use conclave_shared::finding::Doubt;
 pub use doubts::doubts_of_text;
 pub use evidence::{Checked, Hallucinated, SourceReader, check};
 pub use matching::{Claims, Likeness, background_table, claim_words, record_agreement, same_claims};
+pub(crate) use refutation::{QuotedFile, check_refutation};
 pub use scan::{RawFinding, ScanOutcome, scan};

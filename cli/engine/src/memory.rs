@@ -20,7 +20,10 @@ use conclave_shared::{
 };
 use tokio::sync::watch;
 
-use crate::{judge::JudgedFinding, ports::ExistingFinding};
+use crate::{
+    judge::{JudgedFinding, RemovedBy},
+    ports::ExistingFinding,
+};
 
 /// The reason code of a finding that people of the repository have turned down before.
 pub const SUPPRESSED: &str = "suppressed";
@@ -88,7 +91,7 @@ pub fn suppress(
             continue;
         }
         let mut entry = JudgedFinding::kept(finding);
-        entry.fate = FindingFate::Dropped;
+        entry.remove(FindingFate::Dropped, RemovedBy::Memory);
         entry.reason_code = Some(SUPPRESSED.to_owned());
         entry.reason = Some(texts::turned_down(times));
         suppressed.push(entry);

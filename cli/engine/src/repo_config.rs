@@ -118,6 +118,10 @@ pub struct ReviewSettings {
     /// Up to which severity the author of a merge request settles findings of it, by an answer or by resolving the thread.
     /// What is worse, endangers production, or tries to steer the review takes another member of the project.
     pub author_settles: AuthorSettles,
+    /// Globs of files in which words for a model are the product, such as prompts. Only there may the judge find words that
+    /// look like an attempt to steer the review harmless, and only with the code that shows it.
+    #[schemars(inner(length(min = 1)))]
+    pub prompt_paths: Vec<String>,
 }
 
 /// Up to which severity the author of a merge request settles its findings.

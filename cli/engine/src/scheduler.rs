@@ -5,6 +5,7 @@ mod coordinator;
 mod desk;
 mod head_start;
 mod panel;
+mod refuter;
 mod routing;
 mod session;
 mod turn;
@@ -13,8 +14,9 @@ mod turn;
 mod test_support;
 
 pub use coordinator::{JudgedBy, coordinate};
-pub use desk::Desk;
+pub use desk::{Desk, Submitted};
 pub use head_start::HeadStart;
 pub use panel::{PanelInput, PanelMember, PanelResult, ReviewerReport, SourceTree, milliseconds, run_panel};
+pub use refuter::Refuter;
 pub use routing::{LiveRoutes, RouteFacts};
 pub use session::{SessionContext, SessionResult, SessionTask, run_session};

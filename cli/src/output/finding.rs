@@ -55,6 +55,13 @@ pub(super) fn finding(entry: &JudgedFinding, excerpts: &Excerpts, page: &Page) -
         let shown = wrap(&clean(&format!("rule {}: {}", rule.id, rule.link)), width, INDENT);
         let _ = write!(text, "\n{}", page.links.web(&shown, &rule.link).dimmed());
     }
+    if let Some(overruled) = &entry.overruled {
+        let _ = write!(
+            text,
+            "\n{}",
+            wrap(&clean(&overruled.describe()), width, INDENT).yellow()
+        );
+    }
     let _ = write!(text, "\n{}", wrap(&clean(&origin(entry)), width, INDENT).dimmed());
     text
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use camino::Utf8Path;
 use conclave_engine::{
-    judge::ApprovalHold,
+    judge::{ApprovalHold, JudgedFinding, describe_removed},
     report::{Cost, Review, duration, headline},
     rules::ManualReview,
     scheduler::ReviewerReport,
@@ -83,6 +83,11 @@ pub(crate) fn review(review: &Review, excerpts: &Excerpts, directory: &Utf8Path,
     for entry in review.standing() {
         let _ = writeln!(text, "\n{}", finding(entry, excerpts, page));
     }
+    for entry in &review.findings {
+        if let Some(compared) = refuted_by_this_change(entry, width) {
+            let _ = writeln!(text, "\n{compared}");
+        }
+    }
     let _ = writeln!(text, "\n{}", rule.dimmed());
     text.push_str(&account(review, directory, width));
     text
@@ -112,6 +117,29 @@ fn approval_hold(hold: &ApprovalHold) -> String {
         let _ = write!(text, " See {}.", hold.places.join(", "));
     }
     text
+}
+
+/// A claim and the code of this change that the judge holds against it, one below the other.
+fn refuted_by_this_change(entry: &JudgedFinding, width: usize) -> Option<String> {
+    let refutation = entry.refuted_by_this_change()?;
+    let code = |text: &str| {
+        let lines = text
+            .lines()
+            .map(|line| format!("    {}", super::finding::clip(&clean(line), width.saturating_sub(4))));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let finding = &entry.finding;
+    let claim = format!("{}:{} {}", finding.file, finding.line, finding.claim);
+    let reason = entry.reason.as_deref().unwrap_or_default();
+    let answer = format!("refuted by {}: {reason}", refutation.place());
+    Some(format!(
+        "{}\n{}\n{}\n{}\n{}",
+        "REFUTED BY THIS CHANGE ITSELF".yellow().bold(),
+        wrap(&clean(&claim), width, "  "),
+        code(&finding.evidence),
+        wrap(&clean(&answer), width, "  "),
+        code(&refutation.quote)
+    ))
 }
 
 /// The width that text is set to.
@@ -200,11 +228,10 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
     let rate = review
         .cache_hit_rate
         .map_or_else(|| "–".to_owned(), |rate| format!("{:.0} %", rate * 100.0));
-    let dropped = review.findings.iter().filter(|entry| !entry.stands()).count();
     lines.push(aside(&format!(
-        "{} tokens, cache hit rate {rate}; {} merged or dropped, {} without evidence",
+        "{} tokens, cache hit rate {rate}; {}; {} without evidence",
         grouped(tokens.total()),
-        plural(dropped, "finding"),
+        describe_removed(&review.findings),
         coverage.hallucinated
     )));
     let stages: Vec<String> = review

@@ -11,7 +11,7 @@ use conclave_engine::{
     rereview::Instructions,
 };
 use conclave_git::check_out_workspace;
-use conclave_shared::config::PriceList;
+use conclave_shared::{config::PriceList, path_globs::PathGlobs};
 
 use super::{
     Job, Run,
@@ -191,6 +191,8 @@ impl Sessions<'_> {
             rubric: repo.in_force.config.verdict,
             security,
             approval_holds,
+            // The patterns are those that could be read.
+            prompt_paths: PathGlobs::new(&repo.in_force.config.review.prompt_paths).unwrap_or_default(),
             warnings,
             stages: watch.laps(),
         };

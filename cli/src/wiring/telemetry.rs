@@ -1,6 +1,7 @@
 //! What the tracker is told of a run.
 
 use conclave_engine::{
+    judge::RemovedBy,
     memory::SUPPRESSED,
     ports::{PublishOutcome, Stance, TelemetrySink},
     report::{Review, StageTime},
@@ -58,6 +59,11 @@ pub(super) fn record_review(sink: &dyn TelemetrySink, review: &Review, posted: O
             placement: note
                 .filter(|_| entry.stands())
                 .map(|note| note.unwrap_or(FindingPlacement::Summary)),
+            removed_by_judge: entry.removed_by == Some(RemovedBy::Judge),
+            refutation: entry
+                .refutation
+                .as_ref()
+                .map(|refutation| refutation.status.as_str().to_owned()),
         }));
     }
     for settled in review.settled.iter().filter(|_| posted.is_some()) {

@@ -49,6 +49,12 @@ pub struct FindingEvent {
     /// Where it was posted; absent when nothing was posted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<FindingPlacement>,
+    /// Whether the judge took it out, and not a rule or an earlier finding.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub removed_by_judge: bool,
+    /// What the judge quoted against it: `unchanged_code`, `this_change` or `invalid`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refutation: Option<String>,
 }
 
 /// Where a finding was posted.

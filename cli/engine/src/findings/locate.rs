@@ -53,6 +53,21 @@ pub(super) fn locate(content: &str, quote: &str, near: u32, changed: impl Fn(u32
         .or_else(|| search.find_around_gap(&written))
 }
 
+/// The same for a quote that has to stand in one piece: what it left out could be anything.
+pub(super) fn locate_whole(content: &str, quote: &str, near: u32, changed: impl Fn(u32) -> bool) -> Option<Place> {
+    let lines: Vec<String> = content.lines().map(normalise).collect();
+    let search = Search {
+        lines: &lines,
+        near,
+        changed: &changed,
+    };
+    let bare = |strip: fn(&str) -> &str| quote.lines().map(|line| normalise(strip(line))).collect::<Vec<_>>();
+    search
+        .find(&bare(|line| line))
+        .or_else(|| search.find(&bare(without_patch_mark)))
+        .or_else(|| search.find(&bare(without_number)))
+}
+
 struct Search<'a> {
     lines: &'a [String],
     near: u32,

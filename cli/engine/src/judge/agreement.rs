@@ -2,7 +2,7 @@
 
 use conclave_shared::{finding::Finding, telemetry::FindingFate};
 
-use super::JudgedFinding;
+use super::{JudgedFinding, RemovedBy};
 use crate::findings::same_claims;
 
 /// Reports are of one place if they are at most so many lines apart.
@@ -18,9 +18,11 @@ pub(super) fn repeats(findings: &[Finding]) -> Vec<Vec<usize>> {
         let mut places: Vec<Vec<usize>> = Vec::new();
         for index in group {
             let at_this_place = |place: &&mut Vec<usize>| {
-                place
-                    .iter()
-                    .any(|other| is_one_place(&findings[*other], &findings[index]))
+                place.iter().any(|other| {
+                    let (other, this) = (&findings[*other], &findings[index]);
+                    // Words that steer the review are never hidden behind another problem.
+                    other.is_prompt_injection() == this.is_prompt_injection() && is_one_place(other, this)
+                })
             };
             match places.iter_mut().find(at_this_place) {
                 Some(place) => place.push(index),
@@ -50,6 +52,11 @@ pub(super) fn repeats(findings: &[Finding]) -> Vec<Vec<usize>> {
     groups
 }
 
+/// Whether both are reports of one problem by what they say of themselves: its identity, or its kind and its file.
+pub(super) fn is_same_claim(one: &Finding, other: &Finding) -> bool {
+    one.fingerprint == other.fingerprint || (one.category == other.category && one.file == other.file)
+}
+
 fn is_one_place(one: &Finding, other: &Finding) -> bool {
     let end = |finding: &Finding| finding.end_line.unwrap_or(finding.line).max(finding.line);
     one.fingerprint == other.fingerprint
@@ -77,6 +84,7 @@ pub(super) fn merge(judged: &mut [JudgedFinding], group: &[usize]) {
             let finding = &judged[index].finding;
             (finding.severity, finding.confidence, finding.found_by.clone())
         };
+        judged[keeper].production_risk |= judged[index].production_risk;
         let kept = &mut judged[keeper].finding;
         kept.severity = kept.severity.max(severity);
         kept.confidence = kept.confidence.max(confidence);
@@ -87,7 +95,7 @@ pub(super) fn merge(judged: &mut [JudgedFinding], group: &[usize]) {
         }
         let id = kept.id.clone();
         let merged = &mut judged[index];
-        merged.fate = FindingFate::Merged;
+        merged.remove(FindingFate::Merged, RemovedBy::Rules);
         merged.reason_code = Some("duplicate".into());
         merged.reason = Some(format!("the same problem as {id}"));
     }
@@ -107,8 +115,9 @@ pub(super) fn merge_undecided(judged: &mut [JudgedFinding], is_decided: impl Fn(
                     // A worse one is not hidden behind what the coordinator has settled.
                     if judged[index].finding.severity <= judged[keeper].finding.severity {
                         let id = judged[keeper].finding.id.clone();
+                        judged[keeper].production_risk |= judged[index].production_risk;
                         let entry = &mut judged[index];
-                        entry.fate = FindingFate::Merged;
+                        entry.remove(FindingFate::Merged, RemovedBy::Rules);
                         entry.reason_code = Some("duplicate".into());
                         entry.reason = Some(format!("the same problem as {id}"));
                     }

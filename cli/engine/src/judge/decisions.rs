@@ -2,11 +2,9 @@
 
 use std::collections::HashMap;
 
-use conclave_shared::{finding::Finding, reviewer::ReviewerName, severity::Severity, telemetry::FindingFate};
+use conclave_shared::{finding::Finding, reviewer::ReviewerName, severity::Severity};
 use serde::Deserialize;
 use serde_json::{Value, json};
-
-use super::{JudgedFinding, agreement::merge_undecided};
 
 /// What to do with a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -45,6 +43,9 @@ pub struct Decision {
     /// The same in a sentence.
     #[serde(default)]
     pub reason: Option<String>,
+    /// The code that refutes the finding, as the coordinator wrote it.
+    #[serde(default)]
+    pub refuted_by: Option<Value>,
 }
 
 /// What the coordinator submits.
@@ -94,8 +95,11 @@ impl Submission {
             .map(|decision| (decision.id.as_str(), decision.action))
             .collect();
         let exists = |id: &str| findings.iter().any(|finding| finding.id == id);
-        for decision in &submission.decisions {
+        for (at, decision) in submission.decisions.iter().enumerate() {
             let id = &decision.id;
+            if submission.decisions[..at].iter().any(|before| before.id == *id) {
+                faults.push(format!("{id} has two decisions; give it one"));
+            }
             if !exists(id) {
                 faults.push(format!("there is no finding {id}"));
                 continue;
@@ -134,74 +138,6 @@ impl Submission {
     }
 }
 
-/// Applies decisions to the findings. A finding without a decision is kept: what a model forgets is not lost.
-pub fn apply(findings: Vec<Finding>, submission: &Submission) -> Vec<JudgedFinding> {
-    let decisions: HashMap<&str, &Decision> = submission
-        .decisions
-        .iter()
-        .map(|decision| (decision.id.as_str(), decision))
-        .collect();
-    let mut agreement: HashMap<&str, Vec<ReviewerName>> = HashMap::new();
-    for finding in &findings {
-        if let Some(decision) = decisions.get(finding.id.as_str())
-            && decision.action == Action::Merge
-            && let Some(target) = &decision.merge_into
-        {
-            agreement
-                .entry(target)
-                .or_default()
-                .extend(finding.found_by.iter().cloned());
-        }
-    }
-    let mut judged: Vec<JudgedFinding> = Vec::with_capacity(findings.len());
-    for finding in findings {
-        let mut entry = JudgedFinding::kept(finding);
-        for reviewer in agreement.remove(entry.finding.id.as_str()).unwrap_or_default() {
-            if !entry.finding.found_by.contains(&reviewer) {
-                entry.finding.found_by.push(reviewer);
-            }
-        }
-        if let Some(decision) = decisions.get(entry.finding.id.as_str()) {
-            entry.fate = match decision.action {
-                Action::Keep => FindingFate::Kept,
-                Action::Drop => FindingFate::Dropped,
-                Action::Merge => FindingFate::Merged,
-            };
-            if let Some(section) = &decision.section {
-                entry.section = section.clone();
-            }
-            if let Some(severity) = decision.severity {
-                entry.finding.severity = severity;
-            }
-            entry.production_risk = decision.production_risk.unwrap_or(false);
-            entry.reason_code.clone_from(&decision.reason_code);
-            entry.reason.clone_from(&decision.reason);
-        }
-        judged.push(entry);
-    }
-    merge_undecided(&mut judged, |id| decisions.contains_key(id));
-    sort(&mut judged);
-    judged
-}
-
-/// By severity, which is what a reader looks for first; within one severity by agreement, then what needs no second quote
-/// before what lacks one, then a verified second quote, then confidence.
-pub(super) fn sort(judged: &mut [JudgedFinding]) {
-    judged.sort_by(|a, b| {
-        let key = |entry: &JudgedFinding| {
-            (
-                entry.finding.severity,
-                entry.finding.found_by.len(),
-                !entry.finding.lacks_second_quote(),
-                entry.finding.second.is_some(),
-            )
-        };
-        key(b)
-            .cmp(&key(a))
-            .then(b.finding.confidence.total_cmp(&a.finding.confidence))
-    });
-}
-
 /// The JSON Schema of `submit_review`.
 pub fn submission_schema() -> Value {
     json!({
@@ -220,7 +156,17 @@ pub fn submission_schema() -> Value {
                     "severity": {"type": "string", "enum": ["critical", "warning", "suggestion"]},
                     "production_risk": {"type": "boolean"},
                     "reason_code": {"type": "string", "enum": REASON_CODES},
-                    "reason": {"type": "string"}
+                    "reason": {"type": "string"},
+                    "refuted_by": {"type": "object",
+                        "description": "Required to drop, merge or lower a finding that is critical, has production_risk or is \
+                                        prompt-injection: the code at head that refutes it. Without it the finding stands.",
+                        "required": ["file", "lines", "quote"],
+                        "properties": {
+                            "file": {"type": "string", "description": "The file, relative to the repository's root."},
+                            "lines": {"type": "string", "description": "The quoted lines at head, as in 40 or 40-43."},
+                            "quote": {"type": "string", "description": "These lines of code, copied exactly and whole: not the \
+                                        finding's own quote, no comment, nothing left out."}
+                        }}
                 }
             }},
             "proposed_verdict": {"type": "string",

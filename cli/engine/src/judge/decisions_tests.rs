@@ -1,7 +1,9 @@
 //! Submissions, good and bad, and what they do.
 
+use conclave_shared::telemetry::FindingFate;
+
 use super::*;
-use crate::judge::{judge_without_model, test_support::finding};
+use crate::judge::{Grounds, apply, judge_without_model, test_support::finding};
 
 fn three() -> Vec<Finding> {
     vec![
@@ -22,7 +24,7 @@ fn decisions_are_applied_and_what_is_not_mentioned_stays() {
         &findings,
     )
     .expect("valid");
-    let judged = apply(findings, &submission);
+    let judged = apply(findings, &submission, &Grounds::default());
     let fates: Vec<_> = judged
         .iter()
         .map(|entry| (entry.finding.id.as_str(), entry.fate))
@@ -47,7 +49,8 @@ fn all_faults_of_a_submission_are_named_at_once() {
             {"id": "F9", "action": "keep"},
             {"id": "F1", "action": "drop"},
             {"id": "F2", "action": "merge", "merge_into": "F1", "reason_code": "duplicate"},
-            {"id": "F3", "action": "drop", "reason_code": "boring"}]}),
+            {"id": "F3", "action": "drop", "reason_code": "boring"},
+            {"id": "F3", "action": "keep"}]}),
         &three(),
     )
     .expect_err("it has faults")
@@ -58,6 +61,7 @@ fn all_faults_of_a_submission_are_named_at_once() {
         "F1 needs a reason_code",
         "F1 is not kept",
         "`boring` is not",
+        "F3 has two decisions",
     ] {
         assert!(error.contains(part), "{part} is missing in: {error}");
     }

@@ -5,17 +5,18 @@ use std::collections::HashMap;
 use conclave_shared::{finding::Finding, risk::SecurityPaths, severity::Severity, telemetry::FindingFate};
 
 use super::{
-    JudgedFinding,
+    JudgedFinding, RemovedBy,
     agreement::{merge, repeats},
-    decisions,
+    apply::sort,
 };
 
 /// Findings below this confidence do not stand without a judge who could look.
 const LEAST_CONFIDENCE: f64 = 0.80;
 
 /// Merges reports of one problem, takes out what its own reviewer was not sure of, and lowers what would need a second
-/// quoted place and has none: a warning becomes a suggestion. What is critical stays so, and words that try to steer the
-/// review always stand: without a judge nobody has found them harmless.
+/// quoted place and has none: a warning becomes a suggestion. What is critical stands as it is, however sure its reviewer was,
+/// and so do words that try to steer the review: without a judge nobody has refuted them. Whatever is taken out here, the bot
+/// approves nothing then ([`super::no_judge`]).
 ///
 /// Within a severity, files whose paths sound like security come first, then what several reviewers found, then what is
 /// proved best.
@@ -27,19 +28,20 @@ pub fn judge_without_model(findings: Vec<Finding>) -> Vec<JudgedFinding> {
     }
     for entry in judged.iter_mut().filter(|entry| entry.stands()) {
         let finding = &mut entry.finding;
-        if finding.is_prompt_injection() {
+        if finding.is_prompt_injection() || finding.severity == Severity::Critical {
             continue;
         }
         if finding.confidence < LEAST_CONFIDENCE {
-            entry.fate = FindingFate::Dropped;
+            entry.remove(FindingFate::Dropped, RemovedBy::Rules);
             entry.reason_code = Some("speculative".into());
             entry.reason = Some(format!("confidence below {LEAST_CONFIDENCE:.2} and no judge to look"));
         } else if finding.lacks_second_quote() && finding.severity == Severity::Warning {
+            entry.reported = Some(finding.severity);
             finding.severity = Severity::Suggestion;
             entry.reason = Some("lowered: a claim of this kind needs a second quoted place".into());
         }
     }
-    decisions::sort(&mut judged);
+    sort(&mut judged);
     let sensitive = SecurityPaths::default();
     let mut known: HashMap<String, bool> = HashMap::new();
     let mut is_sensitive = |path: &str| {

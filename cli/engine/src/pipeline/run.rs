@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use conclave_shared::{
-    config::Limits, finding::Finding, reviewer::ReviewerName, risk::SecurityPaths, telemetry::ReviewerOutcome,
-    verdict::Verdict,
+    config::Limits, finding::Finding, path_globs::PathGlobs, reviewer::ReviewerName, risk::SecurityPaths,
+    telemetry::ReviewerOutcome, verdict::Verdict,
 };
 use tokio::time::Instant;
 
@@ -19,7 +19,8 @@ use crate::{
     diff::{FileDiff, FilteredFile},
     findings::record_agreement,
     judge::{
-        ApprovalHold, JudgedFinding, RubricInput, RubricSettings, VerdictReason, apply, judge_without_model, verdict,
+        ApprovalHold, JudgedFinding, RubricInput, RubricSettings, VerdictReason, apply, holds, judge_without_model,
+        no_judge, verdict,
     },
     lock_files::LOCK_FILES,
     memory::Recall,
@@ -28,8 +29,8 @@ use crate::{
     rereview::{Done, EarlierFiles, Ledger, SettleInput, Words, needs_judge, remember, settle},
     rules::ManualReview,
     scheduler::{
-        Desk, HeadStart, JudgedBy, LiveRoutes, PanelInput, PanelMember, PanelResult, ReviewerReport, SessionContext,
-        SourceTree, coordinate, run_panel,
+        Desk, HeadStart, JudgedBy, LiveRoutes, PanelInput, PanelMember, PanelResult, Refuter, ReviewerReport,
+        SessionContext, SourceTree, coordinate, run_panel,
     },
 };
 
@@ -69,6 +70,8 @@ pub struct ReviewJob {
     pub security: SecurityPaths,
     /// Why the approval is withheld, as far as that is known before the run.
     pub approval_holds: Vec<ApprovalHold>,
+    /// Files in which words for a model are the product, by the target branch's settings.
+    pub prompt_paths: PathGlobs,
     /// Warnings that came up before the run, for the review.
     pub warnings: Vec<String>,
     /// Times of the stages before the run.
@@ -109,6 +112,11 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         source: Arc::clone(&ports.source),
     };
     let settings_sha = Some(job.subject.settings_commit().to_owned());
+    ports.desk.check_with(Refuter {
+        source: Arc::clone(&ports.source),
+        files: vec![Arc::clone(&input.files), Arc::clone(&input.unchanged)],
+        prompt_paths: job.prompt_paths.clone(),
+    });
     let earlier = job.subject.existing_findings;
     let idle = job.files.is_empty();
     let known = Known::new(&earlier, &job.memory);
@@ -129,6 +137,8 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     let stopped = ports.stop.cause().filter(|_| judged_by != JudgedBy::Coordinator);
     let mut judgement = judge(panel.findings.clone(), &ports.desk, judged_by, &job.prior.earlier);
     memory.join(&mut judgement.findings);
+    // Of all findings of the run: also of those that join an earlier one, or are settled with it.
+    let mut reported = judgement.findings.clone();
 
     let (not_read, partly_read) = Reading::new(&panel.reads).gaps(&job.files, &input.patches, &job.security);
     let mut coverage = Coverage {
@@ -157,11 +167,25 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         head_sha: &job.subject.head_sha,
     });
     judgement.findings = settled.findings;
+    reported.extend(judgement.findings.iter().filter(|entry| entry.since.is_some()).cloned());
+    let mut approval_holds = job.approval_holds;
+    approval_holds.extend(holds(&reported, &job.prompt_paths));
+    let unjudged = judgement.degraded.is_some() || reported.iter().any(JudgedFinding::is_unjudged);
+    if unjudged && stopped.is_none() {
+        let is_complete =
+            partial.is_none() && coverage.gaps.is_empty() && panel.reports.iter().all(ReviewerReport::is_whole);
+        approval_holds.extend(no_judge(&reported, is_complete));
+    }
     coverage
         .notes
         .extend(settled.notes.into_iter().chain(memory.notes(&judgement.findings)));
     let rules = &job.plan.rules.manual_reviews;
-    let result = conclude(&judgement.findings, &coverage.gaps, rules, job.rubric, stopped);
+    let mut result = conclude(&judgement.findings, &coverage.gaps, rules, job.rubric, stopped);
+    if judgement.degraded.is_some() && stopped.is_none() {
+        // What nobody has judged is not "nothing".
+        let reason = result.reason.replace("nothing to change", "no findings");
+        result.reason = format!("{reason}; no judge took part");
+    }
     let review = Review {
         schema_version: crate::report::SCHEMA_VERSION,
         run_id: job.run_id,
@@ -183,7 +207,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         coordinator,
         degraded: judgement.degraded,
         manual_reviews: job.plan.rules.manual_reviews,
-        approval_holds: job.approval_holds,
+        approval_holds,
         partial,
         coverage,
         warnings: job.warnings,
@@ -391,12 +415,12 @@ struct Judgement {
 
 fn judge(findings: Vec<Finding>, desk: &Desk, judged_by: JudgedBy, earlier: &[EarlierFiles]) -> Judgement {
     let reason = match (judged_by, desk.take_submission()) {
-        (JudgedBy::Coordinator, Some((submission, words))) => {
+        (JudgedBy::Coordinator, Some(submitted)) => {
             return Judgement {
-                findings: apply(findings, &submission),
-                words,
-                summary: submission.summary,
-                proposed: submission.proposed_verdict,
+                findings: apply(findings, &submitted.submission, &submitted.grounds),
+                words: submitted.words,
+                summary: submitted.submission.summary,
+                proposed: submitted.submission.proposed_verdict,
                 degraded: None,
             };
         }

@@ -115,6 +115,7 @@ impl Reader<'_> {
             preset: self.choice(table, "preset", &presets),
             memory: self.switch(table, "review", "memory"),
             author_settles: self.choice(table, "author_settles", &author).unwrap_or_default(),
+            prompt_paths: self.globs(table, "review", "prompt_paths").unwrap_or_default(),
         }
     }
 

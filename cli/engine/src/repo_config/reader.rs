@@ -36,6 +36,7 @@ pub(super) const KEYS: [(&str, &[&str]); 8] = [
             "preset",
             "memory",
             "author_settles",
+            "prompt_paths",
         ],
     ),
     ("paths", &["ignore", "trusted"]),

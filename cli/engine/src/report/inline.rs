@@ -75,6 +75,9 @@ pub fn render_inline(entry: &JudgedFinding, place: InlinePlace, suggestion: Opti
     if let Some(rule) = &finding.rule {
         let _ = write!(text, "\n\nRule {}", link(&rule.id, &rule.link));
     }
+    if let Some(overruled) = &entry.overruled {
+        let _ = write!(text, "\n\n⚖️ {}", neutral(&overruled.describe()).replace('\n', " "));
+    }
     let _ = write!(
         text,
         "\n\n<sub>{} · {}</sub>",

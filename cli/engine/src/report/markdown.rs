@@ -8,7 +8,10 @@ use std::fmt::Write;
 use conclave_shared::{reviewer::ReviewerName, severity::Severity, verdict::Verdict};
 
 pub(super) use self::finding::{found_by, in_words, language};
-use self::{coverage::coverage, finding::finding};
+use self::{
+    coverage::coverage,
+    finding::{finding, refuted_by_this_change},
+};
 use super::{
     Review, neutral,
     neutral::{code_span, link},
@@ -33,6 +36,14 @@ pub fn render_markdown(review: &Review) -> String {
         for entry in entries {
             let _ = writeln!(text, "{}\n", finding(entry));
         }
+    }
+    let compared: Vec<String> = review
+        .findings
+        .iter()
+        .filter_map(|entry| Some(refuted_by_this_change(entry, entry.refuted_by_this_change()?)))
+        .collect();
+    if !compared.is_empty() {
+        let _ = writeln!(text, "### Refuted by this change itself\n\n{}\n", compared.join("\n\n"));
     }
     text.push_str(&coverage(review));
     text
@@ -88,17 +99,23 @@ pub fn headline(review: &Review) -> String {
     .join(", ");
     let words = match review.verdict {
         verdict if verdict.approves() && review.needs_person() => "A person has to approve this",
+        // Somebody has to have judged that.
+        Verdict::Approved if !review.is_judged() => "Approved: no findings",
         Verdict::Approved => "Approved: nothing to change",
         Verdict::ApprovedWithComments => "Approved with comments",
         Verdict::MinorIssues => "Minor issues",
         Verdict::SignificantConcerns => "Significant concerns",
         Verdict::Inconclusive => "Inconclusive: not everything was reviewed",
     };
-    if counts.is_empty() {
+    let mut headline = if counts.is_empty() {
         words.to_owned()
     } else {
         format!("{words}: {counts}").replace("reviewed: ", "reviewed; ")
+    };
+    if review.degraded.is_some() {
+        headline.push_str("; no judge took part");
     }
+    headline
 }
 
 fn notices(review: &Review) -> Vec<String> {
@@ -117,12 +134,6 @@ fn notices(review: &Review) -> Vec<String> {
     }
     notices.extend(review.manual_reviews.iter().map(manual_review));
     notices.extend(review.approval_holds.iter().map(approval_hold));
-    if review.is_steered() {
-        notices.push(
-            "**Attempt to steer this review:** words in this change are aimed at its reviewers. The bot does not approve it."
-                .to_owned(),
-        );
-    }
     if review.from_fork && review.verdict.approves() {
         notices.push("This comes from a fork: a person has to approve it.".to_owned());
     }

@@ -1,9 +1,17 @@
 //! The note: what it says at a glance, and what it folds away.
 
-use conclave_shared::{pricing::TokenUsage, reviewer::ReviewerName, telemetry::TokensByModel};
+use conclave_shared::{
+    path_globs::PathGlobs,
+    pricing::TokenUsage,
+    reviewer::ReviewerName,
+    telemetry::{FindingFate, TokensByModel},
+};
 
 use super::*;
-use crate::{judge::test_support::finding as sample, report::test_support::review};
+use crate::{
+    judge::{RemovedBy, test_support::finding as sample},
+    report::test_support::review,
+};
 
 fn named(name: &str) -> ReviewerName {
     ReviewerName::new(name).expect("a name")
@@ -108,6 +116,7 @@ fn words_that_steer_are_never_approved_and_the_note_says_so() {
     let steering = sample("F1", Severity::Suggestion, "prompt-injection", "src/a.py", 1);
     review.findings = vec![JudgedFinding::kept(steering)];
     review.verdict = Verdict::ApprovedWithComments;
+    review.approval_holds = crate::judge::holds(&review.findings, &PathGlobs::default());
     assert!(!review.may_approve());
     let text = render_markdown(&review);
     assert!(
@@ -115,8 +124,15 @@ fn words_that_steer_are_never_approved_and_the_note_says_so() {
         "{text}"
     );
     assert!(text.contains("> **Attempt to steer this review:**"), "{text}");
-    review.findings[0].fate = conclave_shared::telemetry::FindingFate::Dropped;
-    assert!(review.may_approve(), "it was found to be none");
+    assert!(text.contains("See `src/a.py:1`"), "{text}");
+    // A judge who takes it out does not take the reason away.
+    review.findings[0].remove(FindingFate::Dropped, RemovedBy::Judge);
+    review.approval_holds = crate::judge::holds(&review.findings, &PathGlobs::default());
+    assert!(!review.may_approve());
+    // Where such words are the product, it does.
+    let prompts = PathGlobs::new(&["src/**"]).expect("a pattern");
+    review.approval_holds = crate::judge::holds(&review.findings, &prompts);
+    assert!(review.may_approve());
     review.from_fork = true;
     assert!(!review.may_approve());
 }

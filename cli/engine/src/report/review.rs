@@ -166,12 +166,12 @@ impl Review {
 
     /// Whether the bot leaves the approval to a person, whatever the verdict.
     pub fn needs_person(&self) -> bool {
-        !self.manual_reviews.is_empty() || !self.approval_holds.is_empty() || self.is_steered()
+        !self.manual_reviews.is_empty() || !self.approval_holds.is_empty()
     }
 
-    /// Whether words that try to steer the review stand among the findings.
-    pub fn is_steered(&self) -> bool {
-        self.standing().any(|entry| entry.finding.is_prompt_injection())
+    /// Whether the result was judged, by a review that nothing cut short.
+    pub fn is_judged(&self) -> bool {
+        self.degraded.is_none() && self.partial.is_none()
     }
 
     /// Findings that stand, in the order in which they are shown.

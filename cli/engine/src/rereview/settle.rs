@@ -7,7 +7,7 @@ use conclave_shared::telemetry::{FindingFate, SettledBy, Settlement};
 
 use self::{
     decide::{Outcome, Seen, change, decide, lacks_right},
-    standing::{drop_as, is_deleted, repeats, stand},
+    standing::{drop_as, is_deleted, is_repeat_by_code, repeats, stand},
 };
 use super::{
     Remembered, Stance, Words,
@@ -98,7 +98,14 @@ pub fn settle(input: SettleInput<'_>) -> Settled {
                 }
             }
             _ => {
-                for repeat in repeats {
+                // That it repeats what people have settled is the judge's word alone: a finding that weighs stands then.
+                let by_word = |at: &&usize| {
+                    let entry = &judged[**at];
+                    let said = words.repeats.iter().any(|(id, _)| *id == entry.finding.id);
+                    said && entry.weighs() && !is_repeat_by_code(finding, entry)
+                };
+                let settled_too: Vec<usize> = repeats.iter().filter(|at| !by_word(at)).copied().collect();
+                for repeat in &settled_too {
                     drop_as(
                         &mut judged[*repeat],
                         FindingFate::Dropped,

@@ -3,9 +3,12 @@
 //! Both calls are idempotent, as the runtime repeats calls after a retry and a coordinator may start over: the findings
 //! are the same however often they are asked for, and the last valid submission is the one that counts.
 
-use std::sync::{
-    Mutex,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use async_trait::async_trait;
@@ -13,10 +16,10 @@ use conclave_shared::finding::Finding;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::ReviewerReport;
+use super::{Refuter, ReviewerReport};
 use crate::{
     findings::same_claims,
-    judge::Submission,
+    judge::{Grounds, JudgedFinding, Submission, Weight, apply},
     ports::{CoordinatorTools, ExistingFinding, ToolError},
     prompt::Untrusted,
     rereview::{Words, take_words},
@@ -32,13 +35,27 @@ struct Ready {
     findings: Vec<Finding>,
 }
 
+/// A submission that counts, with what stands behind its decisions.
+#[derive(Debug, Clone)]
+pub struct Submitted {
+    /// The decisions.
+    pub submission: Submission,
+    /// What the coordinator says of earlier findings.
+    pub words: Words,
+    /// What its refutations are worth.
+    pub grounds: Grounds,
+}
+
 /// The desk of one run.
 #[derive(Debug)]
 pub struct Desk {
     ready: watch::Sender<Option<Ready>>,
     waiting: watch::Sender<bool>,
     answers: AtomicUsize,
-    submission: Mutex<Option<(Submission, Words)>>,
+    submission: Mutex<Option<Submitted>>,
+    /// Whether a submission was given back once, because refutations were missing or did not hold.
+    was_given_back: Mutex<bool>,
+    refuter: OnceLock<Refuter>,
     submitted: watch::Sender<bool>,
     closed: watch::Sender<bool>,
     /// What the coordinator may speak of besides new findings.
@@ -60,9 +77,17 @@ impl Desk {
             waiting: watch::Sender::new(false),
             answers: AtomicUsize::new(0),
             submission: Mutex::new(None),
+            was_given_back: Mutex::new(false),
+            refuter: OnceLock::new(),
             submitted: watch::Sender::new(false),
             closed: watch::Sender::new(false),
         }
+    }
+
+    /// From here on refutations are checked against the source. Without it none counts.
+    pub fn check_with(&self, refuter: Refuter) {
+        // The first one stays.
+        let _ = self.refuter.set(refuter);
     }
 
     /// Whether the coordinator is waiting for the reviewers just now.
@@ -104,9 +129,61 @@ impl Desk {
     }
 
     /// The coordinator's last valid submission.
-    pub fn take_submission(&self) -> Option<(Submission, Words)> {
+    pub fn take_submission(&self) -> Option<Submitted> {
         self.submission.lock().ok()?.take()
     }
+
+    /// What the coordinator's decisions rest on.
+    async fn grounds(&self, submission: &Submission, words: &Words, findings: &[Finding]) -> Grounds {
+        let mut grounds = Grounds {
+            said_before: self.said_before(findings),
+            into_earlier: words.repeats.iter().map(|(id, _)| id.clone()).collect(),
+            ..Grounds::default()
+        };
+        if let Some(refuter) = self.refuter.get() {
+            grounds.refutations = refuter.check_all(submission, findings).await;
+            grounds.prompt_paths = refuter.prompt_paths.clone();
+        }
+        grounds
+    }
+
+    /// The worst that the coordinator itself said of each finding when it submitted before.
+    fn said_before(&self, findings: &[Finding]) -> HashMap<String, Weight> {
+        let before = self.submission.lock().ok();
+        let Some(before) = before.as_ref().and_then(|before| before.as_ref()) else {
+            return HashMap::new();
+        };
+        let mut said = before.grounds.said_before.clone();
+        for decision in &before.submission.decisions {
+            let Some(finding) = findings.iter().find(|finding| finding.id == decision.id) else {
+                continue;
+            };
+            let weight = Weight {
+                severity: decision.severity.unwrap_or(finding.severity).max(finding.severity),
+                production_risk: decision.production_risk == Some(true),
+            };
+            let worst = said.get(&decision.id).map_or(weight, |known| known.max(weight));
+            said.insert(decision.id.clone(), worst);
+        }
+        said
+    }
+
+    /// Whether this is the first submission that is given back for its refutations.
+    fn gives_back(&self) -> bool {
+        self.was_given_back
+            .lock()
+            .is_ok_and(|mut given_back| !std::mem::replace(&mut *given_back, true))
+    }
+}
+
+/// What the coordinator would have done and may not, in words for it.
+fn objections(judged: &[JudgedFinding]) -> Vec<String> {
+    let overruled = judged
+        .iter()
+        .filter_map(|entry| Some((&entry.finding.id, entry.overruled.as_ref()?)));
+    overruled
+        .map(|(id, overruled)| format!("{id} stands, because {}", overruled.fault))
+        .collect()
 }
 
 fn answer(reports: &[ReviewerReport], findings: &[Finding]) -> Value {
@@ -178,9 +255,26 @@ impl CoordinatorTools for Desk {
         let mut arguments = arguments;
         let words = take_words(&mut arguments, &self.earlier).map_err(|faults| ToolError(faults.join("; ")))?;
         let submission = Submission::parse(arguments, &findings).map_err(|fault| ToolError(fault.to_string()))?;
+        let grounds = self.grounds(&submission, &words, &findings).await;
+        let objections = objections(&apply(findings, &submission, &grounds));
         match self.submission.lock() {
-            Ok(mut place) => *place = Some((submission, words)),
+            // It counts, as far as it goes, also if nothing better comes.
+            Ok(mut place) => {
+                *place = Some(Submitted {
+                    submission,
+                    words,
+                    grounds,
+                });
+            }
             Err(_) => return Err(ToolError("the review was stopped".into())),
+        }
+        if !objections.is_empty() && self.gives_back() {
+            return Err(ToolError(format!(
+                "{}. Such a finding is dropped, merged or lowered only with `refuted_by`: file, lines and an exact quote of \
+                 the code at head that refutes it. Submit again, all of it: keep these findings, or quote that code. If you do \
+                 not, they stand as reported, and your view is noted beside them",
+                objections.join("; ")
+            )));
         }
         self.submitted.send_replace(true);
         // The session ends here, and soon the runtime. An answer before that would only make it ask the model for closing
@@ -252,7 +346,7 @@ mod tests {
                 .await
                 .expect("valid");
         }
-        assert_eq!(desk.take_submission().expect("there").0.summary, "number 499");
+        assert_eq!(desk.take_submission().expect("there").submission.summary, "number 499");
     }
 
     #[tokio::test]
@@ -317,7 +411,7 @@ mod tests {
         desk.submit_review(submit("two")).await.expect("valid");
         assert!(desk.submit_review(submit("")).await.is_err());
         assert!(desk.has_submission());
-        assert_eq!(desk.take_submission().expect("there").0.summary, "two");
+        assert_eq!(desk.take_submission().expect("there").submission.summary, "two");
     }
 
     #[tokio::test(start_paused = true)]
@@ -351,7 +445,7 @@ mod tests {
         assert_eq!(refused.to_string(), "there is no earlier finding E2");
         desk.close();
         desk.submit_review(submit("E1")).await.expect("valid");
-        let (_, words) = desk.take_submission().expect("there");
+        let words = desk.take_submission().expect("there").words;
         assert!(words.on("E1").is_some());
         assert_eq!(words.repeats, [("F1".to_owned(), "E1".to_owned())]);
     }

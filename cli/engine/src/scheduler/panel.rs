@@ -64,6 +64,11 @@ pub struct ReviewerReport {
 }
 
 impl ReviewerReport {
+    /// Whether it did all that it was asked for.
+    pub fn is_whole(&self) -> bool {
+        self.outcome == ReviewerOutcome::Ok && self.reason.is_none()
+    }
+
     /// The report of somebody who has not run.
     pub fn skipped(name: ReviewerName) -> Self {
         Self {

@@ -47,6 +47,7 @@ pub(crate) async fn page(request: &Request, env: &Env) -> Outcome<Response> {
             hot(&page.hot),
             categories(&page),
             reasons(&page),
+            removed(&page),
             placements(&page),
         ],
         tail: Html::default(),
@@ -334,6 +335,37 @@ fn reasons(page: &FindingsPage) -> Table {
         columns: vec![
             Column::words(texts::FATE, "fate"),
             Column::words(texts::REASON, "reason"),
+            Column::number(texts::FINDINGS, "findings"),
+        ],
+        rows: rows.collect(),
+        nothing: texts::NOTHING_DROPPED,
+        half: true,
+        ..Table::default()
+    }
+}
+
+fn removed(page: &FindingsPage) -> Table {
+    let rows = page.removed.iter().map(|row| {
+        let reason = if row.reason.is_empty() {
+            Cell::Nothing
+        } else {
+            named(&row.reason)
+        };
+        Row::from(vec![
+            named(&row.severity),
+            reason,
+            named(&row.refutation),
+            Cell::Count(row.findings),
+        ])
+    });
+    Table {
+        id: "removed",
+        title: texts::REMOVED,
+        note: texts::REMOVED_NOTE,
+        columns: vec![
+            Column::words(texts::SEVERITY, "severity"),
+            Column::words(texts::REASON, "reason"),
+            Column::words(texts::REFUTED_BY, "refutation"),
             Column::number(texts::FINDINGS, "findings"),
         ],
         rows: rows.collect(),

@@ -153,6 +153,9 @@ fn finding_event(finding: &FindingEvent) -> Checked {
     text("category", &finding.category, 120)?;
     text("path", &finding.path, 1024)?;
     text("fingerprint", &finding.fingerprint, 128)?;
+    if let Some(refutation) = &finding.refutation {
+        text("refutation", refutation, 40)?;
+    }
     finding
         .reason_code
         .as_deref()

@@ -128,6 +128,13 @@ fn findings(out: &mut Exposition, all: &AllTime, names: &Names<'_>) {
         |[reviewer, severity, outcome]| [names.reviewers.label(reviewer), severity, outcome].map(str::to_owned),
     );
     out.family(
+        "conclave_findings_removed",
+        Kind::Counter,
+        None,
+        "Findings that judges removed, by severity, and by the code that they quoted against them.",
+    );
+    removed(out, all);
+    out.family(
         "conclave_sessions",
         Kind::Counter,
         None,
@@ -136,6 +143,17 @@ fn findings(out: &mut Exposition, all: &AllTime, names: &Names<'_>) {
     counted(out, all, "session", ["agent", "outcome"], |[agent, outcome, _]| {
         [names.reviewers.label(agent), outcome].map(str::to_owned)
     });
+}
+
+/// What judges removed. The reason is left out: clients choose it freely, and the dashboard has it.
+fn removed(out: &mut Exposition, all: &AllTime) {
+    let mut sums: BTreeMap<[&str; 2], u64> = BTreeMap::new();
+    for count in all.counts.iter().filter(|count| count.kind == "removed") {
+        *sums.entry([&count.a, &count.c]).or_default() += count.n;
+    }
+    for ([severity, refutation], sum) in sums {
+        out.count("_total", &[("severity", severity), ("refutation", refutation)], sum);
+    }
 }
 
 fn usage(out: &mut Exposition, all: &AllTime, names: &Names<'_>) {

@@ -96,7 +96,7 @@ const STATEMENTS: [&str; 5] = [
      WHERE project = '*' AND day = 0 ORDER BY model, reviewer",
     // No metric tells which model took over: two names in one row would be the square of their number.
     "SELECT kind, a, iif(kind = 'failback', '', b) AS b, c, sum(n) AS n FROM daily_counts WHERE project = '*'
-     AND kind IN ('finding', 'outcome', 'session', 'failback', 'circuit', 'break_glass', 'verdict', 'dropped', 'event', 'started',
+     AND kind IN ('finding', 'removed', 'outcome', 'session', 'failback', 'circuit', 'break_glass', 'verdict', 'dropped', 'event', 'started',
      'merge_request') AND day = 0 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4",
     "SELECT kind, name FROM names WHERE kind IN ('reviewer', 'model') ORDER BY position LIMIT 1000",
 ];

@@ -114,6 +114,24 @@ fn findings<'a>(finding: &'a FindingEvent, counts: &mut Vec<Count<'a>>) {
             kc: finding.reason_code.as_ref().map(|_| "reason"),
             ..by_reviewer("reason", &finding.reviewer)
         });
+        if finding.removed_by_judge {
+            counts.push(Count {
+                a: finding.severity.as_str(),
+                b: finding.reason_code.as_deref().unwrap_or_default(),
+                kb: finding.reason_code.as_ref().map(|_| "reason"),
+                c: refutation(finding.refutation.as_deref()),
+                ..count("removed")
+            });
+        }
+    }
+}
+
+/// What the judge quoted against a finding, in a closed set of words.
+fn refutation(said: Option<&str>) -> &str {
+    match said {
+        None => "none",
+        Some(said @ ("unchanged_code" | "this_change" | "invalid")) => said,
+        Some(_) => "other",
     }
 }
 

@@ -27,6 +27,8 @@ pub(crate) struct FindingsPage {
     pub(crate) outcomes: Vec<OutcomeCount>,
     /// Why findings were merged or dropped.
     pub(crate) reasons: Vec<ReasonCount>,
+    /// What judges removed.
+    pub(crate) removed: Vec<RemovedCount>,
     /// Kept findings by category, the most frequent first.
     pub(crate) categories: Vec<CategoryCount>,
     /// Where kept findings were posted.
@@ -83,6 +85,19 @@ pub(crate) struct ReasonCount {
     pub(crate) findings: u64,
 }
 
+/// Findings that judges removed.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct RemovedCount {
+    /// How bad they were reported to be.
+    pub(crate) severity: String,
+    /// Why.
+    pub(crate) reason: String,
+    /// The code that was quoted against them: `unchanged_code`, `this_change`, `invalid` or `none`.
+    pub(crate) refutation: String,
+    /// How many.
+    pub(crate) findings: u64,
+}
+
 /// Kept findings of a category.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct CategoryCount {
@@ -133,7 +148,7 @@ pub(crate) struct HotFile {
     pub(crate) suggestion: u64,
 }
 
-const STATEMENTS: [&str; 7] = [
+const STATEMENTS: [&str; 8] = [
     "SELECT reviewer, severity, fate, sum(findings) AS findings FROM daily_findings
      WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1, 2, 3",
     "SELECT day, severity, sum(findings) AS findings FROM daily_findings
@@ -142,6 +157,9 @@ const STATEMENTS: [&str; 7] = [
      WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1, 2",
     "SELECT fate, reason, sum(findings) AS findings FROM daily_reasons
      WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 50",
+    "SELECT severity, reason, refutation, sum(findings) AS findings FROM daily_removed
+     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1, 2, 3
+     ORDER BY iif(severity = 'critical', 0, iif(severity = 'warning', 1, 2)), 4 DESC LIMIT 50",
     "SELECT category, sum(iif(severity = 'critical', findings, 0)) AS critical,
      sum(iif(severity = 'warning', findings, 0)) AS warning, sum(iif(severity = 'suggestion', findings, 0)) AS suggestion
      FROM daily_categories WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1 ORDER BY sum(findings) DESC, 1 LIMIT 50",
@@ -172,6 +190,7 @@ pub(crate) async fn findings_page(env: &Env, query: &Window) -> Outcome<Findings
         days: rows(&mut results)?,
         outcomes: rows(&mut results)?,
         reasons: rows(&mut results)?,
+        removed: rows(&mut results)?,
         categories: rows(&mut results)?,
         placements: rows(&mut results)?,
         counted: rows(&mut results)?.pop().unwrap_or_default(),

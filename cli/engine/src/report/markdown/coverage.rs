@@ -6,6 +6,7 @@ use conclave_shared::telemetry::ReviewerOutcome;
 
 use super::duration;
 use crate::{
+    judge::describe_removed,
     report::{
         Cost, Review, grouped,
         neutral::{cell, code_cell, code_span, neutral},
@@ -67,16 +68,14 @@ pub(super) fn coverage(review: &Review) -> String {
         }
         text.push('\n');
     }
-    let dropped = review.findings.iter().filter(|entry| !entry.stands()).count();
     let rate = review
         .cache_hit_rate
         .map_or_else(|| "–".to_owned(), |rate| format!("{:.0} %", rate * 100.0));
     let _ = writeln!(
         text,
-        "{} tokens, cache hit rate {rate}; {dropped} finding{} merged or dropped by the judge, {} without \
-         evidence.\n",
+        "{} tokens, cache hit rate {rate}; {}; {} without evidence.\n",
         grouped(tokens.total()),
-        if dropped == 1 { "" } else { "s" },
+        neutral(&describe_removed(&review.findings)),
         coverage.hallucinated
     );
     for note in &coverage.notes {

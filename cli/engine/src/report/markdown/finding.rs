@@ -5,7 +5,7 @@ use std::fmt::Write;
 use conclave_shared::{reviewer::ReviewerName, severity::Severity};
 
 use crate::{
-    judge::JudgedFinding,
+    judge::{JudgedFinding, Refutation},
     report::neutral::{code_span, fenced, link, neutral},
 };
 
@@ -32,6 +32,9 @@ pub(super) fn finding(entry: &JudgedFinding) -> String {
         neutral(&finding.claim).replace('\n', " ").trim(),
         found_by(&finding.found_by)
     );
+    if let Some(overruled) = &entry.overruled {
+        let _ = write!(text, "\n\n⚖️ {}", neutral(&overruled.describe()).replace('\n', " "));
+    }
     if entry.posted.is_some() {
         return text;
     }
@@ -71,6 +74,26 @@ pub(super) fn finding(entry: &JudgedFinding) -> String {
         "\n\n<sub>{}</sub>\n\n</details>",
         neutral(&finding.category).replace('\n', " ")
     );
+    text
+}
+
+/// A claim and the code of this change that the judge holds against it, side by side.
+pub(super) fn refuted_by_this_change(entry: &JudgedFinding, refutation: &Refutation) -> String {
+    let finding = &entry.finding;
+    let line = |text: &str| neutral(text).replace('\n', " ").trim().to_owned();
+    let severity = entry.reported.unwrap_or(finding.severity);
+    let mut text = format!(
+        "**{}**  \n{severity} · {} · {}\n\n{}\n\nThe judge refutes it with {}, which this change adds or alters",
+        line(&finding.claim),
+        place(entry),
+        found_by(&finding.found_by),
+        fenced(&finding.evidence, language(&finding.file)),
+        code_span(&refutation.place())
+    );
+    if let Some(reason) = &entry.reason {
+        let _ = write!(text, ": {}", line(reason));
+    }
+    let _ = write!(text, "\n\n{}", fenced(&refutation.quote, language(&refutation.file)));
     text
 }
 

@@ -10,7 +10,7 @@ use conclave_shared::{
 
 use super::decide::{Seen, own_rank, rank};
 use crate::{
-    judge::JudgedFinding,
+    judge::{JudgedFinding, RemovedBy},
     ports::{Before, ExistingFinding, ThreadState},
     rereview::{AnchorState, Words, texts},
 };
@@ -100,7 +100,7 @@ pub(super) fn carried(finding: &ExistingFinding) -> JudgedFinding {
 
 pub(super) fn drop_as(entry: &mut JudgedFinding, fate: FindingFate, code: &str, reason: &str) {
     if entry.stands() {
-        entry.fate = fate;
+        entry.remove(fate, RemovedBy::EarlierReview);
         entry.reason_code = Some(code.to_owned());
         entry.reason = Some(reason.to_owned());
     }
@@ -139,9 +139,12 @@ pub(super) fn repeats(
 /// Whether the judge's word that a new finding repeats this earlier one would hide something: a serious one behind another
 /// kind of problem, whose end would be its own.
 fn hides(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
-    let serious =
-        entry.finding.severity == Severity::Critical || entry.production_risk || entry.finding.is_prompt_injection();
-    serious && entry.finding.fingerprint != finding.record.fingerprint && !is_same_kind(finding, entry)
+    entry.weighs() && entry.finding.fingerprint != finding.record.fingerprint && !is_same_kind(finding, entry)
+}
+
+/// Whether code, not only the judge's word, says that the new finding repeats the earlier one.
+pub(super) fn is_repeat_by_code(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
+    finding.record.fingerprint == entry.finding.fingerprint || is_same_code(finding, entry)
 }
 
 pub(super) fn is_same_kind(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {

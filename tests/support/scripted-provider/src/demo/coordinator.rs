@@ -139,7 +139,7 @@ fn review(reviewers: &[Value]) -> Value {
             if !first.found_by.contains(&reviewer) {
                 first.found_by.push(reviewer);
             }
-        } else if confidence(finding) < SURE {
+        } else if confidence(finding) < SURE && !weighs(finding) {
             decisions.push(json!({"id": id, "action": "drop", "reason_code": "speculative",
                                   "reason": format!("Confidence {:.2}, below {SURE:.2}.", confidence(finding))}));
             dropped += 1;
@@ -164,6 +164,11 @@ fn review(reviewers: &[Value]) -> Value {
         "decisions": decisions,
         "proposed_verdict": verdict(&kept),
     })
+}
+
+/// Whether it is dropped only with code that refutes it, which the demo model does not look for.
+fn weighs(finding: &Value) -> bool {
+    finding["severity"] == "critical" || finding["category"] == "prompt-injection"
 }
 
 /// The line, also when it came as text.

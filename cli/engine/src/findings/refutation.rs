@@ -1,0 +1,238 @@
+//! The check of a refutation: the code that is quoted against a finding has to stand at head, has to say something, and
+//! counts in full only where the change leaves it as it was.
+
+use conclave_shared::finding::Finding;
+
+use super::{
+    code_lines::{code_lines, is_prose},
+    locate::{Place, locate_whole},
+};
+use crate::diff::{ChangeKind, Content, FileDiff, RowKind};
+
+/// The fewest letters, besides keywords, that a quoted line of code needs to say anything.
+const MIN_LETTERS: usize = 4;
+
+/// Words that stand everywhere, in lower case.
+const EVERYWHERE: [&str; 34] = [
+    "else",
+    "elif",
+    "end",
+    "endif",
+    "pass",
+    "return",
+    "break",
+    "continue",
+    "begin",
+    "finally",
+    "try",
+    "catch",
+    "do",
+    "then",
+    "fi",
+    "done",
+    "esac",
+    "true",
+    "false",
+    "null",
+    "none",
+    "nil",
+    "void",
+    "undefined",
+    "const",
+    "let",
+    "var",
+    "default",
+    "case",
+    "public",
+    "private",
+    "static",
+    "self",
+    "this",
+];
+
+/// A quote that stands, and says something that the finding's own quote does not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refuting {
+    /// The first quoted line at head, from 1.
+    pub(crate) line: u32,
+    /// The last one.
+    pub(crate) end_line: u32,
+    /// The lines as they stand there.
+    pub(crate) code: String,
+    /// Whether this change adds, alters or moves any of them.
+    pub(crate) is_of_this_change: bool,
+}
+
+/// What is known of the file that is quoted from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct QuotedFile<'a> {
+    /// Its path.
+    pub(crate) path: &'a str,
+    /// Its text at head.
+    pub(crate) head: &'a str,
+    /// Its text at base, if it is there.
+    pub(crate) base: Option<&'a str>,
+    /// Its change, if its lines are known.
+    pub(crate) change: Option<&'a FileDiff>,
+}
+
+/// Checks a quote against a finding. `Err` says in words for the model what is wrong with it.
+pub(crate) fn check_refutation(
+    finding: &Finding,
+    file: QuotedFile<'_>,
+    line: u32,
+    quote: &str,
+) -> Result<Refuting, String> {
+    if file.change.is_some_and(|change| change.content != Content::Text) {
+        return Err(format!("{} is not a text file", file.path));
+    }
+    if is_prose(file.path) && !is_prose(&finding.file) {
+        return Err(format!("{} is prose, and words do not refute code", file.path));
+    }
+    // Where the quote stands several times, a place of this change counts: the strict reading.
+    let changed = |line: u32| file.change.is_some_and(|change| change.lines.is_added(line));
+    let place = locate_whole(file.head, quote, line, changed)
+        .ok_or_else(|| format!("the quoted code does not stand in {}", file.path))?;
+    if !says_something(finding, file, place, quote) {
+        return Err(
+            "the quote is too little: it needs a line of code that is neither a comment, nor a bracket or keyword alone, nor \
+             one that the finding quotes itself"
+                .to_owned(),
+        );
+    }
+    Ok(Refuting {
+        line: place.line,
+        end_line: *place.lines().end(),
+        code: place.code(file.head),
+        is_of_this_change: !is_as_it_was(file, place),
+    })
+}
+
+/// Whether one quoted line is code that means something, and is not the finding's own.
+fn says_something(finding: &Finding, file: QuotedFile<'_>, place: Place, quote: &str) -> bool {
+    let code = if is_prose(file.path) {
+        file.head.lines().map(str::to_owned).collect()
+    } else {
+        code_lines(file.path, file.head)
+    };
+    let own = Own::of(finding);
+    place.lines().any(|line| {
+        let index = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
+        let (Some(code), Some(whole)) = (code.get(index), file.head.lines().nth(index)) else {
+            return false;
+        };
+        if own.has(file.path, line, whole) {
+            return false;
+        }
+        let code = squeezed(code);
+        // One quoted line may be a part of a line; then that part has to mean something, and has to be code.
+        if place.length == 1 {
+            let quoted = squeezed(quote);
+            let part = if code.contains(&quoted) {
+                quoted
+            } else {
+                shared_end(&code, &quoted)
+            };
+            return is_telling(&part);
+        }
+        is_telling(&code)
+    })
+}
+
+/// The code that a quote of code and comment, or of a line with a mark in front, holds.
+fn shared_end(code: &str, quoted: &str) -> String {
+    if !code.is_empty() && quoted.contains(code) {
+        return code.to_owned();
+    }
+    // Behind the mark of a patch or a line's number.
+    let bare = quoted.trim_start_matches(|character: char| {
+        character.is_ascii_digit() || matches!(character, '+' | '-' | ':' | '|' | ' ')
+    });
+    if code.contains(bare) {
+        bare.to_owned()
+    } else {
+        String::new()
+    }
+}
+
+fn is_telling(code: &str) -> bool {
+    let words = code.split(|character: char| !character.is_alphanumeric());
+    let telling = words.filter(|word| {
+        !word.chars().all(|character| character.is_ascii_digit())
+            && !EVERYWHERE.contains(&word.to_ascii_lowercase().as_str())
+    });
+    telling.map(|word| word.chars().count()).sum::<usize>() >= MIN_LETTERS
+}
+
+/// The lines that the finding itself quotes.
+struct Own<'a> {
+    places: Vec<(&'a str, u32, u32)>,
+    lines: Vec<String>,
+}
+
+impl<'a> Own<'a> {
+    fn of(finding: &'a Finding) -> Self {
+        let mut own = Self {
+            places: Vec::new(),
+            lines: Vec::new(),
+        };
+        let end = finding.end_line.unwrap_or(finding.line);
+        own.add(&finding.file, finding.line, end, &finding.evidence);
+        if let Some(second) = &finding.second {
+            own.add(&second.file, second.line, second.line, &second.code);
+        }
+        own
+    }
+
+    fn add(&mut self, file: &'a str, line: u32, end: u32, code: &str) {
+        let quoted = u32::try_from(code.lines().count().max(1)).unwrap_or(u32::MAX);
+        let end = end.max(line.saturating_add(quoted).saturating_sub(1));
+        self.places.push((file, line, end));
+        self.lines.extend(code.lines().map(squeezed));
+    }
+
+    fn has(&self, file: &str, line: u32, text: &str) -> bool {
+        let here = |(own, first, last): &(&str, u32, u32)| *own == file && (*first..=*last).contains(&line);
+        self.places.iter().any(here) || self.lines.contains(&squeezed(text))
+    }
+}
+
+fn squeezed(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether the change leaves the quoted lines as they were: they stand at base too, in one piece, and none of them is added
+/// or moved. What is not known counts as changed.
+fn is_as_it_was(file: QuotedFile<'_>, place: Place) -> bool {
+    let Some(base) = file.base else { return false };
+    if base == file.head {
+        // A file whose mode or name changes is another one, even with the same text.
+        return file.change.is_none();
+    }
+    let Some(change) = file.change else { return false };
+    if change.kind != ChangeKind::Modified || change.modes.0 != change.modes.1 || change.unread.is_some() {
+        return false;
+    }
+    let mut before: Option<u32> = None;
+    for line in place.lines() {
+        let Some(row) = change.lines.row_at_head(line) else {
+            return false;
+        };
+        let follows = before.is_none_or(|before| row.old == before + 1);
+        if row.kind != RowKind::Context || !follows {
+            return false;
+        }
+        before = Some(row.old);
+    }
+    // The map of lines and the text have to agree.
+    let first = before.map_or(0, |last| last.saturating_sub(place.length.saturating_sub(1)));
+    let at_base = Place {
+        line: first,
+        length: place.length,
+    };
+    first > 0 && at_base.code(base).trim_end() == place.code(file.head).trim_end()
+}
+
+#[cfg(test)]
+#[path = "refutation_tests.rs"]
+mod tests;

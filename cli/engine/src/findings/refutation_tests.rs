@@ -1,0 +1,146 @@
+//! Quotes that refute, and quotes that only look like it.
+
+use conclave_shared::severity::Severity;
+
+use super::*;
+use crate::{diff::LineMap, judge::test_support::finding as sample};
+
+const HEAD: &str = "import db\n\n# the caller checks the name\ndef find(name):\n    if not NAME.fullmatch(name):\n        return None\n    return db.query(name)\n\n\ndef other():\n    pass\n";
+
+fn finding() -> Finding {
+    Finding {
+        evidence: "    return db.query(name)".to_owned(),
+        ..sample("F1", Severity::Critical, "sql-injection", "src/a.py", 7)
+    }
+}
+
+/// The file, of which the change adds these lines.
+fn modified(added: &[u32]) -> FileDiff {
+    FileDiff {
+        path: "src/a.py".to_owned(),
+        old_path: "src/a.py".to_owned(),
+        kind: ChangeKind::Modified,
+        modes: ("100644".to_owned(), "100644".to_owned()),
+        lines: LineMap::of_added(added.iter().copied()),
+        ..FileDiff::default()
+    }
+}
+
+/// The text without these lines.
+fn without(added: &[u32]) -> String {
+    let lines = HEAD.lines().enumerate();
+    let kept = lines.filter(|(at, _)| !added.contains(&(u32::try_from(at + 1).expect("few lines"))));
+    kept.fold(String::new(), |text, (_, line)| text + line + "\n")
+}
+
+fn check(added: &[u32], line: u32, quote: &str) -> Result<Refuting, String> {
+    let (base, change) = (without(added), modified(added));
+    let file = QuotedFile {
+        path: "src/a.py",
+        head: HEAD,
+        base: Some(&base),
+        change: Some(&change),
+    };
+    check_refutation(&finding(), file, line, quote)
+}
+
+#[test]
+fn a_quote_of_unchanged_code_counts_in_full_and_one_of_the_change_does_not() {
+    let guard = "    if not NAME.fullmatch(name):\n        return None";
+    let found = check(&[7], 5, guard).expect("it stands");
+    assert_eq!((found.line, found.end_line, found.is_of_this_change), (5, 6, false));
+    assert!(check(&[5, 6, 7], 5, guard).expect("it stands").is_of_this_change);
+    assert!(
+        check(&[6], 5, guard).expect("it stands").is_of_this_change,
+        "a part is enough"
+    );
+    let moved = check(&[7], 90, guard).expect("the line is corrected");
+    assert_eq!(moved.line, 5);
+}
+
+#[test]
+fn lines_between_which_something_was_taken_out_are_altered() {
+    let change = modified(&[7]);
+    let base = without(&[7]).replace("        return None\n", "        log(name)\n        return None\n");
+    let file = QuotedFile {
+        path: "src/a.py",
+        head: HEAD,
+        base: Some(&base),
+        change: Some(&change),
+    };
+    let guard = "    if not NAME.fullmatch(name):\n        return None";
+    let found = check_refutation(&finding(), file, 5, guard).expect("it stands");
+    assert!(found.is_of_this_change, "the map of lines does not agree with the base");
+}
+
+#[test]
+fn a_file_that_the_change_brings_renames_or_makes_another_is_of_the_change() {
+    let quote = "    if not NAME.fullmatch(name):";
+    let of = |base: Option<&str>, change: Option<&FileDiff>| {
+        let file = QuotedFile {
+            path: "src/b.py",
+            head: HEAD,
+            base,
+            change,
+        };
+        check_refutation(&finding(), file, 5, quote)
+            .expect("it stands")
+            .is_of_this_change
+    };
+    assert!(!of(Some(HEAD), None), "nothing has touched it");
+    assert!(of(None, None), "it was not there");
+    assert!(of(Some("x"), None), "left out of the review, and changed");
+    let with = |kind, modes: (&str, &str)| FileDiff {
+        kind,
+        modes: (modes.0.to_owned(), modes.1.to_owned()),
+        ..modified(&[])
+    };
+    let same = ("100644", "100644");
+    assert!(of(Some(HEAD), Some(&with(ChangeKind::Renamed, same))));
+    assert!(of(Some(HEAD), Some(&with(ChangeKind::Modified, ("100644", "100755")))));
+}
+
+#[test]
+fn a_quote_that_says_nothing_refutes_nothing() {
+    for quote in [
+        "",
+        "   \n\n",
+        "    pass",
+        "        return None",
+        "# the caller checks the name",
+        "the caller checks",
+        "    return db.query(name)",
+        "return db.query(name)",
+        "db.query(name)",
+        "+    return db.query(name)",
+        "def find(name):\n...\n    return db.query(name)",
+        "there is no such line",
+    ] {
+        assert!(check(&[7], 3, quote).is_err(), "{quote:?}");
+    }
+    for quote in [
+        "    return db.query(name)\n\n\ndef other():",
+        "not NAME.fullmatch(name)",
+        "5:     if not NAME.fullmatch(name):",
+        "import db\n\n# the caller checks the name\ndef find(name):",
+    ] {
+        assert!(check(&[7], 3, quote).is_ok(), "{quote:?}");
+    }
+}
+
+#[test]
+fn prose_does_not_refute_code() {
+    let file = |path| QuotedFile {
+        path,
+        head: "Names are always checked by the caller.\n",
+        base: Some("Names are always checked by the caller.\n"),
+        change: None,
+    };
+    let quote = "Names are always checked by the caller.";
+    assert!(check_refutation(&finding(), file("docs/names.md"), 1, quote).is_err());
+    let about_prose = Finding {
+        file: "README.md".to_owned(),
+        ..finding()
+    };
+    assert!(check_refutation(&about_prose, file("docs/names.md"), 1, quote).is_ok());
+}

@@ -1,0 +1,194 @@
+//! What a judge's word does, and what it needs code for.
+
+use serde_json::json;
+
+use super::*;
+use crate::judge::{RefutationStatus, describe_removed, holds, removed_by_judge, test_support::finding};
+
+const DUPLICATE: &str = "duplicate";
+
+/// A critical, a warning and a suggestion about three problems, and words that steer.
+fn four() -> Vec<Finding> {
+    vec![
+        finding("F1", Severity::Critical, "sql-injection", "b.py", 9),
+        finding("F2", Severity::Warning, "n-plus-one", "a.py", 3),
+        finding("F3", Severity::Suggestion, "naming", "c.py", 1),
+        finding("F4", Severity::Warning, Finding::PROMPT_INJECTION, "prompts/a.md", 1),
+    ]
+}
+
+fn refutation(status: RefutationStatus) -> Refutation {
+    Refutation {
+        file: "d.py".to_owned(),
+        line: 4,
+        end_line: None,
+        quote: "check(name)".to_owned(),
+        status,
+        needed: false,
+        fault: (status == RefutationStatus::Invalid).then(|| "the quoted code does not stand in d.py".to_owned()),
+    }
+}
+
+fn judged(findings: Vec<Finding>, decisions: serde_json::Value, grounds: &Grounds) -> Vec<JudgedFinding> {
+    let submission = json!({"summary": "s", "decisions": decisions});
+    let submission = Submission::parse(submission, &findings).expect("valid");
+    apply(findings, &submission, grounds)
+}
+
+fn refuted(id: &str, status: RefutationStatus) -> Grounds {
+    Grounds {
+        refutations: HashMap::from([(id.to_owned(), refutation(status))]),
+        ..Grounds::default()
+    }
+}
+
+fn get<'a>(judged: &'a [JudgedFinding], id: &str) -> &'a JudgedFinding {
+    judged.iter().find(|entry| entry.finding.id == id).expect("there")
+}
+
+#[test]
+fn a_critical_stands_whatever_the_judge_says_and_its_view_is_noted() {
+    for decision in [
+        json!({"id": "F1", "action": "drop", "reason_code": "false_positive", "reason": "It is safe."}),
+        json!({"id": "F1", "action": "keep", "severity": "suggestion", "reason": "It is safe."}),
+        json!({"id": "F1", "action": "merge", "merge_into": "F3", "reason_code": DUPLICATE, "reason": "It is safe."}),
+        json!({"id": "F1", "action": "drop", "severity": "suggestion", "reason_code": "nitpick", "reason": "It is safe."}),
+    ] {
+        for grounds in [Grounds::default(), refuted("F1", RefutationStatus::Invalid)] {
+            let judged = judged(four(), json!([decision]), &grounds);
+            let entry = get(&judged, "F1");
+            assert!(entry.stands(), "{decision}");
+            assert_eq!(entry.finding.severity, Severity::Critical, "{decision}");
+            let view = entry.overruled.as_ref().expect("noted").describe();
+            assert!(view.starts_with("the judge disagrees: It is safe."), "{view}");
+            assert_eq!(get(&judged, "F3").finding.severity, Severity::Suggestion, "{decision}");
+        }
+    }
+}
+
+#[test]
+fn code_refutes_and_code_of_the_change_leaves_the_approval_to_a_person() {
+    let none = PathGlobs::default();
+    let drop = json!([{"id": "F1", "action": "drop", "reason_code": "false_positive"}]);
+    let one = || vec![finding("F1", Severity::Critical, "sql-injection", "b.py", 9)];
+    let unchanged = judged(one(), drop.clone(), &refuted("F1", RefutationStatus::UnchangedCode));
+    assert_eq!(get(&unchanged, "F1").fate, FindingFate::Dropped);
+    assert_eq!(holds(&unchanged, &none), []);
+    let changed = judged(one(), drop, &refuted("F1", RefutationStatus::ThisChange));
+    assert_eq!(get(&changed, "F1").fate, FindingFate::Dropped);
+    let held = holds(&changed, &none);
+    assert_eq!(held.len(), 1);
+    assert_eq!(held[0].places, ["b.py:9", "d.py:4"]);
+    let lower = json!([{"id": "F1", "action": "keep", "severity": "warning"}]);
+    let lowered = judged(one(), lower, &refuted("F1", RefutationStatus::ThisChange));
+    assert_eq!(get(&lowered, "F1").finding.severity, Severity::Warning);
+    assert_eq!(holds(&lowered, &none).len(), 1);
+}
+
+#[test]
+fn what_the_judge_itself_calls_dangerous_needs_code_too() {
+    for decision in [
+        json!({"id": "F2", "action": "drop", "production_risk": true, "reason_code": "nitpick"}),
+        json!({"id": "F2", "action": "drop", "severity": "critical", "reason_code": "nitpick"}),
+        json!({"id": "F2", "action": "keep", "severity": "suggestion", "production_risk": true}),
+        json!({"id": "F2", "action": "merge", "severity": "critical", "merge_into": "F3", "reason_code": DUPLICATE}),
+    ] {
+        let judged = judged(four(), json!([decision]), &Grounds::default());
+        let entry = get(&judged, "F2");
+        assert!(
+            entry.stands() && entry.finding.severity >= Severity::Warning,
+            "{decision}"
+        );
+        assert!(entry.overruled.is_some(), "{decision}");
+    }
+    let said_before = Weight {
+        severity: Severity::Warning,
+        production_risk: true,
+    };
+    let grounds = Grounds {
+        said_before: HashMap::from([("F2".to_owned(), said_before)]),
+        ..Grounds::default()
+    };
+    for decision in [
+        json!({"id": "F2", "action": "drop", "reason_code": "nitpick"}),
+        json!({"id": "F2", "action": "keep", "production_risk": false}),
+        json!({"id": "F2", "action": "keep"}),
+    ] {
+        let judged = judged(four(), json!([decision]), &grounds);
+        let entry = get(&judged, "F2");
+        assert!(entry.stands() && entry.production_risk, "{decision}");
+    }
+}
+
+#[test]
+fn a_merge_keeps_the_highest_of_all_and_only_code_lowers_it() {
+    let reports = || {
+        let mut twin = finding("F5", Severity::Suggestion, "sql-injection", "b.py", 9);
+        twin.reviewer = ReviewerName::new("correctness").expect("a name");
+        vec![finding("F1", Severity::Critical, "sql-injection", "b.py", 9), twin]
+    };
+    let merge = json!([{"id": "F1", "action": "merge", "merge_into": "F5", "reason_code": DUPLICATE}]);
+    let plain = judged(reports(), merge.clone(), &Grounds::default());
+    assert_eq!(get(&plain, "F1").fate, FindingFate::Merged);
+    assert_eq!(get(&plain, "F5").finding.severity, Severity::Critical);
+    assert_eq!(get(&plain, "F5").reported, Some(Severity::Suggestion));
+    let by_code = judged(reports(), merge, &refuted("F1", RefutationStatus::UnchangedCode));
+    assert_eq!(get(&by_code, "F5").finding.severity, Severity::Suggestion);
+    // What the judge lowers and then fills up with others is not lower.
+    let lowered = judged(
+        four(),
+        json!([{"id": "F2", "action": "keep", "severity": "suggestion"},
+               {"id": "F3", "action": "merge", "merge_into": "F2", "reason_code": DUPLICATE}]),
+        &Grounds::default(),
+    );
+    assert_eq!(get(&lowered, "F2").finding.severity, Severity::Warning);
+    let alone = judged(
+        four(),
+        json!([{"id": "F2", "action": "keep", "severity": "suggestion"}]),
+        &Grounds::default(),
+    );
+    assert_eq!(get(&alone, "F2").finding.severity, Severity::Suggestion);
+}
+
+#[test]
+fn words_that_steer_are_a_persons_to_settle_except_where_they_are_the_product() {
+    let drop = json!([{"id": "F4", "action": "drop", "reason_code": "false_positive"}]);
+    let refuted = |paths: &[&str]| Grounds {
+        prompt_paths: PathGlobs::new(paths).expect("patterns"),
+        ..refuted("F4", RefutationStatus::UnchangedCode)
+    };
+    let elsewhere = refuted(&["src/**"]);
+    let kept = judged(four(), drop.clone(), &elsewhere);
+    assert!(get(&kept, "F4").stands());
+    assert_eq!(holds(&kept, &elsewhere.prompt_paths)[0].places, ["prompts/a.md:1"]);
+    let product = refuted(&["prompts/**"]);
+    let dropped = judged(four(), drop.clone(), &product);
+    assert!(!get(&dropped, "F4").stands());
+    assert_eq!(holds(&dropped, &product.prompt_paths), []);
+    // Also there it needs code.
+    let unproven = Grounds {
+        refutations: HashMap::new(),
+        ..product.clone()
+    };
+    assert!(get(&judged(four(), drop, &unproven), "F4").stands());
+    // It is not hidden behind another problem either.
+    let merge = json!([{"id": "F4", "action": "merge", "merge_into": "F3", "reason_code": DUPLICATE}]);
+    assert!(get(&judged(four(), merge, &elsewhere), "F4").stands());
+}
+
+#[test]
+fn the_account_counts_what_the_judge_removed_by_severity_and_reason() {
+    let judged = judged(
+        four(),
+        json!([{"id": "F1", "action": "drop", "reason_code": "false_positive"},
+               {"id": "F2", "action": "drop", "reason_code": "nitpick"},
+               {"id": "F3", "action": "merge", "merge_into": "F4", "reason_code": DUPLICATE}]),
+        &refuted("F1", RefutationStatus::UnchangedCode),
+    );
+    assert_eq!(
+        describe_removed(&judged),
+        "the judge removed 3 findings: 1 critical (1 false positive), 1 warning (1 nitpick), 1 suggestion (1 duplicate)"
+    );
+    assert_eq!(removed_by_judge(&judged).len(), 3);
+    assert_eq!(describe_removed(&[]), "the judge removed no findings");
+}
