@@ -13,6 +13,7 @@ disabled_reviewers = ["documentation", "agents_md"]
 author_settles = "suggestion"
 gate = "block"
 preset = "yardstick"
+prompt_paths = ["prompts/**"]
 
 [paths]
 ignore = ["docs/**", "*.snap", "generated/"]
@@ -260,6 +261,7 @@ fn schema_and_parser_agree() {
         "[review]\ndisabled_reviewers = \"security\"",
         "[review]\ndisabled_reviewers = [\"nobody\"]",
         "[review]\ndisabled_reviewers = [\"coordinator\"]",
+        "[review]\nprompt_paths = \"prompts/**\"",
         "[review]\nunknown = 1",
         "review = 1",
         "unknown = 1",
