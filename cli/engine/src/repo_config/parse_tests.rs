@@ -75,6 +75,7 @@ fn a_full_file_is_read() {
     assert_eq!(review.disabled_reviewers.len(), 2);
     assert_eq!(review.gate, Some(RepoGate::Block));
     assert_eq!(review.preset, Some(Preset::Yardstick));
+    assert_eq!(review.prompt_paths, ["prompts/**"]);
     assert_eq!(paths.ignore, ["docs/**", "*.snap", "generated/"]);
     assert_eq!(path_instructions.len(), 2);
     assert_eq!(path_instructions[1].paths.len(), 2);

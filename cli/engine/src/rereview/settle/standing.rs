@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use conclave_shared::{
     finding::{EvidenceStatus, Finding},
-    severity::Severity,
     telemetry::FindingFate,
 };
 
