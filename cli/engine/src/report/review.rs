@@ -160,7 +160,7 @@ impl Review {
     pub fn lifts_blocks(&self) -> bool {
         let whole = self.coverage.gaps.is_empty() && self.partial.is_none() && self.degraded.is_none();
         let clear = !matches!(self.verdict, Verdict::SignificantConcerns | Verdict::Inconclusive);
-        let in_doubt = self.is_steered() || self.approval_holds.iter().any(|hold| hold.cause.doubts_the_verdict());
+        let in_doubt = self.approval_holds.iter().any(|hold| hold.cause.doubts_the_verdict());
         whole && clear && !in_doubt
     }
 
