@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn every_changed_field_voids_the_signature() {
-        let changes: [fn(&mut Event); 13] = [
+        let edits: [fn(&mut Event); 13] = [
             |event| event.id = Uuid::from_u128(9),
             |event| event.run_id = Uuid::from_u128(9),
             |event| event.at_ms += 1,
@@ -153,10 +153,10 @@ mod tests {
             |event| outcome(event).outcome = Settlement::Fixed,
             |event| outcome(event).settled_by = Some(SettledBy::Author),
         ];
-        for (index, change) in changes.into_iter().enumerate() {
+        for (index, edit) in edits.into_iter().enumerate() {
             let mut changed = event();
             changed.sign(SECRET);
-            change(&mut changed);
+            edit(&mut changed);
             assert!(!changed.is_signed_with(SECRET), "change {index}");
         }
         let mut moved = event();
