@@ -78,7 +78,8 @@ describe('scripts/deploy', { timeout: 600_000 }, () => {
     assert.equal(tracker.metadata.bindings.find(({ name }) => name === 'DB').id, [...account.databases.keys()][0]);
 
     assert.equal(tracker.metadata.bindings.find(({ name }) => name === 'OUTBOX').class_name, 'Outbox');
-    assert.equal(tracker.tag, 'v1', 'the migration of the Durable Object');
+    assert.equal(tracker.metadata.bindings.find(({ name }) => name === 'QUOTA').class_name, 'Quota');
+    assert.equal(tracker.tag, 'v2', 'the migrations of both Durable Objects');
     assert.deepEqual(tracker.schedules.map(({ cron }) => cron), ['*/5 * * * *'], 'what deletes old rows');
 
     const made = secrets();
