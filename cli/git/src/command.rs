@@ -63,6 +63,23 @@ pub enum GitError {
         /// Why it could not be fetched.
         reason: String,
     },
+    /// A repository of another user above the directory that was named.
+    #[error(
+        "the repository that {0} is in belongs to another user, whose configuration git would act on. If you trust it, name its \
+         top directory with --repo PATH"
+    )]
+    Foreign(Utf8PathBuf),
+    /// Files that are not where the repository is.
+    #[error(
+        "the configuration of the repository at {directory} takes {tree} for its files (`core.worktree`). Name the directory \
+         of the files with --repo PATH, or take the setting out"
+    )]
+    FilesElsewhere {
+        /// What was named.
+        directory: Utf8PathBuf,
+        /// Where the files would be.
+        tree: Utf8PathBuf,
+    },
     /// A repository without a commit.
     #[error("the repository has no commit yet: make one, then review what you change after it")]
     NoCommits,
@@ -132,10 +149,12 @@ impl GitError {
     }
 }
 
-/// Object stores besides the repository's own; used for snapshots of the working tree, which must leave no trace in the
-/// user's repository.
+/// Object stores besides the repository's own, used for snapshots of the working tree, which must leave no trace in the
+/// user's repository; and whose directory is trusted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ObjectStores {
+    /// The one directory whose repository may belong to another user: what the user or the job named.
+    pub(crate) trusted: Option<Utf8PathBuf>,
     /// Where new objects are written.
     pub(crate) write_to: Option<Utf8PathBuf>,
     /// Where else objects are read.
@@ -143,6 +162,14 @@ pub(crate) struct ObjectStores {
 }
 
 impl ObjectStores {
+    /// No further stores, and this directory trusted.
+    pub(crate) fn trusting(directory: &Utf8Path) -> Self {
+        Self {
+            trusted: Some(directory.canonicalize_utf8().unwrap_or_else(|_| directory.to_owned())),
+            ..Self::default()
+        }
+    }
+
     fn variables(&self) -> Vec<(&'static str, String)> {
         let mut variables = Vec::new();
         if let Some(directory) = &self.write_to {
@@ -161,7 +188,29 @@ impl ObjectStores {
     }
 }
 
-/// A git command in `directory` with nothing of the surroundings in it.
+/// What no configuration can change. Programs that git may start are switched off where that has a setting with a fixed name;
+/// [`crate::guard`] knows the others.
+const SETTINGS: [&str; 14] = [
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.sshCommand=false",
+    "core.askPass=",
+    "credential.helper=",
+    "gpg.program=false",
+    "log.showSignature=false",
+    "submodule.recurse=false",
+    "transfer.bundleURI=false",
+    // A server that sends git elsewhere would learn there what it was sent, and could answer for another.
+    "http.followRedirects=false",
+    "core.quotePath=false",
+    "core.attributesFile=/dev/null",
+    "gc.auto=0",
+    "maintenance.auto=false",
+];
+/// Transports of calls that fetch nothing: none. There is no program `git-remote-none`.
+const NO_TRANSPORT: &str = "none";
+
+/// A git command in `directory` with nothing of the surroundings in it. It reaches no server; a fetch allows its own transport.
 pub(crate) fn git(directory: &Utf8Path, stores: &ObjectStores, arguments: &[&str]) -> Command {
     let mut command = Command::new("git");
     command.env_clear();
@@ -175,6 +224,9 @@ pub(crate) fn git(directory: &Utf8Path, stores: &ObjectStores, arguments: &[&str
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("GIT_ALLOW_PROTOCOL", NO_TRANSPORT)
+        // An object that is missing in a partial clone would be fetched from wherever the repository's configuration says.
+        .env("GIT_NO_LAZY_FETCH", "1")
         .env("GIT_LFS_SKIP_SMUDGE", "1")
         // What is reviewed are the commits as they are, not what local refs or files say instead of them.
         .env("GIT_NO_REPLACE_OBJECTS", "1")
@@ -182,22 +234,13 @@ pub(crate) fn git(directory: &Utf8Path, stores: &ObjectStores, arguments: &[&str
         .env("HOME", "/nonexistent")
         .envs(stores.variables())
         .current_dir(directory)
-        .args([
-            "-c",
-            "core.hooksPath=/dev/null",
-            "-c",
-            "core.fsmonitor=false",
-            "-c",
-            "safe.directory=*",
-        ])
-        .args([
-            "-c",
-            "core.quotePath=false",
-            "-c",
-            "core.attributesFile=/dev/null",
-            "-c",
-            "gc.auto=0",
-        ])
+        .args(SETTINGS.iter().flat_map(|setting| ["-c", setting]))
+        .args(
+            stores
+                .trusted
+                .iter()
+                .flat_map(|directory| ["-c".to_owned(), format!("safe.directory={directory}")]),
+        )
         .args(arguments.iter().map(OsString::from))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -18,9 +18,6 @@ use crate::{
 
 /// How much history comes with a commit: enough to connect most branches with their base.
 const DEPTH: &str = "--depth=50";
-/// Transports that run nothing but git's own code. `ext::` would run any command.
-const TRANSPORTS: &str = "https:http:file";
-
 /// A place to fetch from, its credentials apart from its address.
 #[derive(Debug, Clone)]
 pub struct Remote {
@@ -47,6 +44,11 @@ impl Remote {
             url: format!("{scheme}://{host}/{path}"),
             credentials: (!user.is_empty()).then(|| SecretString::from(decoded)),
         })
+    }
+
+    /// The one transport that leads there.
+    fn transport(&self) -> &str {
+        self.url.split_once("://").map_or("file", |(scheme, _)| scheme)
     }
 
     /// The server as it may be shown.
@@ -187,13 +189,13 @@ async fn fetch(repository: &Repository, remote: &Remote, commit: &str, settings:
     ];
     let mut command = command::git(repository.root(), &repository.stores, &arguments);
     command
-        .env("GIT_ALLOW_PROTOCOL", TRANSPORTS)
+        .env("GIT_ALLOW_PROTOCOL", remote.transport())
         .envs(settings.proxies.iter().map(|(name, value)| (name, value)));
     if let Some(file) = &settings.ca_file {
         command.env("GIT_SSL_CAINFO", file);
     }
     if let Some(credentials) = &remote.credentials {
-        // Only for this server: a redirection elsewhere does not carry it along.
+        // Only for this server.
         let encoded = BASE64_STANDARD.encode(credentials.expose_secret());
         command
             .env("GIT_CONFIG_COUNT", "1")

@@ -22,25 +22,34 @@ pub struct Repository {
 impl Repository {
     /// Finds the repository that `directory` is in. A worktree or submodule is its own root.
     pub async fn open(directory: &Utf8Path) -> Result<Self, GitError> {
-        let none = ObjectStores::default();
-        let not_here = |_| GitError::NotARepository(directory.to_owned());
+        let stores = ObjectStores::trusting(directory);
+        let not_here = |error| match error {
+            GitError::Failed { message, .. } if message.contains("dubious ownership") => {
+                GitError::Foreign(directory.to_owned())
+            }
+            _ => GitError::NotARepository(directory.to_owned()),
+        };
         if !directory.is_dir() {
             return Err(GitError::NotARepository(directory.to_owned()));
         }
-        let root = match command::text(directory, &none, &["rev-parse", "--show-toplevel"]).await {
-            Ok(root) => Utf8PathBuf::from(root),
+        let root = match command::text(directory, &stores, &["rev-parse", "--show-toplevel"]).await {
+            Ok(root) => inside(directory, Utf8PathBuf::from(root))?,
             Err(GitError::Failed { .. }) => {
                 // A bare repository has no top level, but everything that a review reads.
                 let directory_of = ["rev-parse", "--absolute-git-dir"];
-                Utf8PathBuf::from(command::text(directory, &none, &directory_of).await.map_err(not_here)?)
+                Utf8PathBuf::from(
+                    command::text(directory, &stores, &directory_of)
+                        .await
+                        .map_err(not_here)?,
+                )
             }
             Err(error) => return Err(error),
         };
-        let objects = command::text(&root, &none, &["rev-parse", "--git-path", "objects"]).await?;
+        let objects = command::text(&root, &stores, &["rev-parse", "--git-path", "objects"]).await?;
         Ok(Self {
             objects: root.join(objects),
             root,
-            stores: none,
+            stores,
         })
     }
 
@@ -249,4 +258,16 @@ impl Repository {
     pub(crate) async fn text(&self, arguments: &[&str]) -> Result<String, GitError> {
         command::text(&self.root, &self.stores, arguments).await
     }
+}
+
+/// The top directory, if `directory` is in it: a configuration can name any other, and its files would be reviewed.
+fn inside(directory: &Utf8Path, top: Utf8PathBuf) -> Result<Utf8PathBuf, GitError> {
+    let real = |path: &Utf8Path| path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned());
+    if real(directory).starts_with(real(&top)) && top.join(".git").exists() {
+        return Ok(top);
+    }
+    Err(GitError::FilesElsewhere {
+        directory: directory.to_owned(),
+        tree: top,
+    })
 }

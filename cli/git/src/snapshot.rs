@@ -1,9 +1,12 @@
 //! What is not committed yet, as a commit that lives outside the user's repository.
 
+use std::ffi::OsString;
+
 use camino::Utf8Path;
 
 use crate::{
     command::{self, GitError, ObjectStores},
+    guard,
     repository::Repository,
 };
 
@@ -35,22 +38,25 @@ impl Repository {
         repository.stores = ObjectStores {
             write_to: Some(objects),
             read_from: vec![self.own_objects().to_owned()],
+            ..self.stores.clone()
         };
+        // Whatever writes an index looks again at files that changed together with the last one.
+        let guards = guard::without_filters(self).await?;
         let index = scratch.join("index");
         let own_index = self.text(&["rev-parse", "--git-path", "index"]).await?;
         // A copy of the user's index keeps what git knows about unchanged files, so that only changed ones are read.
         let copied = copy_with_time(&self.root().join(own_index), &index);
         if copied.is_err() {
-            repository.with_index(&index, &["read-tree", &head]).await?;
+            repository.with_index(&index, &guards, &["read-tree", &head]).await?;
         }
         let tree = match what {
             Uncommitted::WorkingTree => {
-                let added = repository.with_index(&index, &["add", "--all", "--", ":/"]).await;
-                added.map_err(GitError::working_tree)?;
-                repository.with_index(&index, &["write-tree"]).await?
+                let added = repository.with_index(&index, &guards, &["add", "--all", "--", ":/"]);
+                added.await.map_err(GitError::working_tree)?;
+                repository.with_index(&index, &guards, &["write-tree"]).await?
             }
             Uncommitted::Staged => repository
-                .with_index(&index, &["write-tree"])
+                .with_index(&index, &guards, &["write-tree"])
                 .await
                 .map_err(GitError::staged)?,
         };
@@ -95,7 +101,15 @@ impl Repository {
             "--no-renames",
             "--ignore-submodules=none",
         ];
-        let status = self.text(&arguments).await?;
+        let output = command::git(self.root(), &self.stores, &arguments)
+            .envs(guard::without_filters(self).await?)
+            .output()
+            .await
+            .map_err(GitError::Start)?;
+        if !output.status.success() {
+            return Err(command::failure(&arguments, &output.stderr));
+        }
+        let status = String::from_utf8_lossy(&output.stdout);
         // `1 XY S<c><m><u> modes and names path`: `m` and `u` say that files in it are modified or new.
         let changed = status.split('\0').filter_map(|entry| {
             let fields: Vec<&str> = entry.splitn(9, ' ').collect();
@@ -108,9 +122,15 @@ impl Repository {
         Ok(changed.collect())
     }
 
-    async fn with_index(&self, index: &Utf8Path, arguments: &[&str]) -> Result<String, GitError> {
+    async fn with_index(
+        &self,
+        index: &Utf8Path,
+        variables: &[(OsString, OsString)],
+        arguments: &[&str],
+    ) -> Result<String, GitError> {
         let output = command::git(self.root(), &self.stores, arguments)
             .env("GIT_INDEX_FILE", index)
+            .envs(variables.iter().map(|(name, value)| (name, value)))
             .output()
             .await
             .map_err(GitError::Start)?;
