@@ -14,6 +14,8 @@ mod exit;
 mod init;
 mod logging;
 mod output;
+mod own_directory;
+mod protection;
 mod providers;
 #[cfg(test)]
 mod reference_tests;
@@ -40,6 +42,7 @@ pub fn run(
     arguments: impl IntoIterator<Item = OsString>,
     environment: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> ExitCode {
+    protection::start();
     let environment = Environment::new(environment);
     let given: Vec<OsString> = arguments.into_iter().collect();
     let redactor = environment.redactor();

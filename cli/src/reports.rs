@@ -17,6 +17,9 @@ pub(crate) const CODE_QUALITY: &str = "code-quality.json";
 /// `JUnit` XML.
 pub(crate) const JUNIT: &str = "junit.xml";
 
+/// The names of all files that a review leaves in a directory of reports, and in its records.
+pub(crate) const NAMES: [&str; 5] = [REVIEW, MARKDOWN, SARIF, CODE_QUALITY, JUNIT];
+
 /// All reports, each with its file's name, without secrets.
 fn reports(review: &Review, redactor: &Redactor) -> [(&'static str, String); 5] {
     [
@@ -28,7 +31,7 @@ fn reports(review: &Review, redactor: &Redactor) -> [(&'static str, String); 5] 
     ]
 }
 
-/// Writes all reports into each of these directories, which are made where they are missing.
+/// Writes all reports into each of these directories.
 pub(crate) fn write<'a>(
     review: &Review,
     redactor: &Redactor,
@@ -36,7 +39,6 @@ pub(crate) fn write<'a>(
 ) -> Result<(), Failure> {
     let reports = reports(review, redactor);
     for directory in directories {
-        std::fs::create_dir_all(directory).map_err(Failure::io(format!("make the directory {directory}")))?;
         for (name, content) in &reports {
             write_file(&directory.join(name), content.as_bytes())?;
         }

@@ -1,11 +1,19 @@
 //! Where a run keeps its records, and the scratch space that it leaves nothing of.
 
-use std::io::Write;
+use std::{
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use tempfile::TempDir;
 
-use crate::{exit::Failure, settings::Environment};
+use crate::{ci_environment, exit::Failure, output, own_directory, reports, settings::Environment};
+
+/// Directories of a run's records.
+const DIRECTORIES: [&str; 2] = ["patches", "prompts"];
+/// Records that are written in pieces, by others.
+const STREAMS: [&str; 3] = ["events.jsonl", output::PROGRESS_FILE, "opencode.json"];
 
 /// The records of a run.
 #[derive(Debug)]
@@ -15,19 +23,18 @@ pub(crate) struct RunDirectory {
 
 impl RunDirectory {
     /// Makes the directory: the one that was asked for, else one below the user's state directory, else below the
-    /// temporary directory. Records of an earlier run in it are replaced.
+    /// temporary directory. Records of an earlier run in it, and what stands in their places, are removed.
     pub(crate) fn create(asked: Option<&Utf8Path>, run_id: &str, environment: &Environment) -> Result<Self, Failure> {
         let path = match asked {
             Some(path) => path.to_owned(),
             None => default_root(environment).join(run_id),
         };
         let create = |path: &Utf8Path| {
-            let patches = path.join("patches");
-            if patches.is_dir() {
-                std::fs::remove_dir_all(&patches)?;
+            let path = own_directory::open(path, ci_environment::checkout(environment))?;
+            remove_own(&path)?;
+            for name in DIRECTORIES {
+                std::fs::DirBuilder::new().mode(0o700).create(path.join(name))?;
             }
-            std::fs::create_dir_all(&patches)?;
-            std::fs::create_dir_all(path.join("prompts"))?;
             path.canonicalize_utf8()
         };
         match create(&path) {
@@ -56,13 +63,71 @@ impl RunDirectory {
 }
 
 /// Makes the directory that reports are asked for in, and tries to write there: that it cannot be done is better known before
-/// anything was paid for.
-pub(crate) fn prepare_reports(directory: Option<&Utf8Path>) -> Result<(), Failure> {
+/// anything was paid for. What stands in the places of the reports is removed.
+pub(crate) fn prepare_reports(directory: Option<&Utf8Path>, environment: &Environment) -> Result<(), Failure> {
     let Some(directory) = directory else { return Ok(()) };
-    std::fs::create_dir_all(directory)
-        .and_then(|()| tempfile::tempfile_in(directory))
+    own_directory::open(directory, ci_environment::checkout(environment))
+        .and_then(|path| {
+            remove_files(&path, &reports::NAMES)?;
+            tempfile::tempfile_in(path)
+        })
         .map(drop)
         .map_err(|source| unwritable("write reports into", directory, &source, "--reports"))
+}
+
+/// Removes what stands in the places of a run's reports before anything can fail: what a branch has committed there would be
+/// uploaded as ours. A place that cannot be cleared is refused later, when the directory is made.
+pub(crate) fn clear(output: Option<&Utf8Path>, reports: Option<&Utf8Path>, environment: &Environment) {
+    let checkout = ci_environment::checkout(environment);
+    for (directory, own) in [(output, true), (reports, false)] {
+        let Some(Ok(Some(path))) = directory.map(|path| own_directory::existing(path, checkout)) else {
+            continue;
+        };
+        let cleared = if own {
+            remove_own(&path)
+        } else {
+            remove_files(&path, &reports::NAMES)
+        };
+        if let Err(error) = cleared {
+            tracing::warn!(%error, %path, "what stands in the places of the reports could not be removed");
+        }
+    }
+}
+
+/// Removes everything of an earlier run.
+fn remove_own(directory: &Utf8Path) -> io::Result<()> {
+    remove_files(directory, &reports::NAMES)?;
+    remove_files(directory, &STREAMS)?;
+    let is_current = std::env::current_dir().is_ok_and(|current| current == directory.as_std_path());
+    for name in DIRECTORIES {
+        let path = directory.join(name);
+        match path.symlink_metadata() {
+            // A project may have directories of these names of its own.
+            Ok(_) if is_current => {
+                return Err(io::Error::other(format!(
+                    "{name} is in the way: name a directory of its own"
+                )));
+            }
+            // Links below it are removed, not followed.
+            Ok(found) if found.is_dir() => std::fs::remove_dir_all(&path)?,
+            Ok(_) => std::fs::remove_file(&path)?,
+            Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Removes files; a link is removed itself.
+fn remove_files(directory: &Utf8Path, names: &[&str]) -> io::Result<()> {
+    for name in names {
+        match std::fs::remove_file(directory.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(io::Error::new(error.kind(), format!("{name} is in the way: {error}")));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn unwritable(what: &str, path: &Utf8Path, source: &std::io::Error, flag: &str) -> Failure {
@@ -71,9 +136,17 @@ fn unwritable(what: &str, path: &Utf8Path, source: &std::io::Error, flag: &str) 
     ))
 }
 
-/// Writes a file; what is there already is replaced.
+/// Writes a file that only its owner can read. What is there already is replaced; a link there is not followed.
 pub(crate) fn write_file(path: &Utf8Path, content: &[u8]) -> Result<(), Failure> {
-    std::fs::File::create(path)
+    let create = || {
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600).open(path)
+    };
+    create()
+        .or_else(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => std::fs::remove_file(path).and_then(|()| create()),
+            _ => Err(error),
+        })
         .and_then(|mut file| file.write_all(content))
         .map_err(Failure::io(format!("write {path}")))
 }

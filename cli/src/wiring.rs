@@ -74,7 +74,7 @@ use crate::{
     args::{CommonArguments, Gate},
     ci_environment,
     exit::{Exit, Failure},
-    output,
+    output, protection,
     rundir::{RunDirectory, Scratch, prepare_reports},
     settings::Environment,
 };
@@ -119,6 +119,7 @@ pub(crate) async fn review(
     if let Some(time) = ci_environment::time_left(environment) {
         signals.end_in(time);
     }
+    protection::write_privately();
     let run_id = Uuid::now_v7();
     let tape = Tape::open(arguments)?;
     let mut house = registry::build(assignment, environment, run_id, Purpose::Review(&tape))?;
@@ -218,7 +219,7 @@ impl Run<'_> {
         let settings = prepared.repo.in_force.config.clone();
         let publishing = prepared.job.posting.settings(repo, &prepared.config.limits.budget);
         let gate = Gate::in_force(arguments.gate, repo.gate, publishing.mode);
-        prepare_reports(arguments.reports.as_deref())?;
+        prepare_reports(arguments.reports.as_deref(), environment)?;
         let directory = RunDirectory::create(arguments.output.as_deref(), &self.id.to_string(), environment)?;
         self.display
             .record_in(directory.path())

@@ -11,6 +11,9 @@ use sha2::{Digest, Sha256};
 
 use crate::TextUrl;
 
+/// Maximum age of a copy that stands in for a server that fails. Rules of long ago may have been taken back.
+const MAX_AGE: chrono::Duration = chrono::Duration::days(7);
+
 /// A copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Copy {
@@ -24,11 +27,22 @@ pub(crate) struct Copy {
 }
 
 impl Copy {
+    /// Whether it is young enough to stand in for a server that fails.
+    pub(crate) fn may_stand_in(&self, now: DateTime<Utc>) -> bool {
+        self.is_fresh(now, MAX_AGE)
+    }
+
     /// A copy from the future is not fresh: somebody's clock was wrong.
     pub(crate) fn is_fresh(&self, now: DateTime<Utc>, fresh: chrono::Duration) -> bool {
         let age = now - self.asked;
         age >= chrono::Duration::zero() && age < fresh
     }
+}
+
+/// Where the copy of an address is kept.
+pub(crate) fn path(directory: &Utf8Path, url: &TextUrl) -> Utf8PathBuf {
+    let name = hex::encode(Sha256::digest(url.url().as_str().as_bytes()));
+    directory.join(&name[..32])
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -46,10 +60,10 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    pub(crate) fn new(directory: &Utf8Path, secret: Option<&SecretString>) -> Self {
+    pub(crate) fn new(directory: &Utf8Path, secret: &SecretString) -> Self {
         Self {
             directory: directory.to_owned(),
-            secret: secret.cloned().unwrap_or_default(),
+            secret: secret.clone(),
         }
     }
 
@@ -85,6 +99,9 @@ impl Cache {
             tag: copy.tag.clone(),
             modified: copy.modified.clone(),
         };
+        if self.directory.is_symlink() {
+            return Err(io::Error::other("the directory of the copies is a link"));
+        }
         std::fs::create_dir_all(&self.directory)?;
         // Only its owner can read it: the rules of an organisation are nobody else's business.
         let mut file = tempfile::NamedTempFile::new_in(&self.directory)?;
@@ -95,8 +112,7 @@ impl Cache {
     }
 
     fn path(&self, url: &TextUrl) -> Utf8PathBuf {
-        let name = hex::encode(Sha256::digest(url.url().as_str().as_bytes()));
-        self.directory.join(&name[..32])
+        path(&self.directory, url)
     }
 
     fn mac(&self, url: &TextUrl, copy: &Copy) -> Option<Hmac<Sha256>> {

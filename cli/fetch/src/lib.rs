@@ -49,12 +49,18 @@ pub enum FetchError {
     /// A text that cannot be what was asked for.
     #[error("answered something else: {0}")]
     Refused(String),
+    /// There is a copy, and without the installation's secret nothing says who made it.
+    #[error("{0}; the copy on disk is not used, because without CONCLAVE_SECRET nothing proves whose it is")]
+    Unproven(Box<FetchError>),
+    /// There is a copy, and it is too old.
+    #[error("{0}; the copy on disk is too old to stand in")]
+    TooOld(Box<FetchError>),
 }
 
 /// Limits, and where copies are kept.
 #[derive(Debug, Clone)]
 pub struct FetchSettings {
-    /// The directory of the copies; without one nothing is kept.
+    /// The directory of the copies; without one, or without a secret, nothing is kept and none is used.
     pub cache: Option<Utf8PathBuf>,
     /// The installation's secret, with which copies are marked.
     pub secret: Option<SecretString>,
@@ -101,17 +107,15 @@ pub struct Fetcher {
 impl Fetcher {
     /// A fetcher; nothing is asked and no directory made yet.
     pub fn new(settings: FetchSettings) -> Self {
-        let cache = settings
-            .cache
-            .as_ref()
-            .map(|directory| Cache::new(directory, settings.secret.as_ref()));
+        let place = settings.cache.as_ref().zip(settings.secret.as_ref());
+        let cache = place.map(|(directory, secret)| Cache::new(directory, secret));
         Self { settings, cache }
     }
 
     /// The text at an address.
     ///
     /// A copy that is fresh is taken as it is. Else the server is asked, with what it said about its last answer. When it
-    /// fails, or answers what `check` refuses (a sign-in page, say), the last good copy stands in, however old, with a
+    /// fails, or answers what `check` refuses (a sign-in page, say), the last good copy of the last seven days stands in, with a
     /// warning that tells its age.
     pub async fn text(
         &self,
@@ -151,6 +155,7 @@ impl Fetcher {
                     warning: None,
                 })
             }
+            (Err(error), Some(copy)) if !copy.may_stand_in(now) => Err(FetchError::TooOld(Box::new(error))),
             (Err(error), Some(copy)) => Ok(Fetched {
                 warning: Some(format!(
                     "{url} {error}; the copy of {} is used",
@@ -158,8 +163,15 @@ impl Fetcher {
                 )),
                 text: copy.text,
             }),
+            (Err(error), None) if self.has_unproven(url) => Err(FetchError::Unproven(Box::new(error))),
             (Err(error), None) => Err(error),
         }
+    }
+
+    /// Whether there is a copy that could be used if there were a secret.
+    fn has_unproven(&self, url: &TextUrl) -> bool {
+        let directory = self.settings.cache.as_ref().filter(|_| self.settings.secret.is_none());
+        directory.is_some_and(|directory| cache::path(directory, url).exists())
     }
 
     fn keep(&self, url: &TextUrl, copy: &Copy) {

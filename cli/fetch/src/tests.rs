@@ -333,6 +333,22 @@ async fn a_copy_that_somebody_else_made_is_none() {
 }
 
 #[tokio::test]
+async fn without_a_secret_no_copy_is_made_or_used_and_an_old_one_does_not_stand_in() {
+    let (home, server) = (Home::new(), Server::start(says("one")).await);
+    let without = Fetcher::new(FetchSettings::new(Some(home.directory()), None));
+    without.text(&server.url, at(0), anything).await.unwrap();
+    assert!(!home.directory().exists());
+    home.fetcher().text(&server.url, at(0), anything).await.unwrap();
+    server.becomes(fails(500));
+    let outcome = without.text(&server.url, at(1), anything).await.unwrap_err();
+    assert!(outcome.to_string().contains("without CONCLAVE_SECRET"), "{outcome}");
+    let later = |days| at(30) + chrono::Duration::days(days);
+    assert!(home.fetcher().text(&server.url, later(6), anything).await.is_ok());
+    let outcome = home.fetcher().text(&server.url, later(7), anything).await.unwrap_err();
+    assert_eq!(outcome, FetchError::TooOld(Box::new(FetchError::Status(500))));
+}
+
+#[tokio::test]
 async fn a_directory_that_cannot_be_written_costs_nothing_but_the_copy() {
     let (home, server) = (Home::new(), Server::start(says("one")).await);
     let file = home.directory();

@@ -7,7 +7,6 @@ use std::{
     time::Duration,
 };
 
-use axum::serve::ListenerExt;
 use conclave_engine::ports::{BudgetStanding, ModelLedger, SessionId};
 use conclave_resilience::budget::Standing;
 use conclave_shared::{config::ConfigDocument, model::ModelId, telemetry::TokensByModel};
@@ -27,7 +26,7 @@ const LAST_GRACE: Duration = Duration::from_secs(1);
 pub struct Gateway {
     address: SocketAddr,
     core: Arc<Core>,
-    server: Mutex<Option<JoinHandle<std::io::Result<()>>>>,
+    server: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Gateway {
@@ -36,15 +35,8 @@ impl Gateway {
         let core = Arc::new(Core::new(config)?);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        // A frame is small and must not wait for the next one.
-        let listener = listener.tap_io(|stream| {
-            if let Err(error) = stream.set_nodelay(true) {
-                tracing::debug!(%error, "no TCP_NODELAY");
-            }
-        });
-        let serving = axum::serve(listener, router(Arc::clone(&core)))
-            .with_graceful_shutdown(core.closing.clone().cancelled_owned());
-        let server = tokio::spawn(serving.into_future());
+        let serving = conclave_loopback::serve(listener, router(Arc::clone(&core)), core.closing.clone());
+        let server = tokio::spawn(serving);
         Ok(Self {
             address,
             core,

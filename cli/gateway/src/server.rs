@@ -67,6 +67,9 @@ async fn admit(core: &Arc<Core>, request: Request, caller: &mut Caller) -> Resul
     if !has_run_key(&parts.headers, &core.run_key) {
         return Err(Rejection::WrongRunKey);
     }
+    if let Some(caller) = parts.extensions.get::<conclave_loopback::Caller>() {
+        caller.has_proved_itself();
+    }
     if core.closing.is_cancelled() {
         return Err(Rejection::ShuttingDown);
     }

@@ -154,13 +154,7 @@ pub(crate) async fn serve(tools: Arc<dyn CoordinatorTools>, token: SecretString)
         .layer(middleware::from_fn_with_state(Arc::new(token), authorise));
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await?;
     let address = listener.local_addr()?;
-    let stopped = stop.clone();
-    tokio::spawn(async move {
-        let server = axum::serve(listener, router).with_graceful_shutdown(stopped.cancelled_owned());
-        if let Err(error) = server.await {
-            tracing::error!(%error, "the MCP server broke");
-        }
-    });
+    tokio::spawn(conclave_loopback::serve(listener, router, stop.clone()));
     Ok(McpHandle {
         address: format!("http://{address}"),
         stop,
@@ -175,6 +169,9 @@ async fn authorise(State(token): State<Arc<SecretString>>, request: Request, nex
         .and_then(|value| value.strip_prefix("Bearer "))
         .unwrap_or_default();
     if bool::from(presented.as_bytes().ct_eq(token.expose_secret().as_bytes())) {
+        if let Some(caller) = request.extensions().get::<conclave_loopback::Caller>() {
+            caller.has_proved_itself();
+        }
         next.run(request).await
     } else {
         StatusCode::UNAUTHORIZED.into_response()

@@ -10,7 +10,7 @@ use crate::{
     args::{LocalArguments, PlaceArguments},
     exit::{Exit, Failure},
     output,
-    rundir::Scratch,
+    rundir::{self, Scratch},
     settings::Environment,
     wiring::{self, Assignment, Origin, Signals},
 };
@@ -24,6 +24,11 @@ pub(crate) async fn run(
         return hook::install(arguments.place.repo.as_deref(), redactor).await;
     }
     let signals = Signals::watch().map_err(Failure::io("watch for signals"))?;
+    rundir::clear(
+        arguments.common.output.as_deref(),
+        arguments.common.reports.as_deref(),
+        environment,
+    );
     let scratch = Scratch::create()?;
     let assignment = assignment(arguments.range.as_deref(), &arguments.place, &scratch).await?;
     let review = wiring::review(assignment, &arguments.common, scratch, environment, redactor, &signals);

@@ -12,7 +12,7 @@ use crate::{
     env_vars,
     exit::{Exit, Failure},
     output,
-    rundir::Scratch,
+    rundir::{self, Scratch},
     settings::Environment,
     wiring::{self, Assignment, Checkout, Origin, PlanRequest, Posting, Signals, Skipped},
 };
@@ -30,6 +30,13 @@ pub(crate) async fn run(
         Some(file) => environment.with(env_vars::CA_FILE, file.as_str()),
         None => environment.clone(),
     };
+    if !arguments.estimate {
+        rundir::clear(
+            arguments.common.output.as_deref(),
+            arguments.common.reports.as_deref(),
+            environment,
+        );
+    }
     let reading = async {
         match &arguments.mr {
             Some(address) => ci_environment::read_address(environment, address, arguments.repo.as_deref()).await,

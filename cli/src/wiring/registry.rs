@@ -90,11 +90,16 @@ pub(super) fn build(
     let tracker = plugin_settings::telemetry(environment, run_id, &project)?.filter(|_| told);
     let memory = tracker.clone().filter(|_| remembers).map(MemorySource::new);
     let telemetry = TelemetryPlugin::start(tracker);
+    // A local review has no installation, but the person may have its secret.
+    let marking = secret
+        .clone()
+        .or_else(|| environment.get(env_vars::SECRET).map(SecretString::from));
     let reviewer_config = ReviewerConfigPlugin::new(
         plugin_settings::config_source(environment, &project)?,
         rundir::cache_directory(environment)
             .as_deref()
             .map(camino::Utf8Path::as_std_path),
+        marking.as_ref(),
     );
     let follower = reviewer_config.follower();
     #[cfg(feature = "otlp")]
@@ -133,7 +138,7 @@ pub(super) fn build(
     Ok(House {
         plugins,
         arrival,
-        organisation: OrganisationSettings::read(environment, secret.as_ref())?,
+        organisation: OrganisationSettings::read(environment, marking.as_ref())?,
         secret,
         follower,
         observers,

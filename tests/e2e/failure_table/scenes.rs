@@ -17,6 +17,9 @@ const REVIEWER: &str = "generalist";
 /// How long a model is waited for to be asked.
 const ASKED: Duration = Duration::from_mins(3);
 
+/// How long a run is waited for to begin its records.
+const BEGUN: Duration = Duration::from_mins(3);
+
 /// A clean merge request, its pipeline and its provider.
 pub(super) struct Scene {
     pub(super) provider: ScriptedProvider,
@@ -152,14 +155,32 @@ impl Scene {
     async fn with_full_disk(&self, name: &str) -> Outcome {
         let job = self.job();
         let records = job.records();
-        let full = |file: &str| {
-            std::fs::create_dir_all(&records).unwrap();
-            // Everything that is written there meets a full disk, as the kernel says it.
-            std::os::unix::fs::symlink("/dev/full", records.join(file)).unwrap();
+        // What is in the way before the run is removed; this comes while it goes on.
+        let begun = async || {
+            let begun = tokio::time::timeout(BEGUN, async {
+                while !records.join("progress.jsonl").exists() {
+                    tokio::time::sleep(Duration::from_millis(2)).await;
+                }
+            });
+            begun.await.expect("the records are begun");
         };
         match name {
-            "disk_full_for_events" => full("events.jsonl"),
-            "disk_full_for_the_review" => full("review.json"),
+            "disk_full_for_events" => {
+                let broken = job.run_while(async |_| {
+                    begun().await;
+                    // Everything that is written there meets a full disk, as the kernel says it.
+                    std::os::unix::fs::symlink("/dev/full", records.join("events.jsonl")).unwrap();
+                });
+                return broken.await;
+            }
+            "disk_full_for_the_review" => {
+                let broken = job.run_while(async |_| {
+                    begun().await;
+                    // No file can be made in its place.
+                    std::fs::create_dir_all(records.join("review.json/taken")).unwrap();
+                });
+                return broken.await;
+            }
             "disk_full_for_opencode" => {
                 // No file of OpenCode's may grow beyond a few blocks; the signal that would kill it is ignored.
                 let wrapper = Wrapper::new("trap '' XFSZ\nulimit -f 8\nexec \"$OPENCODE\" \"$@\"");
@@ -167,7 +188,6 @@ impl Scene {
             }
             other => panic!("nobody knows how to break {other}"),
         }
-        job.run().await
     }
 
     async fn with_forge(&self, name: &str) -> Outcome {

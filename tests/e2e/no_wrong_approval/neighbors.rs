@@ -1,7 +1,10 @@
 //! What other programs and users of the machine can reach or fake.
 
+mod caches;
 mod git;
+mod records;
 mod runtime;
+mod servers;
 
 use std::sync::{Arc, Mutex};
 

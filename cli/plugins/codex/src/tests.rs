@@ -44,7 +44,7 @@ impl Stage {
     }
 
     fn plugin(&self, source: Option<RuleSource>, cache: bool) -> CodexPlugin {
-        let mut fetch = FetchSettings::new(cache.then(|| self.path("cache")), None);
+        let mut fetch = FetchSettings::new(cache.then(|| self.path("cache")), Some("s".to_owned().into()));
         fetch.fresh = chrono::Duration::zero();
         CodexPlugin::new(CodexSettings {
             source: source.map(Ok),

@@ -27,7 +27,7 @@ use secrecy::SecretString;
 use url::Url;
 
 use crate::{
-    cache::Cache,
+    cache::{Cache, Found},
     fetch::{FetchError, Fetcher},
     follow::Pace,
 };
@@ -114,14 +114,15 @@ pub async fn effective(source: ConfigSource) -> Result<EffectiveConfig, String> 
 }
 
 impl ReviewerConfigPlugin {
-    /// A plugin that asks this source, or none; its last good answer is kept in this directory, if there is one.
-    pub fn new(source: Option<ConfigSource>, cache: Option<&Path>) -> Self {
+    /// A plugin that asks this source, or none; its last good answer is kept in this directory, marked with the installation's
+    /// secret, if there are both.
+    pub fn new(source: Option<ConfigSource>, cache: Option<&Path>, secret: Option<&SecretString>) -> Self {
         let question = |source: &ConfigSource| format!("{} {}", source.url, source.project);
         Self {
             cache: source
                 .as_ref()
                 .zip(cache)
-                .map(|(source, directory)| Cache::new(directory, question(source))),
+                .map(|(source, directory)| Cache::new(directory, question(source), secret.cloned())),
             source,
             limit: TOTAL,
             pace: Pace::default(),
@@ -156,12 +157,17 @@ impl ReviewerConfigPlugin {
             }
             Err(error) => error,
         };
-        let instead = match self.cache.as_ref().and_then(Cache::load) {
-            Some((config, age)) => {
-                self.fetched = Some(config);
+        let instead = match self.cache.as_ref().map(Cache::load) {
+            Some(Found::Answer(config, age)) => {
+                self.fetched = Some(*config);
                 format!("its last answer, {} old, is used", cache::describe(age))
             }
-            None => "the built-in defaults are used".to_owned(),
+            Some(Found::Unproven) => {
+                "the built-in defaults are used, and not the answer on disk, because without CONCLAVE_SECRET \
+                                      nothing proves whose it is"
+                    .to_owned()
+            }
+            Some(Found::Nothing) | None => "the built-in defaults are used".to_owned(),
         };
         Err(PluginError(format!(
             "the configuration service at {host} {error}; {instead}"

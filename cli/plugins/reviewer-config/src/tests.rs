@@ -26,7 +26,7 @@ fn plugin(url: Url) -> ReviewerConfigPlugin {
         access: ConfigAccess::Token(SecretString::from("t")),
         project: "group/project".into(),
     };
-    ReviewerConfigPlugin::new(Some(source), None)
+    ReviewerConfigPlugin::new(Some(source), None, None)
 }
 
 /// Runs the phases; returns the document in force and the warning.
@@ -109,7 +109,7 @@ async fn a_service_that_accepts_and_never_answers_costs_five_seconds_and_no_more
 #[tokio::test]
 async fn without_a_source_nothing_is_asked() {
     assert_eq!(
-        run(ReviewerConfigPlugin::new(None, None)).await,
+        run(ReviewerConfigPlugin::new(None, None, None)).await,
         (ConfigDocument::default(), None)
     );
 }
@@ -229,7 +229,12 @@ async fn a_service_that_was_down_at_the_start_is_followed_too() {
     let mut document = following.document();
     document.changed().await.expect("it goes on");
     assert_eq!(document.borrow().as_ref().expect("one").revision, 3);
-    assert!(ReviewerConfigPlugin::new(None, None).follower().follow().is_none());
+    assert!(
+        ReviewerConfigPlugin::new(None, None, None)
+            .follower()
+            .follow()
+            .is_none()
+    );
 }
 
 #[tokio::test]
@@ -244,7 +249,7 @@ async fn the_last_good_answer_stands_in_for_a_service_that_is_down() {
             access: ConfigAccess::Token(SecretString::from("t")),
             project: project.into(),
         };
-        ReviewerConfigPlugin::new(Some(source), Some(directory.path()))
+        ReviewerConfigPlugin::new(Some(source), Some(directory.path()), Some(&"s".to_owned().into()))
     };
     assert_eq!(run(kept("group/project")).await.1, None);
     service.change(|state| state.down = true);
@@ -287,7 +292,7 @@ async fn a_refused_job_is_told_why() {
         access: ConfigAccess::Job(SecretString::from("ey.x.y")),
         project: "group/project".into(),
     };
-    let (document, warning) = run(ReviewerConfigPlugin::new(Some(source), None)).await;
+    let (document, warning) = run(ReviewerConfigPlugin::new(Some(source), None, None)).await;
     assert_eq!(document, ConfigDocument::default());
     let warning = warning.expect("a warning");
     assert!(

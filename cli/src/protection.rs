@@ -1,0 +1,20 @@
+//! What keeps other programs of the same user out of this process.
+
+use nix::sys::{
+    resource::{Resource, setrlimit},
+    stat::{Mode, umask},
+};
+
+/// Leaves no memory behind in a core dump, and lets no other process attach or read memory, environment and open files. Programs
+/// that are started from here are not affected: the kernel allows it again for each new program.
+pub(crate) fn start() {
+    // Neither can be refused by the kernels that this runs on, and a review without it is better than none.
+    let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
+    #[cfg(target_os = "linux")]
+    let _ = nix::sys::prctl::set_dumpable(false);
+}
+
+/// From here on everything that is written is the owner's alone.
+pub(crate) fn write_privately() {
+    umask(Mode::from_bits_truncate(0o077));
+}
