@@ -83,9 +83,9 @@ fn providers(config: &ConfigDocument) -> Vec<[String; 3]> {
     let rows = names.iter().map(|name| {
         let switch = config.providers.get(name);
         let state = if switch.is_none_or(|switch| switch.enabled) {
-            "on".green().to_string()
+            "on".green()
         } else {
-            "off".red().bold().to_string()
+            "off".red().bold()
         };
         let reason = switch.and_then(|switch| switch.reason.as_deref()).unwrap_or_default();
         [format!("  {}", clean(name)), state, clean(reason)]
@@ -114,14 +114,14 @@ fn reviewers(config: &ConfigDocument) -> Vec<[String; 3]> {
         let left = explained.considered.iter().filter(|model| model.skipped.is_none());
         let left: Vec<&str> = left.map(|considered| considered.model.as_str()).collect();
         let models = if left.is_empty() {
-            "no model is left".red().to_string()
+            "no model is left".red()
         } else {
             left.join(", ")
         };
         let settings = config.reviewers.get(name);
         let mut remarks = Vec::new();
         if settings.is_some_and(|settings| settings.enabled == Some(false)) {
-            remarks.push("taken off every panel".yellow().to_string());
+            remarks.push("taken off every panel".yellow());
         }
         remarks.extend(
             settings
@@ -254,9 +254,9 @@ pub(crate) fn colored_diff(patch: &str) -> String {
     let lines = patch.lines().map(|line| {
         let line = clean(line);
         match line.as_bytes().first() {
-            Some(b'+') => line.green().to_string(),
-            Some(b'-') => line.red().to_string(),
-            Some(b'@') => line.dimmed().to_string(),
+            Some(b'+') => line.green(),
+            Some(b'-') => line.red(),
+            Some(b'@') => line.dimmed(),
             _ => line,
         }
     });

@@ -18,9 +18,9 @@ pub(crate) fn doctor(report: &Report) -> String {
     let mut text = String::new();
     for check in &report.checks {
         let status = match check.status {
-            Status::Ok => "ok     ".green().to_string(),
-            Status::Warning => "warning".yellow().bold().to_string(),
-            Status::Failure => "failure".red().bold().to_string(),
+            Status::Ok => "ok     ".green(),
+            Status::Warning => "warning".yellow().bold(),
+            Status::Failure => "failure".red().bold(),
         };
         let name = format!("{:<name_width$}", check.name);
         let detail = hang(&clean(&check.detail), indent);
@@ -48,14 +48,6 @@ pub(crate) fn doctor(report: &Report) -> String {
         plural(warnings, "warning"),
         count(Status::Ok)
     );
-    let _ = write!(
-        text,
-        "\n{}",
-        if failures > 0 {
-            all.red().bold().to_string()
-        } else {
-            all.green().to_string()
-        }
-    );
+    let _ = write!(text, "\n{}", if failures > 0 { all.red().bold() } else { all.green() });
     text
 }

@@ -78,8 +78,8 @@ fn head(entry: &JudgedFinding, page: &Page) -> String {
     };
     let place = format!("{}:{}", clean(&finding.file), finding.line);
     let together = display_width(&severity) + 1 + display_width(&place) <= page.width;
-    let link = |row: &str| page.links.place(row, &finding.file, finding.line).bold().to_string();
-    let styled = severity.style(severity_style(finding.severity)).to_string();
+    let link = |row: &str| page.links.place(row, &finding.file, finding.line).bold();
+    let styled = severity.style(severity_style(finding.severity));
     if together {
         return format!("{styled} {}", link(&place));
     }

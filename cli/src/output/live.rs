@@ -142,9 +142,9 @@ impl Live {
 
     fn add(&self, panel: &mut Panel, place: usize, reviewer: &str) {
         let bar = self.screen.insert(place, ProgressBar::new_spinner());
-        bar.set_prefix(self.paint(&shown_name(reviewer).dimmed().to_string()));
+        bar.set_prefix(self.paint(&shown_name(reviewer).dimmed()));
         bar.set_style(self.style(panel.name_width, "·", ""));
-        bar.set_message(self.paint(&"waits".dimmed().to_string()));
+        bar.set_message(self.paint(&"waits".dimmed()));
         bar.tick();
         let row = Row {
             reviewer: reviewer.to_owned(),
@@ -177,10 +177,10 @@ impl Live {
 
     fn end(&self, panel: &mut Panel, reviewer: &str, outcome: &str, findings: Option<usize>) {
         let (mark, state) = match (outcome, findings) {
-            ("ok", Some(findings)) => ("✓".green().to_string(), plural(findings, "finding")),
-            ("ok", None) => ("✓".green().to_string(), "done".to_owned()),
+            ("ok", Some(findings)) => ("✓".green(), plural(findings, "finding")),
+            ("ok", None) => ("✓".green(), "done".to_owned()),
             // A session that failed did not find nothing: it was not heard.
-            (outcome, _) => ("✗".red().to_string(), outcome.replace('_', " ")),
+            (outcome, _) => ("✗".red(), outcome.replace('_', " ")),
         };
         let style = self.style(panel.name_width, &mark, "{elapsed:>4}");
         self.change(panel, reviewer, |row| row.state = state);
@@ -240,7 +240,7 @@ impl Row {
         let room = room.saturating_sub(display_width(&text));
         let model = self.model.as_ref().and_then(|model| fitting(model, room));
         match model {
-            Some(model) => text.push_str(&model.dimmed().to_string()),
+            Some(model) => text.push_str(&model.dimmed()),
             None => text.truncate(text.trim_end().len()),
         }
         text

@@ -64,19 +64,16 @@ fn session(record: &SessionRecord) -> String {
         models.join(", ")
     );
     let (mark, state) = match (record.outcome.as_deref(), record.findings) {
-        (Some("ok"), Some(findings)) => ("✓".green().to_string(), plural(findings, "finding")),
-        (Some("ok"), None) => ("✓".green().to_string(), "done".to_owned()),
+        (Some("ok"), Some(findings)) => ("✓".green(), plural(findings, "finding")),
+        (Some("ok"), None) => ("✓".green(), "done".to_owned()),
         (Some(outcome), _) => {
             let reason = record.reason.as_deref().map(clean).unwrap_or_default();
-            (
-                "✗".red().to_string(),
-                format!("{}: {reason}", outcome.replace('_', " ")),
-            )
+            ("✗".red(), format!("{}: {reason}", outcome.replace('_', " ")))
         }
         (None, _) => {
             let seen = record.last_seen.as_deref().map(clean);
             let seen = seen.map_or_else(|| "nothing seen of it".to_owned(), |seen| format!("last seen: {seen}"));
-            ("…".yellow().to_string(), format!("still at work; {seen}"))
+            ("…".yellow(), format!("still at work; {seen}"))
         }
     };
     format!(

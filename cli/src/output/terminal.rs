@@ -211,7 +211,7 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
         Cost::of(&review.usage()).text(4)
     );
     lines.push(wrap(&summary, width, ""));
-    let aside = |text: &str| wrap(&clean(text), width, "  ").dimmed().to_string();
+    let aside = |text: &str| wrap(&clean(text), width, "  ").dimmed();
     let marked = |text: &str| format!("  {} {}", "!".yellow(), wrap(&clean(text), width, "    ").trim_start());
     for file in &coverage.filtered {
         lines.push(aside(&format!("filtered: {} ({})", file.path, file.reason.describe())));
@@ -246,7 +246,7 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
     lines.extend(coverage.notes.iter().map(|note| aside(note)));
     lines.extend(review.warnings.iter().map(|warning| marked(warning)));
     // In one piece, however long: it is there to be copied.
-    lines.push(format!("  records: {directory}").dimmed().to_string());
+    lines.push(format!("  records: {directory}").dimmed());
     lines.join("\n")
 }
 
@@ -267,8 +267,8 @@ fn reviewer(report: &ReviewerReport, width: usize) -> String {
         }
     };
     let mark = match &reason {
-        None => "✓".green().to_string(),
-        Some(_) => "✗".red().to_string(),
+        None => "✓".green(),
+        Some(_) => "✗".red(),
     };
     let mut text = if width >= WIDE {
         let mut line = format!("{name:<14} {time:>8}");

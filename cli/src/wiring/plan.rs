@@ -209,7 +209,7 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
         repo_config: &prepared.repo.in_force.config,
         contributed: &prepared.runtime,
         library: &prepared.library,
-        boundary: SectionMark::of(&prepared.job, None)?.nonce,
+        boundary: SectionMark::new(&prepared.job, None)?.nonce,
         memory: &RepositoryMemory::default(),
     };
     let inputs = inputs::render(sources, &mut prepared.plan, |files, _| Ok(vec![0; files.len()])).await?;

@@ -8,12 +8,13 @@ use conclave_engine::{
 };
 use conclave_shared::{
     finding::{EvidenceStatus, Finding, fingerprint},
+    redact::Redactor,
     reviewer::ReviewerName,
     severity::Severity,
 };
 use secrecy::ExposeSecret;
 
-use super::{Job, changes::Spool};
+use super::{Job, changes::Spool, tape::Tape};
 use crate::exit::Failure;
 
 /// So many places are reported; one is enough to keep the bot from approving.
@@ -28,16 +29,28 @@ pub(super) struct SectionMark {
 
 /// What was found where a mark stands in text that is not ours.
 #[derive(Debug, Default)]
-pub(super) struct Leaks {
+struct Leaks {
     /// A finding for each place.
-    pub(super) findings: Vec<Finding>,
+    findings: Vec<Finding>,
     /// Why the bot does not approve; none without findings.
-    pub(super) hold: Option<ApprovalHold>,
+    hold: Option<ApprovalHold>,
 }
 
 impl SectionMark {
+    /// The mark of a run, which is hidden from now on. A recording of an older version has its mark in its texts and would not be
+    /// found without: that one stays.
+    pub(super) fn of(job: &Job, tape: &Tape, redactor: &Redactor) -> Result<Self, Failure> {
+        let recorded = tape.boundary();
+        let is_new = recorded.is_none();
+        let mark = Self::new(job, recorded)?;
+        if is_new {
+            redactor.hide_mark(mark.nonce.as_str());
+        }
+        Ok(mark)
+    }
+
     /// The mark of this head commit, or the one of a recorded run, which this one repeats.
-    pub(super) fn of(job: &Job, recorded: Option<Nonce>) -> Result<Self, Failure> {
+    pub(super) fn new(job: &Job, recorded: Option<Nonce>) -> Result<Self, Failure> {
         let subject = &job.subject;
         let secret = match &job.secret {
             Some(secret) => secret.clone(),
@@ -58,8 +71,25 @@ impl SectionMark {
         })
     }
 
+    /// Adds what the mark is found in to the findings of rules and to the reasons to withhold the approval.
+    pub(super) fn add_leaks(
+        &self,
+        by_rules: Option<Vec<Finding>>,
+        holds: &mut Vec<ApprovalHold>,
+        subject: &ReviewSubject,
+        diff: &FilteredDiff,
+        spool: &Spool,
+    ) -> Result<Option<Vec<Finding>>, Failure> {
+        let Leaks { findings, hold } = self.leaks(subject, diff, spool)?;
+        holds.extend(hold);
+        if findings.is_empty() {
+            return Ok(by_rules);
+        }
+        Ok(Some(by_rules.into_iter().flatten().chain(findings).collect()))
+    }
+
     /// Looks for the mark in everything that people wrote and in every line that the change adds.
-    pub(super) fn leaks(&self, subject: &ReviewSubject, diff: &FilteredDiff, spool: &Spool) -> Result<Leaks, Failure> {
+    fn leaks(&self, subject: &ReviewSubject, diff: &FilteredDiff, spool: &Spool) -> Result<Leaks, Failure> {
         let mut findings = self.in_words(subject);
         let mut patch = Vec::new();
         for file in &diff.files {

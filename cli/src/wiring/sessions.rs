@@ -9,6 +9,7 @@ use conclave_engine::{
     ports::ProgressEvent,
     report::Review,
     rereview::Instructions,
+    scheduler::Desk,
 };
 use conclave_git::check_out_workspace;
 use conclave_shared::{config::PriceList, path_globs::PathGlobs};
@@ -21,7 +22,7 @@ use super::{
     prepare::Prepared,
     rereview,
     runtime::{Child, Runtime, RuntimeInput},
-    section_mark::{Leaks, SectionMark},
+    section_mark::SectionMark,
     source::RepositoryTree,
     stopwatch::Stopwatch,
     telemetry::Figures,
@@ -114,19 +115,8 @@ impl Sessions<'_> {
             .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
         let workspace = scratch.join("workspace");
         let instructions = Instructions::new(&repo.in_force.config, &library, &plan.rules.book);
-        let recorded = run.tape.boundary();
-        let is_new = recorded.is_none();
-        let mark = SectionMark::of(&job, recorded)?;
-        if is_new {
-            // A recording of an older version has its mark in its texts, and would not be found without.
-            run.redactor.hide_mark(mark.nonce.as_str());
-        }
-        let Leaks { findings, hold } = mark.leaks(&job.subject, &diff, &spool)?;
-        let by_rules = match findings.is_empty() {
-            true => by_rules,
-            false => Some(by_rules.into_iter().flatten().chain(findings).collect()),
-        };
-        approval_holds.extend(hold);
+        let mark = SectionMark::of(&job, run.tape, run.redactor)?;
+        let by_rules = mark.add_leaks(by_rules, &mut approval_holds, &job.subject, &diff, &spool)?;
         let settles = repo.in_force.config.review.author_settles;
         let prior = rereview::prepare(&mut job, &mut diff, &plan, &instructions, settles, &spool).await?;
         memory::give_a_moment(&mut memory).await;
@@ -196,19 +186,25 @@ impl Sessions<'_> {
             warnings,
             stages: watch.laps(),
         };
-        let ports = ReviewPorts {
-            runtime: Arc::clone(&runtime.opencode) as _,
-            ledger: Arc::clone(&runtime.gateway) as _,
-            progress: Arc::clone(&run.progress),
-            telemetry: run.observers.sink(),
-            routes: live.routes.clone(),
-            source: Arc::new(RepositoryTree::new(&job, &all, inputs.context)),
-            desk,
-            stop: run.signals.stop(),
-        };
+        let source = Arc::new(RepositoryTree::new(&job, &all, inputs.context));
+        let ports = self.ports(&runtime, &live, source, desk);
         let review = run_review(review_job, ports).await;
         watch.lap("sessions");
         let prices = PriceList::new(&config.prices);
         Ok(Some(Ran::new(job, all, review, runtime, live.warning(), &prices)))
+    }
+
+    /// What the review asks and tells.
+    fn ports(&self, runtime: &Runtime, live: &Live, source: Arc<RepositoryTree>, desk: Arc<Desk>) -> ReviewPorts {
+        ReviewPorts {
+            runtime: Arc::clone(&runtime.opencode) as _,
+            ledger: Arc::clone(&runtime.gateway) as _,
+            progress: Arc::clone(&self.run.progress),
+            telemetry: self.run.observers.sink(),
+            routes: live.routes.clone(),
+            source,
+            desk,
+            stop: self.run.signals.stop(),
+        }
     }
 }

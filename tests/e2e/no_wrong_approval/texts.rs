@@ -155,9 +155,12 @@ async fn nothing_that_is_posted_refers_to_anything() {
     assert!(bodies.concat().contains("The query is open"), "{bodies:?}");
     let (fences, spans) = (Regex::new("(?s)```.*?```").unwrap(), Regex::new("`[^`\n]*`").unwrap());
     let hidden = Regex::new("(?s)<!--.*?-->|\\]\\([^)]*\\)").unwrap();
+    // Costs are in dollars.
+    let costs = Regex::new("\\$\\d+\\.\\d+").unwrap();
     for body in bodies {
         let text = hidden.replace_all(&body, "");
         let text = spans.replace_all(&fences.replace_all(&text, ""), "").replace('\\', "");
+        let text = costs.replace_all(&text, "");
         for pattern in [
             "[@＠]\\w",
             "#\\d",
@@ -174,8 +177,6 @@ async fn nothing_that_is_posted_refers_to_anything() {
             "\\*iteration",
             "://",
         ] {
-            // Costs are in dollars.
-            let text = Regex::new("\\$\\d+\\.\\d+").unwrap().replace_all(&text, "");
             let active = Regex::new(pattern)
                 .unwrap()
                 .find(&text)
