@@ -31,7 +31,7 @@ describe('headers', () => {
       assert.match(policy, /default-src 'none'/);
       assert.doesNotMatch(policy, /unsafe|\*|http/);
       assert.equal(headers.get('x-content-type-options'), 'nosniff');
-      assert.equal(headers.get('referrer-policy'), 'same-origin');
+      assert.equal(headers.get('referrer-policy'), path === '/login' ? 'no-referrer' : 'same-origin', path);
       assert.equal(headers.get('cache-control'), 'no-store');
       assert.match(headers.get('content-type'), /^text\/html; charset=utf-8$/);
     }
