@@ -50,7 +50,7 @@ use uuid::Uuid;
 
 pub(crate) use self::{
     assignment::{Assignment, Origin, Posting},
-    break_glass::{Skipped, break_glass},
+    break_glass::{Glass, Skipped, break_glass},
     checkout::Checkout,
     outcome::nothing_reviewed,
     plan::{ModelChoice, PlanDocument, PlanRequest, PlannedModel, PlannedReviewer, plan},

@@ -81,10 +81,10 @@ impl From<Mode> for ReviewMode {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum BreakGlass {
-    /// Everybody with the role Developer or a higher one
+    /// That of the people whom `[break_glass]` of the target branch names
     #[default]
     Developers,
-    /// The same, but not the author of the merge request
+    /// Only that of developers who neither opened the merge request nor committed to it
     NotAuthor,
     /// Nobody
     Off,

@@ -56,7 +56,8 @@ pub(crate) struct ReviewArguments {
     /// Most findings beside their lines, the others stand in the summary; by default what `.conclave.toml` says, else 20
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=1000), env = "CONCLAVE_MAX_INLINE")]
     pub(crate) max_inline: Option<u16>,
-    /// Whose comment `break glass` skips the review: that of developers, the same without the author, or nobody's
+    /// Whose comment `break glass` skips the review, at most: that of developers as the target branch's `[break_glass]` says,
+    /// that of developers without a part in the change, or nobody's
     #[arg(long, value_enum, default_value_t, env = "CONCLAVE_BREAK_GLASS")]
     pub(crate) break_glass: BreakGlass,
     /// Additional certificates (PEM) to trust when talking to GitLab and to model providers

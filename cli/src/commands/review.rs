@@ -14,7 +14,7 @@ use crate::{
     output,
     rundir::{self, Scratch},
     settings::Environment,
-    wiring::{self, Assignment, Checkout, Origin, PlanRequest, Posting, Signals, Skipped},
+    wiring::{self, Assignment, Checkout, Glass, Origin, PlanRequest, Posting, Signals, Skipped},
 };
 
 /// The longest time for taking an approval back, once everything else has ended.
@@ -80,16 +80,22 @@ async fn review(
         most_inline: arguments.max_inline,
     };
     if !arguments.estimate {
+        let asked = Glass {
+            gitlab: &gitlab,
+            pipeline: &pipeline,
+            policy: arguments.break_glass.into(),
+            mode: posting.mode,
+        };
         let glass = tokio::select! {
             exit = signals.arrived() => return Ok(wiring::nothing_reviewed(exit, redactor)),
-            glass = gitlab.break_glass(arguments.break_glass.into()) => glass?,
+            glass = asked.broken(environment, redactor) => glass?,
         };
-        if let Some(glass) = glass {
+        if let Some((glass, mode)) = glass {
             // Before anything else, which may be what is broken.
             let skipped = Skipped {
                 gitlab: &gitlab,
                 glass: &glass,
-                mode: posting.mode.unwrap_or_default(),
+                mode,
                 post: !arguments.dry_run,
                 project: &pipeline.project_path,
                 secret: &secret,

@@ -1,7 +1,10 @@
 //! A review that does not happen, because a person has broken the glass.
 
-use conclave_engine::ports::ReviewMode;
-use conclave_plugin_gitlab::{BreakGlass, GitLab};
+use conclave_engine::{
+    ports::ReviewMode,
+    repo_config::{BreakGlassBy, RepoConfig},
+};
+use conclave_plugin_gitlab::{BreakGlass, BreakGlassPolicy, GitLab};
 use conclave_plugin_telemetry::{TelemetryPlugin, anonymous_person};
 use conclave_shared::{
     redact::Redactor,
@@ -10,13 +13,82 @@ use conclave_shared::{
 use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
 
-use super::{observers::Observers, plugin_settings, telemetry::record_stance};
+use super::{Checkout, observers::Observers, plugin_settings, telemetry::record_stance};
 use crate::{
-    ci_environment,
+    ci_environment::{self, CiEnvironment},
     exit::{Exit, Failure},
-    output,
+    output, repo_config,
+    rundir::Scratch,
     settings::Environment,
 };
+
+/// How it is found out whether a person has broken the glass.
+pub(crate) struct Glass<'a> {
+    pub(crate) gitlab: &'a GitLab,
+    pub(crate) pipeline: &'a CiEnvironment,
+    /// Whose word counts, as far as the job says: it can only be stricter than the target branch, because the author of a
+    /// change may write its pipeline.
+    pub(crate) policy: BreakGlassPolicy,
+    /// What a verdict may do, as far as the job says.
+    pub(crate) mode: Option<ReviewMode>,
+}
+
+impl Glass<'_> {
+    /// The word that is in force, and what the review that is skipped would have been allowed to do. The settings of the
+    /// target branch are read only where somebody has said it. Where they cannot be read, which may be what is broken, the
+    /// strict ones count: not the author's word, and no approval.
+    pub(crate) async fn broken(
+        &self,
+        environment: &Environment,
+        redactor: &Redactor,
+    ) -> Result<Option<(BreakGlass, ReviewMode)>, Failure> {
+        let Some(glass) = self.gitlab.break_glass(self.policy).await? else {
+            return Ok(None);
+        };
+        let (by, mode) = match self.settings(environment).await {
+            Ok(settings) => (settings.break_glass.by, settings.review.mode),
+            Err(failure) => {
+                let note = format!(
+                    "The settings of the target branch cannot be read, so `break glass` approves nothing: {failure}"
+                );
+                output::note(&note, redactor);
+                (BreakGlassBy::NotAuthor, Some(ReviewMode::Comment))
+            }
+        };
+        let counts = match by {
+            BreakGlassBy::Developers => Some(glass),
+            BreakGlassBy::NotAuthor => {
+                let other = self.gitlab.break_glass(BreakGlassPolicy::NotAuthor).await?;
+                if other.is_none() {
+                    let note = format!(
+                        "`break glass` by {} (note {}) does not count: who opened a merge request or committed to it cannot skip \
+                         its review. Another member with the role Developer can, or set `[break_glass] by = \"developers\"` on the \
+                         target branch",
+                        glass.user, glass.note
+                    );
+                    output::note(&note, redactor);
+                }
+                other
+            }
+        };
+        let modes = [self.mode, mode];
+        let mode = if modes.contains(&Some(ReviewMode::Comment)) {
+            ReviewMode::Comment
+        } else {
+            self.mode.or(mode).unwrap_or_default()
+        };
+        Ok(counts.map(|glass| (glass, mode)))
+    }
+
+    async fn settings(&self, environment: &Environment) -> Result<RepoConfig, Failure> {
+        let subject = self.gitlab.subject().await?;
+        let scratch = Scratch::create()?;
+        let checkout = Checkout::open(self.pipeline, environment, scratch.path()).await?;
+        let (repository, ..) = checkout.complete(&subject).await?;
+        let loaded = repo_config::load(&repository, &subject).await?;
+        Ok(loaded.in_force.config)
+    }
+}
 
 /// A review that a person has skipped.
 pub(crate) struct Skipped<'a> {
@@ -32,8 +104,8 @@ pub(crate) struct Skipped<'a> {
     pub(crate) secret: &'a SecretString,
 }
 
-/// Says so on the merge request, approves it, and tells the tracker who it was. Nothing else of the review is needed for
-/// that, so nothing else can be in the way of it.
+/// Says so on the merge request, approves it unless the mode forbids that, and tells the tracker who it was. Nothing else of the
+/// review is needed for that, so nothing else can be in the way of it.
 pub(crate) async fn break_glass(
     skipped: Skipped<'_>,
     environment: &Environment,

@@ -823,7 +823,7 @@ async fn what_a_person_resolves_stays_so_until_it_is_worse() {
     assert_eq!(run.review.verdict, Verdict::SignificantConcerns);
     let head = &run.review.head_sha[..8];
     let opened = format!(
-        "src/b.py:15 open | review-bot: bad two | review-bot: This was settled as a warning. With {head} it is a critical, \
+        "src/b.py:15 open | review-bot: bad two | review-bot: This was settled as a warning. With `{head}` it is a critical, \
          so it is open again."
     );
     assert_eq!(scene.threads(), [opened.as_str()]);
@@ -890,7 +890,7 @@ async fn what_was_fixed_and_is_back_is_said_in_its_old_thread() {
     let head = &run.review.head_sha[..8];
     assert!(
         threads[0].ends_with(&format!(
-            "open | review-bot: bad one | review-bot: With {head} this problem is back, so it is open again."
+            "open | review-bot: bad one | review-bot: With `{head}` this problem is back, so it is open again."
         )),
         "{threads:?}"
     );

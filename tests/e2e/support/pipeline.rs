@@ -15,6 +15,8 @@ pub(crate) struct Pipeline {
     pub(crate) merge_request: MergeRequestRef,
     /// Who opened it.
     pub(crate) author: UserId,
+    /// Who reviews it.
+    pub(crate) bot: UserId,
     pub(crate) token: String,
 }
 
@@ -40,6 +42,7 @@ impl Pipeline {
             gitlab,
             merge_request,
             author,
+            bot,
             token,
         }
     }
