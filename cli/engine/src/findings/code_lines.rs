@@ -12,10 +12,12 @@ const PROSE_NAMES: [&str; 6] = ["readme", "license", "changelog", "authors", "no
 /// Whether the file holds prose, by its name.
 pub(super) fn is_prose(path: &str) -> bool {
     let name = file_name(path);
-    if READ_BY_TOOLS.contains(&name.as_str()) || (name.starts_with("requirements") && name.ends_with(".txt")) {
+    let parts = name.rsplit_once('.');
+    let is_requirements = parts.is_some_and(|(stem, ending)| stem.starts_with("requirements") && ending == "txt");
+    if READ_BY_TOOLS.contains(&name.as_str()) || is_requirements {
         return false;
     }
-    match name.rsplit_once('.') {
+    match parts {
         Some((_, ending)) => PROSE.contains(&ending),
         None => PROSE_NAMES.contains(&name.as_str()),
     }

@@ -83,14 +83,14 @@ pub fn apply(findings: Vec<Finding>, submission: &Submission, grounds: &Grounds)
         .map(|decision| (decision.id.as_str(), decision))
         .collect();
     let rules = Rules::new(&findings, grounds);
-    let mut ruled: Vec<Ruled> = findings
+    let mut outcomes: Vec<Ruled> = findings
         .iter()
         .enumerate()
         .map(|(at, finding)| rules.rule(at, decisions.get(finding.id.as_str()).copied()))
         .collect();
-    keep_the_highest(&findings, &mut ruled, grounds);
+    keep_the_highest(&findings, &mut outcomes, grounds);
     let mut found_by: Vec<Vec<ReviewerName>> = findings.iter().map(|finding| finding.found_by.clone()).collect();
-    for (finding, ruled) in findings.iter().zip(&ruled) {
+    for (finding, ruled) in findings.iter().zip(&outcomes) {
         if let Effect::Merge { target, .. } = ruled.effect {
             for reviewer in &finding.found_by {
                 if !found_by[target].contains(reviewer) {
@@ -101,7 +101,7 @@ pub fn apply(findings: Vec<Finding>, submission: &Submission, grounds: &Grounds)
     }
     let mut judged: Vec<JudgedFinding> = findings
         .into_iter()
-        .zip(ruled)
+        .zip(outcomes)
         .zip(found_by)
         .map(|((finding, ruled), found_by)| {
             let decision = decisions.get(finding.id.as_str()).copied();
