@@ -32,6 +32,7 @@ mod source;
 mod stopwatch;
 mod tape;
 mod telemetry;
+mod trojan_source;
 
 use std::{sync::Arc, time::Duration};
 

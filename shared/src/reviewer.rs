@@ -58,10 +58,13 @@ impl ReviewerName {
     /// The name of what rules find in lock files, where a reviewer's name stands otherwise.
     pub const LOCK_FILES: &'static str = "lock_files";
 
+    /// The name of what rules find in the characters of added code.
+    pub const TROJAN_SOURCE: &'static str = "trojan_source";
+
     /// Whether it is one that a project has added.
     pub fn is_own(&self) -> bool {
         let name = self.0.as_str();
-        !Self::STANDING.contains(&name) && name != Self::COORDINATOR && name != Self::LOCK_FILES
+        !Self::STANDING.contains(&name) && ![Self::COORDINATOR, Self::LOCK_FILES, Self::TROJAN_SOURCE].contains(&name)
     }
 
     /// The name as a person reads it: `code_quality` is "code quality". One that a project has added says so.

@@ -3,6 +3,7 @@
 mod code_lines;
 mod doubts;
 mod evidence;
+mod fold;
 mod json;
 mod locate;
 mod matching;
@@ -12,7 +13,8 @@ mod tags;
 
 pub use conclave_shared::finding::Doubt;
 pub use doubts::doubts_of_text;
-pub use evidence::{Checked, Hallucinated, SourceReader, check};
+pub use evidence::{Checked, Hallucinated, SourceReader, check, path_of};
+pub(crate) use fold::is_invisible;
 pub use matching::{Claims, Likeness, background_table, claim_words, record_agreement, same_claims};
 pub(crate) use refutation::{QuotedFile, check_refutation};
 pub use scan::{RawFinding, ScanOutcome, scan};

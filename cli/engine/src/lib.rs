@@ -17,3 +17,4 @@ pub mod report;
 pub mod rereview;
 pub mod rules;
 pub mod scheduler;
+pub mod trojan_source;

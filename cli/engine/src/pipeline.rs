@@ -1,5 +1,6 @@
 //! From a filtered diff to a judged review.
 
+mod by_rules;
 mod coverage;
 mod estimate;
 mod focus;

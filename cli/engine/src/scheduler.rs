@@ -1,5 +1,6 @@
 //! Who runs when, for how long, and with which model.
 
+mod answers;
 mod clock;
 mod coordinator;
 mod desk;
@@ -13,10 +14,11 @@ mod turn;
 #[cfg(test)]
 mod test_support;
 
+pub use answers::{RepairKind, UnprovenFinding};
 pub use coordinator::{JudgedBy, coordinate};
 pub use desk::{Desk, Submitted};
 pub use head_start::HeadStart;
 pub use panel::{PanelInput, PanelMember, PanelResult, ReviewerReport, SourceTree, milliseconds, run_panel};
 pub use refuter::Refuter;
 pub use routing::{LiveRoutes, RouteFacts};
-pub use session::{SessionContext, SessionResult, SessionTask, run_session};
+pub use session::{SessionContext, SessionResult, SessionTask};

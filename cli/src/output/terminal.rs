@@ -222,6 +222,15 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
             file.path, file.lines_left_out
         )));
     }
+    for finding in &coverage.unproven {
+        lines.push(marked(&format!(
+            "critical, without code that shows it: {} ({}): {} ({})",
+            finding.place(),
+            finding.reviewer.display_name(),
+            finding.claim,
+            finding.reason
+        )));
+    }
     let reports = review.reviewers.iter().chain([&review.coordinator]);
     lines.extend(reports.map(|report| reviewer(report, width)));
     let tokens = review.tokens();
@@ -286,6 +295,13 @@ fn reviewer(report: &ReviewerReport, width: usize) -> String {
     };
     if let Some(reason) = reason {
         let _ = write!(text, "\n{}", wrap(&reason, width, "    "));
+    }
+    match report.repairs.len() {
+        0 => {}
+        1 => text.push_str("\n    asked once more"),
+        count => {
+            let _ = write!(text, "\n    asked {count} times more");
+        }
     }
     text
 }

@@ -13,6 +13,7 @@ use conclave_engine::{
     prompt::PromptLibrary,
     repo_config::{PathSettings, RepoConfig},
     rules::AppliedRules,
+    trojan_source::hold,
 };
 use conclave_plugin_reviewer_config::Follower;
 use conclave_shared::{
@@ -36,7 +37,7 @@ use super::{
     own_reviewers::OwnReviewers,
     plugins,
     registry::House,
-    settings_files,
+    settings_files, trojan_source,
 };
 use crate::{
     args::PlanningArguments,
@@ -53,6 +54,8 @@ pub(super) struct Prepared {
     pub(super) by_rules: Option<Vec<Finding>>,
     /// Which paths are security-sensitive.
     pub(super) security: SecurityPaths,
+    /// What rules found in characters of added code.
+    pub(super) trojan_source: Vec<Finding>,
     /// Why the approval is withheld, as far as that is known before the run.
     pub(super) approval_holds: Vec<ApprovalHold>,
     pub(super) plan: Plan,
@@ -162,6 +165,7 @@ pub(super) async fn prepare(
     let mut diff = filter(&job, diff, &security, &settings.paths).await?;
     let differing = attributes::differing(&job.repository, &job.subject, &diff).await?;
     diff.filtered.extend(differing);
+    let trojan_source = trojan_source::check(&diff, &spool)?;
     let preset = preset_in_force(arguments, settings.review.preset);
     let rules = organisation::applied(&rules, &diff);
     let registered = registered(&assembled, &rules);
@@ -190,6 +194,7 @@ pub(super) async fn prepare(
     let runtime = assembled.for_plan(&plan, &config);
     let mut approval_holds = job.holds.clone();
     approval_holds.extend(locks.holds);
+    approval_holds.extend(hold(&trojan_source));
     approval_holds.extend(holds::read_by_nobody(&diff));
     if diff.files.is_empty() {
         let reason = match diff.filtered.is_empty() {
@@ -205,6 +210,7 @@ pub(super) async fn prepare(
         by_rules: locks.findings,
         security,
         approval_holds,
+        trojan_source,
         plan,
         config,
         runtime,

@@ -205,6 +205,9 @@ pub struct ReviewerCompleted {
     /// The models that it was started with, in that order; the same one twice if it was started twice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models_tried: Vec<ModelId>,
+    /// How often it was asked once more, because its answer could not be read or its quotes did not stand.
+    #[serde(default, skip_serializing_if = "super::batch::is_default")]
+    pub repair_turns: u64,
 }
 
 /// What a verdict asked of the forge, and what that shows, read back.

@@ -10,7 +10,8 @@ use conclave_shared::{
 
 use super::{
     RawFinding, doubts,
-    locate::{Place, locate},
+    fold::folded,
+    locate::{Place, locate, nearest},
     scan::unescape,
 };
 use crate::{
@@ -25,13 +26,46 @@ pub trait SourceReader {
     fn read(&mut self, path: &str, at_base: bool) -> Option<String>;
 }
 
-/// A finding that did not pass, and why. It is counted and listed, never posted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A finding that was not taken, and why. It is counted and listed, never posted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hallucinated {
     /// The claim, for the record.
     pub claim: String,
     /// What is wrong with it.
     pub reason: String,
+    /// Its severity as it was written.
+    pub severity: String,
+    /// Its category.
+    pub category: String,
+    /// The file that it names.
+    pub file: String,
+    /// The line that it names.
+    pub line: Option<u32>,
+    /// Whether a part of it could not be read.
+    pub unreadable: bool,
+    /// Whether its quote does not stand in its file.
+    pub misquoted: bool,
+    /// The lines of the file that are most like its quote.
+    pub nearest: Vec<(u32, String)>,
+}
+
+impl Hallucinated {
+    /// Whether it would block an approval if it were proved. A severity that nobody knows may be the highest.
+    pub fn is_serious(&self) -> bool {
+        let severity = Severity::parse_lenient(&self.severity);
+        let unknown = severity.is_none() && !self.severity.is_empty();
+        severity == Some(Severity::Critical) || unknown || self.is_injection()
+    }
+
+    /// Whether it reports words that try to steer the review.
+    pub fn is_injection(&self) -> bool {
+        self.category.contains(Finding::PROMPT_INJECTION)
+    }
+
+    /// Whether its reviewer is asked for better evidence.
+    pub fn can_be_repaired(&self) -> bool {
+        !self.unreadable && (self.misquoted || self.is_serious())
+    }
 }
 
 /// What came out of a reviewer's findings.
@@ -41,7 +75,9 @@ pub struct Checked {
     pub findings: Vec<Finding>,
     /// Findings whose evidence does not.
     pub hallucinated: Vec<Hallucinated>,
-    /// Findings that could not be read, in words.
+    /// Findings that could not be read; each is among the faults as well.
+    pub unreadable: Vec<Hallucinated>,
+    /// What could not be read, in words.
     pub faults: Vec<String>,
 }
 
@@ -60,7 +96,7 @@ pub fn check(
     let by_path: HashMap<&str, &FileDiff> = files.iter().map(|file| (file.path.as_str(), file)).collect();
     let mut checked = Checked::default();
     for (index, raw) in raw.iter().enumerate() {
-        if may_go_on(raw, source) {
+        if may_go_on(raw, files, source) {
             checked.faults.push(format!(
                 "a text of finding {} ends with tags that stand in its file as well, so that nobody can tell where it \
                  ends; leave that line out of every text and quote the lines beside it",
@@ -69,23 +105,53 @@ pub fn check(
         }
         match check_one(reviewer, raw, &by_path, rules, source) {
             Ok(finding) => checked.findings.push(finding),
-            Err(Refusal::Unreadable(reason)) => {
-                checked
-                    .faults
-                    .push(format!("finding {} cannot be read: {reason}", index + 1));
+            Err(refusal) => {
+                let lost = lost(raw, files, refusal);
+                if lost.unreadable {
+                    let fault = format!("finding {} cannot be read: {}", index + 1, lost.reason);
+                    checked.faults.push(fault);
+                    checked.unreadable.push(lost);
+                } else {
+                    checked.hallucinated.push(lost);
+                }
             }
-            Err(Refusal::Hallucinated(reason)) => checked.hallucinated.push(Hallucinated {
-                claim: raw.get("claim").unwrap_or_default().to_owned(),
-                reason,
-            }),
         }
     }
     checked
 }
 
+/// What is remembered of a finding that was not taken.
+fn lost(raw: &RawFinding, files: &[FileDiff], refusal: Refusal) -> Hallucinated {
+    let text = |field: &str| raw.get(field).unwrap_or_default().to_owned();
+    let lost = Hallucinated {
+        claim: text("claim"),
+        severity: shorten(&text("severity")),
+        category: raw.get("category").map_or_else(|| "other".to_owned(), kebab),
+        file: path_of(&text("file"), files),
+        line: raw.get("line").and_then(|line| parse_line(line).ok()),
+        ..Hallucinated::default()
+    };
+    match refusal {
+        Refusal::Unreadable(reason) => Hallucinated {
+            reason,
+            unreadable: true,
+            ..lost
+        },
+        Refusal::Hallucinated(reason) => Hallucinated { reason, ..lost },
+        Refusal::Misquoted(reason, nearest) => Hallucinated {
+            reason,
+            nearest,
+            misquoted: true,
+            ..lost
+        },
+    }
+}
+
 enum Refusal {
     Unreadable(String),
     Hallucinated(String),
+    /// With the lines that are most like the quote.
+    Misquoted(String, Vec<(u32, String)>),
 }
 
 fn check_one(
@@ -103,7 +169,11 @@ fn check_one(
     let severity = required("severity")?;
     let severity = Severity::parse_lenient(severity)
         .ok_or_else(|| Refusal::Unreadable(format!("`{}` is not a severity", shorten(severity))))?;
-    let path = normalise_path(required("file")?);
+    let path = resolved(
+        required("file")?,
+        |path| files.contains_key(path),
+        files.keys().copied(),
+    );
     let line = parse_line(required("line")?)?;
     required("claim")?;
     raw.code("evidence")
@@ -129,8 +199,11 @@ fn check_one(
         .read(&path, at_base)
         .ok_or_else(|| Refusal::Hallucinated(format!("{} cannot be read as text", shorten(&path))))?;
     let changed = |line: u32| file.is_some_and(|file| changes(file, at_base, line));
-    let (raw, place) = stands(raw, &content, line, changed)
-        .ok_or_else(|| Refusal::Hallucinated(format!("the quoted code does not stand in {}", shorten(&path))))?;
+    let (raw, place) = stands(raw, &content, line, changed).ok_or_else(|| {
+        let quote = raw.code("evidence").unwrap_or_default();
+        let reason = format!("the quoted code does not stand in {}", shorten(&path));
+        Refusal::Misquoted(reason, nearest(&content, quote, line))
+    })?;
     // A line of the context file has more on it than the quote: the marks of its sections.
     let evidence = match file {
         Some(_) => place.code(&content),
@@ -248,10 +321,10 @@ fn cited<'r>(raw: &RawFinding, rules: &'r RuleBook, path: &str) -> Result<&'r Ru
 }
 
 /// Whether tags that ended a text of the finding can be quoted code.
-fn may_go_on(raw: &RawFinding, source: &mut impl SourceReader) -> bool {
-    let files = [raw.get("file"), raw.get("second_file")];
-    files.into_iter().flatten().any(|path| {
-        let path = normalise_path(path);
+fn may_go_on(raw: &RawFinding, files: &[FileDiff], source: &mut impl SourceReader) -> bool {
+    let paths = [raw.get("file"), raw.get("second_file")];
+    paths.into_iter().flatten().any(|path| {
+        let path = path_of(path, files);
         [false, true].into_iter().any(|at_base| {
             let content = source.read(&path, at_base);
             content.is_some_and(|content| raw.may_go_on(&content))
@@ -282,6 +355,31 @@ fn second_quote(raw: &RawFinding, path: &str, first: Place, source: &mut impl So
         },
         file,
     })
+}
+
+/// The changed file that is meant by a path as a model writes it; the path itself if none is.
+pub fn path_of(written: &str, files: &[FileDiff]) -> String {
+    let known = |path: &str| files.iter().any(|file| file.path == path);
+    resolved(written, known, files.iter().map(|file| file.path.as_str()))
+}
+
+/// The path that is meant: as it is written, without what a patch or a root puts in front, or the only one that looks the
+/// same.
+fn resolved<'f>(written: &str, known: impl Fn(&str) -> bool, files: impl Iterator<Item = &'f str>) -> String {
+    let path = normalise_path(written);
+    if known(&path) || path == CONTEXT_FILE {
+        return path;
+    }
+    let bare = ["a/", "b/", "/"].iter().find_map(|prefix| path.strip_prefix(prefix));
+    if let Some(bare) = bare.filter(|bare| known(bare)) {
+        return bare.to_owned();
+    }
+    let wanted = folded(&path);
+    let mut alike = files.filter(|file| !(file.is_ascii() && path.is_ascii()) && folded(file) == wanted);
+    match (alike.next(), alike.next()) {
+        (Some(file), None) => file.to_owned(),
+        _ => path,
+    }
 }
 
 fn normalise_path(path: &str) -> String {

@@ -1,9 +1,15 @@
 //! Finding quoted code in a file.
 
-use std::ops::RangeInclusive;
+use std::{collections::BTreeSet, ops::RangeInclusive};
+
+use super::fold::{folded, split_lines};
 
 /// A shorter part of a line is no quote: `}` stands everywhere.
 const LEAST_PART: usize = 6;
+/// Lines shown around the one that is most like a quote.
+const CONTEXT_LINES: usize = 2;
+/// Lines of a quote that are shown at most.
+const MAX_SHOWN: usize = 6;
 
 /// Where a quote stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,80 +42,159 @@ impl Place {
 ///
 /// Lines are compared without white space at their ends and with runs of it as one. What tools put in front of lines is
 /// allowed: the `+` of a patch, the number of a reading tool. A quote that leaves out its middle (`...`) stands where
-/// its beginning does, if its end follows.
+/// its beginning does, if its end follows. What is not found so is compared once more with invisible characters,
+/// look-alikes and odd line separators folded on both sides.
 pub(super) fn locate(content: &str, quote: &str, near: u32, changed: impl Fn(u32) -> bool) -> Option<Place> {
-    let lines: Vec<String> = content.lines().map(normalise).collect();
-    let search = Search {
-        lines: &lines,
+    let exact = Search {
+        lines: (1..)
+            .zip(content.lines())
+            .map(|(number, line)| (number, normalise(line)))
+            .collect(),
         near,
         changed: &changed,
     };
-    let written: Vec<String> = quote.lines().map(normalise).collect();
-    let bare = |strip: fn(&str) -> &str| quote.lines().map(|line| normalise(strip(line))).collect::<Vec<_>>();
-    search
-        .find(&written)
-        .or_else(|| search.find(&bare(without_patch_mark)))
-        .or_else(|| search.find(&bare(without_number)))
-        .or_else(|| search.find_around_gap(&written))
+    let written = quote.lines().collect::<Vec<_>>();
+    if let Some(place) = exact.find_as_written(&written, normalise) {
+        return Some(place);
+    }
+    if content.is_ascii() && quote.is_ascii() && !content.contains(['\r', '\u{b}', '\u{c}']) {
+        return None;
+    }
+    let by_git = Search {
+        lines: (1..)
+            .zip(content.lines())
+            .map(|(number, line)| (number, folded(line)))
+            .collect(),
+        ..exact
+    };
+    if let Some(place) = by_git.find_as_written(&written, folded) {
+        return Some(place);
+    }
+    let by_separator = Search {
+        lines: split_lines(content)
+            .map(|(number, line)| (number, folded(line)))
+            .collect(),
+        ..by_git
+    };
+    let written: Vec<&str> = split_lines(quote).map(|(_, line)| line).collect();
+    by_separator.find_as_written(&written, folded)
 }
 
-/// The same for a quote that has to stand in one piece: what it left out could be anything.
+/// The lines of the file that are most like this quote, with their numbers; those around `near` if none is.
+pub(super) fn nearest(content: &str, quote: &str, near: u32) -> Vec<(u32, String)> {
+    let words = |text: &str| -> BTreeSet<String> {
+        let text = folded(text).to_lowercase();
+        let words = text.split(|character: char| !character.is_alphanumeric() && character != '_');
+        words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    };
+    let first = quote.lines().find(|line| !words(line).is_empty()).unwrap_or_default();
+    let wanted = words(first);
+    let lines: Vec<(u32, &str)> = (1..).zip(content.lines()).collect();
+    let best = lines.iter().max_by_key(|(number, line)| {
+        let shared = words(line).intersection(&wanted).count();
+        (shared, std::cmp::Reverse(number.abs_diff(near)))
+    });
+    let Some(best) = best.and_then(|(number, _)| usize::try_from(number - 1).ok()) else {
+        return Vec::new();
+    };
+    let last = best + quote.lines().count().clamp(1, MAX_SHOWN) + CONTEXT_LINES;
+    let shown = lines.iter().take(last).skip(best.saturating_sub(CONTEXT_LINES));
+    shown.map(|(number, line)| (*number, (*line).to_owned())).collect()
+}
+
+/// The same for a quote that makes a verdict milder: it has to stand in one piece, because what it left out could be
+/// anything, and to the character, because a look-alike is another name.
 pub(super) fn locate_whole(content: &str, quote: &str, near: u32, changed: impl Fn(u32) -> bool) -> Option<Place> {
-    let lines: Vec<String> = content.lines().map(normalise).collect();
     let search = Search {
-        lines: &lines,
+        lines: (1..)
+            .zip(content.lines())
+            .map(|(number, line)| (number, normalise(line)))
+            .collect(),
         near,
         changed: &changed,
     };
-    let bare = |strip: fn(&str) -> &str| quote.lines().map(|line| normalise(strip(line))).collect::<Vec<_>>();
+    let written = quote.lines().collect::<Vec<_>>();
     search
-        .find(&bare(|line| line))
-        .or_else(|| search.find(&bare(without_patch_mark)))
-        .or_else(|| search.find(&bare(without_number)))
+        .find_in_one_piece(&written, normalise)
+        .map(|span| search.place(span))
 }
 
 struct Search<'a> {
-    lines: &'a [String],
+    /// Each line with the number that git gives it; a line can be in several parts.
+    lines: Vec<(u32, String)>,
     near: u32,
     changed: &'a dyn Fn(u32) -> bool,
 }
 
+/// Whether these lines are those that are looked for.
+type Matches<'a> = &'a dyn Fn(&[(u32, String)]) -> bool;
+
+/// Lines that follow each other in a [`Search`].
+#[derive(Clone, Copy)]
+struct Span {
+    first: usize,
+    count: usize,
+}
+
 impl Search<'_> {
-    fn find(&self, quote: &[String]) -> Option<Place> {
+    fn find_as_written(&self, quote: &[&str], fold: fn(&str) -> String) -> Option<Place> {
+        let written = || quote.iter().map(|line| fold(line)).collect::<Vec<_>>();
+        let found = self
+            .find_in_one_piece(quote, fold)
+            .or_else(|| self.find_around_gap(&written()));
+        found.map(|span| self.place(span))
+    }
+
+    fn find_in_one_piece(&self, quote: &[&str], fold: fn(&str) -> String) -> Option<Span> {
+        let with = |strip: fn(&str) -> &str| quote.iter().map(|line| fold(strip(line))).collect::<Vec<_>>();
+        self.find(&with(|line| line))
+            .or_else(|| self.find(&with(without_patch_mark)))
+            .or_else(|| self.find(&with(without_number)))
+    }
+
+    fn place(&self, span: Span) -> Place {
+        let line = self.lines[span.first].0;
+        let last = self.lines[span.first + span.count - 1].0;
+        Place {
+            line,
+            length: last - line + 1,
+        }
+    }
+
+    fn find(&self, quote: &[String]) -> Option<Span> {
         let quote = without_blank_ends(quote)?;
-        let whole = |window: &[String]| window == quote;
+        let whole = |window: &[(u32, String)]| window.iter().map(|(_, line)| line).eq(quote);
         // One quoted line may be a part of a line, if it is long enough to mean something.
-        let part = |window: &[String]| {
-            quote.len() == 1 && quote[0].chars().count() >= LEAST_PART && window[0].contains(&quote[0])
+        let part = |window: &[(u32, String)]| {
+            quote.len() == 1 && quote[0].chars().count() >= LEAST_PART && window[0].1.contains(&quote[0])
         };
         self.best(quote.len(), &whole).or_else(|| self.best(quote.len(), &part))
     }
 
-    fn best(&self, length: usize, matches: &dyn Fn(&[String]) -> bool) -> Option<Place> {
-        if length > self.lines.len() {
+    fn best(&self, count: usize, matches: Matches<'_>) -> Option<Span> {
+        if count > self.lines.len() {
             return None;
         }
-        let length_of_place = u32::try_from(length).unwrap_or(u32::MAX);
-        self.lines
-            .windows(length)
-            .enumerate()
+        let windows = self.lines.windows(count).enumerate();
+        windows
             .filter(|(_, window)| matches(window))
-            .filter_map(|(index, _)| u32::try_from(index + 1).ok())
-            .map(|line| Place {
-                line,
-                length: length_of_place,
+            .map(|(first, _)| Span { first, count })
+            .min_by_key(|span| {
+                let place = self.place(*span);
+                (!place.lines().any(self.changed), place.line.abs_diff(self.near))
             })
-            .min_by_key(|place| (!place.lines().any(self.changed), place.line.abs_diff(self.near)))
     }
 
     /// A quote of which the middle is left out.
-    fn find_around_gap(&self, quote: &[String]) -> Option<Place> {
+    fn find_around_gap(&self, quote: &[String]) -> Option<Span> {
         let gap = quote.iter().position(|line| is_gap(line))?;
-        let place = self.find(&quote[..gap])?;
+        let span = self.find(&quote[..gap])?;
         let end = without_blank_ends(quote[gap + 1..].split(|line| is_gap(line)).next_back()?)?;
-        let behind = usize::try_from(place.line + place.length - 1).ok()?;
-        let follows = self.lines.get(behind..)?.windows(end.len()).any(|window| window == end);
-        follows.then_some(place)
+        let behind = self.lines.get(span.first + span.count..)?;
+        let follows = behind
+            .windows(end.len())
+            .any(|window| window.iter().map(|(_, line)| line).eq(end));
+        follows.then_some(span)
     }
 }
 
@@ -194,6 +279,38 @@ mod tests {
         ] {
             assert_eq!(line_of(quote, 1, &[1, 2, 3]), None, "{quote:?}");
         }
+    }
+
+    #[test]
+    fn a_character_that_nobody_sees_makes_no_quote_untrue() {
+        let file =
+            "one\nif is_\u{200b}admin(\u{202e}user): return \u{430}\u{440}i\nfirst\u{2028}grant(user)\u{85}last\nend\n";
+        for (quote, line, length) in [
+            ("if is_admin(user): return api", 2, 1),
+            ("first\ngrant(user)\nlast", 3, 1),
+            ("first grant(user) last", 3, 1),
+            ("grant(user)", 3, 1),
+            ("if is_admin(user): return api\nfirst\ngrant(user)", 2, 2),
+            ("last\nend", 3, 2),
+            ("e\u{ad}nd\u{feff}\nnot there", 0, 0),
+        ] {
+            let place = locate(file, quote, 1, |_| false);
+            assert_eq!(
+                place.map(|place| (place.line, place.length)),
+                (line > 0).then_some((line, length)),
+                "{quote:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_nearest_lines_are_those_that_share_words() {
+        let lines = nearest(FILE, "let value = fetch(key)", 9);
+        assert!(
+            lines.contains(&(7, "    let value = load(key);".to_owned())),
+            "{lines:?}"
+        );
+        assert_eq!(nearest("", "x", 1), []);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod lenient;
 mod strict;
 
 use super::{
+    fold::folded,
     json,
     tags::{Name, next_tag, tags},
 };
@@ -37,11 +38,17 @@ impl RawFinding {
     /// Whether this source holds the end of a field together with the tags that ended it: then those tags may be quoted
     /// code, and the field may go on behind them.
     pub fn may_go_on(&self, source: &str) -> bool {
-        let has_tags = tags(source).any(|tag| matches!(tag.name, Name::Field(_)));
-        has_tags && {
-            let source = squeezed(source);
-            self.tails.iter().any(|tail| source.contains(tail.as_str()))
-        }
+        // A model leaves out what it does not see, and so do we.
+        let is_ascii = source.is_ascii();
+        let form = |text: &str| {
+            if is_ascii {
+                squeezed(text)
+            } else {
+                squeezed(&folded(text))
+            }
+        };
+        let source: String = source.lines().map(form).collect();
+        self.tails.iter().any(|tail| source.contains(&form(tail)))
     }
 
     /// Notes a field.

@@ -200,7 +200,10 @@ fn what_may_hide_a_finding_is_a_fault() {
         );
         assert_eq!(outcome.findings.len(), findings, "{text}\n{outcome:#?}");
     }
-    let nested = format!("{{\"critical\": [{json}], \"other\": [{}]}}", json.replace('c', "d"));
+    let nested = format!(
+        "{{\"critical\": [{json}], \"other\": [{}]}}",
+        json.replace("x = 1", "y = 2")
+    );
     assert_eq!(scan(&nested).findings.len(), 2, "{:#?}", scan(&nested));
 }
 

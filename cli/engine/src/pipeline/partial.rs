@@ -44,6 +44,7 @@ mod tests {
             seconds: 0.0,
             findings: 0,
             hallucinated: 0,
+            repairs: Vec::new(),
         }
     }
 

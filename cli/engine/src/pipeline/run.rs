@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::{
     Plan, Prior,
+    by_rules::{ByRules, with_rules, with_unproven},
     coverage::Reading,
     partial::partial,
     prior::{name_earlier, remember_anchors},
@@ -17,12 +18,10 @@ use super::{
 };
 use crate::{
     diff::{FileDiff, FilteredFile},
-    findings::record_agreement,
     judge::{
         ApprovalHold, JudgedFinding, RubricInput, RubricSettings, VerdictReason, apply, holds, judge_without_model,
         no_judge, verdict,
     },
-    lock_files::LOCK_FILES,
     memory::Recall,
     ports::{AgentRuntime, ModelLedger, Progress, ProgressEvent, ReviewSubject, StopCause, StopSignal, TelemetrySink},
     report::{Coverage, CutFile, Review, StageTime},
@@ -54,6 +53,8 @@ pub struct ReviewJob {
     pub filtered: Vec<FilteredFile>,
     /// What rules found, without any model. `None` if there was nothing for them to check.
     pub by_rules: Option<Vec<Finding>>,
+    /// What rules found in the characters of added code.
+    pub trojan_source: Vec<Finding>,
     /// What is known of earlier reviews.
     pub prior: Prior,
     /// What the repository remembers.
@@ -118,16 +119,17 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         prompt_paths: job.prompt_paths.clone(),
     });
     let earlier = job.subject.existing_findings;
+    let by_rules = ByRules::new(job.by_rules, job.trojan_source);
     let idle = job.files.is_empty();
     let known = Known::new(&earlier, &job.memory);
     let ((panel, mut memory), (coordinator, judged_by)) = if idle && !needs_judge(&earlier) {
-        let panel = with_rules(PanelResult::default(), job.by_rules);
+        let panel = with_rules(PanelResult::default(), by_rules);
         (known.recall(panel), nobody_asked())
     } else {
         // Without a file there is nothing for reviewers to read; the coordinator still has earlier findings to judge.
         let members = if idle { Vec::new() } else { job.plan.members };
         tokio::join!(
-            panel(&context, members, &input, job.by_rules, known, &ports.desk),
+            panel(&context, members, &input, by_rules, known, &ports.desk),
             coordinate(&context, job.plan.coordinator, job.coordinator_message, &ports.desk),
         )
     };
@@ -148,6 +150,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         not_read,
         cut: job.cut,
         hallucinated: panel.hallucinated.len(),
+        unproven: panel.unproven.clone(),
         notes: job.plan.rules.notes,
         ..Coverage::default()
     };
@@ -207,7 +210,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         coordinator,
         degraded: judgement.degraded,
         manual_reviews: job.plan.rules.manual_reviews,
-        approval_holds,
+        approval_holds: with_unproven(approval_holds, &panel.unproven),
         partial,
         coverage,
         warnings: job.warnings,
@@ -237,7 +240,7 @@ async fn panel(
     context: &SessionContext,
     members: Vec<PanelMember>,
     input: &PanelInput,
-    by_rules: Option<Vec<Finding>>,
+    by_rules: ByRules,
     known: Known<'_>,
     desk: &Desk,
 ) -> (PanelResult, Remembered) {
@@ -334,22 +337,6 @@ fn slowest(reports: &[ReviewerReport]) -> f64 {
     reports.iter().map(|report| report.seconds).fold(0.0, f64::max)
 }
 
-/// What rules found joins the panel's findings, as if a reviewer had reported it.
-fn add_by_rules(panel: &mut PanelResult, findings: Option<Vec<Finding>>) {
-    let (Some(findings), Ok(name)) = (findings, ReviewerName::new(LOCK_FILES)) else {
-        return;
-    };
-    panel.reports.push(ReviewerReport {
-        outcome: ReviewerOutcome::Ok,
-        findings: findings.len(),
-        ..ReviewerReport::skipped(name)
-    });
-    for mut finding in findings {
-        finding.id = format!("F{}", panel.findings.len() + 1);
-        panel.findings.push(finding);
-    }
-}
-
 fn gaps(panel: &PanelResult, coverage: &Coverage, partly_read: Vec<String>, stopped: Option<StopCause>) -> Vec<String> {
     let mut gaps: Vec<String> = stopped.iter().map(|cause| cause.describe().to_owned()).collect();
     for report in panel.reports.iter().filter(|report| report.required) {
@@ -390,13 +377,6 @@ fn gaps(panel: &PanelResult, coverage: &Coverage, partly_read: Vec<String>, stop
     }
     gaps.extend(partly_read);
     gaps
-}
-
-/// What the panel and the rules found, with who agrees with whom.
-fn with_rules(mut panel: PanelResult, findings: Option<Vec<Finding>>) -> PanelResult {
-    add_by_rules(&mut panel, findings);
-    record_agreement(&mut panel.findings);
-    panel
 }
 
 fn nobody_asked() -> (ReviewerReport, JudgedBy) {

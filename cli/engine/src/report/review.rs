@@ -12,7 +12,7 @@ use crate::{
     judge::{ApprovalHold, JudgedFinding},
     rereview::{EarlierFiles, Ledger},
     rules::ManualReview,
-    scheduler::ReviewerReport,
+    scheduler::{ReviewerReport, UnprovenFinding},
 };
 
 /// The version of the shape of `review.json`.
@@ -113,6 +113,9 @@ pub struct Coverage {
     pub cut: Vec<CutFile>,
     /// Findings that were dropped because their evidence does not exist.
     pub hallucinated: usize,
+    /// Critical findings among those: they are not shown as findings, and the bot does not approve.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unproven: Vec<UnprovenFinding>,
     /// What had to be reviewed and was not, in words.
     pub gaps: Vec<String>,
     /// What else there is to say about it, in words.

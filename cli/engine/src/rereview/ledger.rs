@@ -172,7 +172,11 @@ pub fn remember(review: &Review, done: Done) -> Ledger {
         }
     }
     let mut reviewed = Vec::new();
-    let whole = review.coverage.gaps.is_empty() && review.partial.is_none() && review.degraded.is_none();
+    // A critical that nobody could prove is looked for again.
+    let whole = review.coverage.gaps.is_empty()
+        && review.coverage.unproven.is_empty()
+        && review.partial.is_none()
+        && review.degraded.is_none();
     if whole && !done.patches.is_empty() {
         reviewed.push(ReviewedFiles {
             head_sha: review.head_sha.clone(),

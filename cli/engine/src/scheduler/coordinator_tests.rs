@@ -23,6 +23,7 @@ fn security() -> ReviewerReport {
         seconds: 60.0,
         findings: 1,
         hallucinated: 0,
+        repairs: Vec::new(),
     }
 }
 

@@ -304,6 +304,7 @@ mod tests {
             seconds: 0.0,
             findings: 1,
             hallucinated: 0,
+            repairs: Vec::new(),
         }
     }
 

@@ -7,8 +7,8 @@ use super::*;
 use crate::{
     ports::StopCause,
     scheduler::{
-        SessionTask, run_session,
-        test_support::{Stage, context, says, task},
+        SessionTask,
+        test_support::{Stage, context, run_session, says, task},
     },
 };
 

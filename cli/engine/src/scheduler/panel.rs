@@ -1,6 +1,6 @@
 //! All reviewers at once, and what they found.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use conclave_shared::{
@@ -14,10 +14,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::{sync::Semaphore, task::JoinSet, time::Instant};
 
-use super::{SessionContext, SessionTask, run_session};
+use super::{
+    RepairKind, SessionContext, SessionTask, UnprovenFinding,
+    answers::{Answers, FollowUp},
+    session::run_session,
+};
 use crate::{
     diff::FileDiff,
-    findings::{Hallucinated, SourceReader, check, scan},
+    findings::Hallucinated,
     ports::{FileRead, ProgressEvent},
     prompt::fewer_patches,
     rules::RuleBook,
@@ -61,6 +65,9 @@ pub struct ReviewerReport {
     pub findings: usize,
     /// Findings that did not.
     pub hallucinated: usize,
+    /// Why it was asked once more, in that order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repairs: Vec<RepairKind>,
 }
 
 impl ReviewerReport {
@@ -81,6 +88,7 @@ impl ReviewerReport {
             seconds: 0.0,
             findings: 0,
             hallucinated: 0,
+            repairs: Vec::new(),
         }
     }
 
@@ -94,6 +102,7 @@ impl ReviewerReport {
             findings: u64::try_from(self.findings).unwrap_or(u64::MAX),
             usage: self.usage.clone(),
             models_tried: self.models.clone(),
+            repair_turns: u64::try_from(self.repairs.len()).unwrap_or(u64::MAX),
         })
     }
 }
@@ -117,6 +126,8 @@ pub struct PanelResult {
     pub findings: Vec<Finding>,
     /// Findings without evidence, by reviewer.
     pub hallucinated: Vec<(ReviewerName, Hallucinated)>,
+    /// Serious findings without code that shows them.
+    pub unproven: Vec<UnprovenFinding>,
     /// What was read of the workspace, by reviewers whose answer counts.
     pub reads: Vec<FileRead>,
 }
@@ -128,19 +139,11 @@ pub trait SourceTree: Send + Sync {
     async fn text(&self, path: &str, at_base: bool) -> Option<String>;
 }
 
-#[derive(Default)]
-struct Fetched(BTreeMap<(String, bool), String>);
-
-impl SourceReader for Fetched {
-    fn read(&mut self, path: &str, at_base: bool) -> Option<String> {
-        self.0.get(&(path.to_owned(), at_base)).cloned()
-    }
-}
-
 struct MemberResult {
     report: ReviewerReport,
     findings: Vec<Finding>,
     hallucinated: Vec<Hallucinated>,
+    unproven: Vec<UnprovenFinding>,
     reads: Vec<FileRead>,
 }
 
@@ -151,6 +154,7 @@ impl MemberResult {
             report,
             findings: Vec::new(),
             hallucinated: Vec::new(),
+            unproven: Vec::new(),
             reads: Vec::new(),
         }
     }
@@ -217,6 +221,7 @@ pub async fn run_panel(
                 .into_iter()
                 .map(|lost| (member.report.name.clone(), lost)),
         );
+        panel.unproven.extend(member.unproven);
         panel.reports.push(member.report);
         panel.findings.extend(member.findings);
         panel.reads.extend(member.reads);
@@ -270,17 +275,22 @@ async fn run_member(
         waiting: None,
         done: None,
     };
-    let session = run_session(context, &task).await;
+    let mut answers = Answers::new(member.name.clone(), member.rules.as_deref(), input);
+    let mut follow_up = WithinBudget {
+        context,
+        answers: &mut answers,
+        required: member.required,
+    };
+    let session = run_session(context, &task, &mut follow_up).await;
     report.outcome = session.outcome;
     report.reason = session.reason;
     report.models = session.models;
     report.usage = session.usage;
     report.seconds = session.duration.as_secs_f64();
     let mut result = MemberResult::nothing(report);
-    if result.report.outcome == ReviewerOutcome::Ok {
+    if session.text.is_some() {
         result.reads = session.reads;
-        let text = session.text.as_deref().unwrap_or_default();
-        take_answer(&mut result, text, member.rules.as_deref(), input).await;
+        take_answers(&mut result, answers);
         if let Some(fewer) = fewer.filter(|_| session.smaller && result.report.outcome == ReviewerOutcome::Ok) {
             result.report.reason = Some(fewer.account);
         }
@@ -296,34 +306,49 @@ async fn run_member(
     result
 }
 
-/// Reads the findings out of an answer and checks each against the code.
-async fn take_answer(result: &mut MemberResult, text: &str, rules: Option<&RuleBook>, input: &PanelInput) {
-    let scanned = scan(text);
-    let mut fetched = Fetched::default();
-    for finding in &scanned.findings {
-        for path in [finding.get("file"), finding.get("second_file")].into_iter().flatten() {
-            let path = path.trim_start_matches("./");
-            for at_base in [false, true] {
-                if let Some(text) = input.source.text(path, at_base).await {
-                    fetched.0.insert((path.to_owned(), at_base), text);
-                }
-            }
+/// Asks a reviewer once more only while the budget has room for it.
+struct WithinBudget<'a, 'b> {
+    context: &'a SessionContext,
+    answers: &'a mut Answers<'b>,
+    required: bool,
+}
+
+#[async_trait]
+impl FollowUp for WithinBudget<'_, '_> {
+    async fn next(&mut self, answer: &str) -> Option<String> {
+        let message = self.answers.next(answer).await?;
+        if let Some(spent) = self.context.ledger.budget().forbids(self.required) {
+            self.failed(&spent);
+            return None;
         }
+        let line = format!("{} is asked once more: {}", self.answers.name(), self.answers.why());
+        self.context.progress.report(ProgressEvent::Warning(&line));
+        self.answers.asked();
+        Some(message)
     }
+
+    fn failed(&mut self, reason: &str) {
+        self.answers.failed(reason);
+    }
+}
+
+/// What all answers of a reviewer hold together.
+fn take_answers(result: &mut MemberResult, answers: Answers<'_>) {
     let report = &mut result.report;
-    let files: Vec<FileDiff> = input.files.iter().chain(input.unchanged.iter()).cloned().collect();
-    let checked = check(&report.name, &scanned.findings, &files, rules, &mut fetched);
-    let faults: Vec<String> = scanned.faults.into_iter().chain(checked.faults).collect();
-    if !faults.is_empty() {
+    report.outcome = ReviewerOutcome::Ok;
+    report.reason = None;
+    if !answers.faults.is_empty() {
         report.outcome = ReviewerOutcome::Failed;
-        report.reason = Some(format!("unreadable output: {}", faults.join("; ")));
+        report.reason = Some(format!("unreadable output: {}", answers.faults.join("; ")));
         // What it read led to nothing that can be used.
         result.reads.clear();
     }
-    report.findings = checked.findings.len();
-    report.hallucinated = checked.hallucinated.len();
-    result.findings = checked.findings;
-    result.hallucinated = checked.hallucinated;
+    result.hallucinated = answers.hallucinated();
+    result.unproven = answers.unproven();
+    report.findings = answers.findings.len();
+    report.hallucinated = result.hallucinated.len();
+    report.repairs = answers.repairs;
+    result.findings = answers.findings;
 }
 
 #[cfg(test)]

@@ -228,3 +228,194 @@ async fn with_four_fifths_of_the_budget_gone_nothing_optional_begins() {
         }
     }
 }
+
+const SOURCE: &str = "import os\n\ndef load(key):\n    value = os.environ[key]\n    return value\n";
+
+struct OneFile;
+
+#[async_trait]
+impl SourceTree for OneFile {
+    async fn text(&self, path: &str, at_base: bool) -> Option<String> {
+        (path == "small" && !at_base).then(|| SOURCE.to_owned())
+    }
+}
+
+/// A finding as a reviewer writes it.
+fn finding(severity: &str, claim: &str, evidence: &str) -> String {
+    format!(
+        "<finding><severity>{severity}</severity><category>kind-{}</category><file>small</file><line>4</line>\
+         <claim>{claim}</claim><evidence>{evidence}</evidence></finding>",
+        claim.len()
+    )
+}
+
+fn block(findings: &[String]) -> String {
+    format!("<findings>{}</findings>", findings.concat())
+}
+
+/// What a reviewer that gives these answers, one after the other, brings, and what it was told after the first.
+async fn answers(answers: Vec<String>) -> (PanelResult, Vec<String>) {
+    let stage = Stage::new(move |_, number| says(5, answers.get(number - 1).map_or("enough", String::as_str)));
+    let (context, ..) = context(&stage);
+    let input = PanelInput {
+        source: Arc::new(OneFile),
+        ..input()
+    };
+    let panel = run_panel(&context, members(&["security"]), &input, 7).await;
+    let prompts = stage.prompts.lock().expect("free");
+    let told = prompts.iter().skip(1).map(|(_, prompt)| prompt.parts.concat());
+    (panel, told.collect())
+}
+
+fn claims(panel: &PanelResult) -> Vec<&str> {
+    panel.findings.iter().map(|finding| finding.claim.as_str()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unreadable_answer_costs_one_more_turn_and_what_was_read_is_kept() {
+    let good = finding("warning", "The key is not checked.", "value = os.environ[key]");
+    let no_line = good.replace("<line>4</line>", "").replace("The key", "Another key");
+    let repaired = no_line
+        .replace("<claim>", "<line>5</line><claim>")
+        .replace("value = os.environ[key]", "return value");
+    let (panel, told) = answers(vec![block(&[good, no_line]), block(&[repaired])]).await;
+    assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Ok, "{:?}", panel.reports);
+    assert_eq!(panel.reports[0].repairs, [RepairKind::Unreadable]);
+    assert_eq!(
+        claims(&panel),
+        ["The key is not checked.", "Another key is not checked."]
+    );
+    assert_eq!((told.len(), panel.unproven.len(), panel.reads.len()), (1, 0, 1));
+    assert!(
+        told[0].contains("finding 2 cannot be read: it has no <line>"),
+        "{}",
+        told[0]
+    );
+    assert!(
+        told[0].contains("do not repeat them:\n- small:4 The key is not checked."),
+        "{}",
+        told[0]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_stays_unreadable_is_a_failed_reviewer_with_its_good_findings() {
+    let good = finding("warning", "The key is not checked.", "value = os.environ[key]");
+    let (panel, told) = answers(vec![format!("{good} and so on"), "I cannot help with that.".to_owned()]).await;
+    assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Failed);
+    assert_eq!(claims(&panel), ["The key is not checked."]);
+    assert_eq!((told.len(), panel.reads.len()), (1, 0));
+    for nothing in ["", "Looks good to me!", "I cannot help with that."] {
+        let (panel, told) = answers(vec![nothing.to_owned(), block(&[])]).await;
+        assert_eq!(
+            (panel.reports[0].outcome, told.len()),
+            (ReviewerOutcome::Ok, 1),
+            "{nothing:?}"
+        );
+        let (panel, told) = answers(vec![nothing.to_owned(), nothing.to_owned()]).await;
+        assert_eq!(
+            (panel.reports[0].outcome, told.len()),
+            (ReviewerOutcome::Failed, 1),
+            "{nothing:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quote_that_does_not_stand_is_asked_for_once_more_with_the_nearest_lines() {
+    let wrong = finding("critical", "Everybody gets every value.", "value = os.getenv(key)");
+    let right = finding("critical", "Everybody gets every value.", "value = os.environ[key]");
+    let (panel, told) = answers(vec![
+        block(std::slice::from_ref(&wrong)),
+        block(std::slice::from_ref(&right)),
+    ])
+    .await;
+    assert_eq!(claims(&panel), ["Everybody gets every value."]);
+    assert_eq!(panel.reports[0].repairs, [RepairKind::Quotes]);
+    assert_eq!((panel.unproven.len(), panel.hallucinated.len()), (0, 0));
+    assert!(
+        told[0].contains("4:     value = os.environ[key]") || told[0].contains("4: value = os.environ[key]"),
+        "{}",
+        told[0]
+    );
+
+    // Taken back, wrong again, milder, or something else: it stays unproven.
+    let milder = right.replace("critical", "warning");
+    let other = finding(
+        "critical",
+        "Nobody reads the documentation of this function.",
+        "return value",
+    );
+    for (second, findings) in [
+        (vec![], 0),
+        (vec![wrong.clone()], 0),
+        (vec![milder], 1),
+        (vec![other], 1),
+    ] {
+        let (panel, told) = answers(vec![block(std::slice::from_ref(&wrong)), block(&second)]).await;
+        assert_eq!(
+            (panel.findings.len(), panel.unproven.len()),
+            (findings, 1),
+            "{second:?}"
+        );
+        assert_eq!(panel.unproven[0].place(), "small:4");
+        assert_eq!((told.len(), panel.reports[0].outcome), (1, ReviewerOutcome::Ok));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_findings_without_evidence_are_two() {
+    let one = finding("critical", "The first one.", "not there");
+    let two = finding("critical", "The other one.", "not there either");
+    let (panel, _) = answers(vec![block(&[one, two]), block(&[])]).await;
+    assert_eq!(panel.unproven.len(), 2);
+    // One that could not be read and is left out later is not lost either.
+    let unreadable = finding("critical", "It has no line.", "return value").replace("<line>4</line>", "");
+    let (panel, told) = answers(vec![block(&[unreadable]), block(&[])]).await;
+    assert_eq!((panel.unproven.len(), told.len()), (1, 1));
+    assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Ok);
+    // Without weight, one that does not stand is only counted.
+    let warning = finding("warning", "A quote that is not there.", "not there");
+    let (panel, told) = answers(vec![block(&[warning]), block(&[])]).await;
+    assert_eq!((panel.unproven.len(), panel.hallucinated.len(), told.len()), (0, 1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_kind_is_repaired_once() {
+    let wrong = finding("critical", "Everybody gets every value.", "value = os.getenv(key)");
+    let (panel, told) = answers(vec![
+        block(std::slice::from_ref(&wrong)),
+        "prose".to_owned(),
+        block(std::slice::from_ref(&wrong)),
+    ])
+    .await;
+    assert_eq!(panel.reports[0].repairs, [RepairKind::Quotes, RepairKind::Unreadable]);
+    assert_eq!(
+        (told.len(), panel.reports[0].outcome, panel.unproven.len()),
+        (2, ReviewerOutcome::Ok, 1)
+    );
+    // Both at once are one turn.
+    let (panel, told) = answers(vec![format!("{} </evidence>", block(&[wrong])), block(&[])]).await;
+    assert_eq!(panel.reports[0].repairs, [RepairKind::Unreadable, RepairKind::Quotes]);
+    assert_eq!((told.len(), panel.unproven.len()), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_asked_once_more_beyond_the_budget() {
+    let stage = Stage::new(|_, _| says(5, "prose"));
+    let (context, around, _stop) = context(&stage);
+    let spending = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        *around.standing.lock().expect("free") = Some(BudgetStanding::Spent("$2 for the run".to_owned()));
+    };
+    let input = input();
+    let (panel, ()) = tokio::join!(run_panel(&context, members(&["security"]), &input, 7), spending);
+    assert_eq!(stage.prompts.lock().expect("free").len(), 1);
+    assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Failed);
+    assert_eq!(panel.reports[0].repairs, []);
+    let reason = panel.reports[0].reason.as_deref().expect("a reason");
+    assert!(
+        reason.contains("no <findings> block") && reason.contains("$2 for the run"),
+        "{reason}"
+    );
+}

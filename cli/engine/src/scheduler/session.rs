@@ -13,6 +13,7 @@ use tokio::{
 };
 
 use super::{
+    answers::FollowUp,
     head_start::HeadStart,
     routing::LiveRoutes,
     turn::{Turn, TurnEnd},
@@ -126,12 +127,16 @@ impl SessionResult {
 }
 
 /// Runs a session to its end; a second one with less to read, if the first one read more than fits.
-pub async fn run_session(context: &SessionContext, task: &SessionTask) -> SessionResult {
+pub(super) async fn run_session(
+    context: &SessionContext,
+    task: &SessionTask,
+    follow_up: &mut impl FollowUp,
+) -> SessionResult {
     let mut session = match Session::open(context, task).await {
         Ok(session) => session,
         Err(ended) => return ended,
     };
-    let end = session.ask(task, task.parts.clone()).await;
+    let end = session.converse(task, task.parts.clone(), follow_up).await;
     let first = session.close(end);
     let Some(parts) = task
         .smaller
@@ -148,7 +153,7 @@ pub async fn run_session(context: &SessionContext, task: &SessionTask) -> Sessio
         Ok(session) => session,
         Err(ended) => return merge(first.result, ended),
     };
-    let end = session.ask(task, parts).await;
+    let end = session.converse(task, parts, follow_up).await;
     let mut second = session.close(end).result;
     second.smaller = true;
     merge(first.result, second)
@@ -242,6 +247,32 @@ impl<'a> Session<'a> {
             models: Vec::new(),
             started: Instant::now(),
         })
+    }
+
+    /// Sends a message, and whatever the answer asks for. The last answer counts; one that does not come leaves the one
+    /// before it in force.
+    async fn converse(&mut self, task: &SessionTask, message: Vec<String>, follow_up: &mut impl FollowUp) -> Answered {
+        let mut last = self.ask(task, message).await;
+        while let Some(text) = &last.text {
+            let Some(message) = follow_up.next(text).await else {
+                break;
+            };
+            if let Some(cause) = self.context.stop.cause() {
+                follow_up.failed(cause.describe());
+                break;
+            }
+            if !has_time(self.context, task) {
+                follow_up.failed("the time of the whole panel is over");
+                break;
+            }
+            let next = self.ask(task, vec![message]).await;
+            if next.text.is_none() {
+                follow_up.failed(next.reason.as_deref().unwrap_or("no answer came"));
+                break;
+            }
+            last = next;
+        }
+        last
     }
 
     /// Sends a message, and again to other models until one has answered or none is left.

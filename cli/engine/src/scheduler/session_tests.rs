@@ -3,7 +3,7 @@
 use conclave_shared::config::{ConfigDocument, Preset, ProviderSwitch};
 
 use crate::ports::StopCause;
-use crate::scheduler::test_support::{Act, Play, Stage, context, ends, fails, lives, says, task};
+use crate::scheduler::test_support::{Act, Play, Stage, context, ends, fails, lives, run_session, says, task};
 
 use super::*;
 use crate::scheduler::RouteFacts;

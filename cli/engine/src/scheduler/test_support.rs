@@ -17,7 +17,7 @@ use tokio::{
     task::AbortHandle,
 };
 
-use super::{HeadStart, LiveRoutes, SessionContext, SessionTask};
+use super::{HeadStart, LiveRoutes, SessionContext, SessionResult, SessionTask, answers::FollowUp};
 use crate::ports::{
     AgentRuntime, BudgetStanding, FileRead, ModelLedger, Progress, ProgressEvent, Remedy, RuntimeError, SessionAnswer,
     SessionEvent, SessionFault, SessionId, SessionPrompt, StopCause, TelemetrySink, stop_channel,
@@ -321,4 +321,21 @@ pub(crate) fn task() -> SessionTask {
         waiting: None,
         done: None,
     }
+}
+
+/// Asks for nothing more.
+struct Content;
+
+#[async_trait]
+impl FollowUp for Content {
+    async fn next(&mut self, _answer: &str) -> Option<String> {
+        None
+    }
+
+    fn failed(&mut self, _reason: &str) {}
+}
+
+/// A session without any further message.
+pub(crate) async fn run_session(context: &SessionContext, task: &SessionTask) -> SessionResult {
+    super::session::run_session(context, task, &mut Content).await
 }

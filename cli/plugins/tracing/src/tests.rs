@@ -63,6 +63,7 @@ fn ended(reviewer: &str, outcome: ReviewerOutcome) -> EventBody {
         duration_ms: 5,
         findings: 1,
         models_tried: Vec::new(),
+        repair_turns: 0,
     })
 }
 

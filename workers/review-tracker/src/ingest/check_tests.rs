@@ -127,6 +127,7 @@ fn numbers_that_would_spoil_a_sum_are_refused() {
             unpriced: false,
         }],
         models_tried: Vec::new(),
+        repair_turns: 0,
     };
     assert_eq!(
         event(&sample(EventBody::ReviewerCompleted(session.clone())), NOW, OLDEST),

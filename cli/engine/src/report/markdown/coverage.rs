@@ -68,6 +68,20 @@ pub(super) fn coverage(review: &Review) -> String {
         }
         text.push('\n');
     }
+    if !coverage.unproven.is_empty() {
+        let _ = writeln!(text, "**Critical, without code that shows it:**\n");
+        for finding in &coverage.unproven {
+            let _ = writeln!(
+                text,
+                "- {} ({}): {} ({})",
+                code_span(&finding.place()),
+                finding.reviewer.display_name(),
+                neutral(&finding.claim).replace('\n', " "),
+                neutral(&finding.reason).replace('\n', " ")
+            );
+        }
+        text.push('\n');
+    }
     let rate = review
         .cache_hit_rate
         .map_or_else(|| "–".to_owned(), |rate| format!("{:.0} %", rate * 100.0));
@@ -117,6 +131,11 @@ fn reviewer_row(report: &ReviewerReport) -> String {
         (ReviewerOutcome::Ok, _) => "ok".to_owned(),
         (outcome, Some(reason)) => format!("{}: {}", outcome.as_str().replace('_', " "), cell(reason)),
         (outcome, None) => outcome.as_str().replace('_', " "),
+    };
+    let outcome = match report.repairs.len() {
+        0 => outcome,
+        1 => format!("{outcome}, asked once more"),
+        count => format!("{outcome}, asked {count} times more"),
     };
     let name = cell(&report.name.display_name());
     // Rules in code, and who was never asked, have neither a model nor a price.

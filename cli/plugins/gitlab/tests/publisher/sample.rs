@@ -92,5 +92,6 @@ fn report(name: &ReviewerName) -> ReviewerReport {
         seconds: 1.0,
         findings: 0,
         hallucinated: 0,
+        repairs: Vec::new(),
     }
 }

@@ -1,0 +1,86 @@
+//! One form of a text for comparing quotes, so that no character that nobody sees makes a true quote "not there".
+//!
+//! Models drop invisible characters, write a look-alike as the letter that it looks like, and break lines at separators
+//! that git does not know. Both sides are brought into one form here; nothing else is done with it.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_security::skeleton;
+
+/// Whether this breaks a line in some tool, though not in git.
+fn is_separator(character: char) -> bool {
+    matches!(character, '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// Whether nothing is seen of this character.
+pub(crate) fn is_invisible(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{61c}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
+}
+
+/// A line in the form in which it is compared: without invisible characters, compatibility forms and look-alikes folded,
+/// white space as single blanks.
+pub(crate) fn folded(line: &str) -> String {
+    if line.is_ascii() && !line.contains(['m', '0', '1', 'I', '|', '"', '`']) {
+        return line.split_whitespace().collect::<Vec<_>>().join(" ");
+    }
+    let visible = line.chars().filter(|character| !is_invisible(*character));
+    let plain: String = visible
+        .map(|character| if is_separator(character) { ' ' } else { character })
+        .nfkc()
+        .collect();
+    let folded: String = skeleton(&plain).collect();
+    folded.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The lines of a text as tools that know all separators see them, each with the number that git gives its line.
+pub(super) fn split_lines(text: &str) -> impl Iterator<Item = (u32, &str)> {
+    (1..)
+        .zip(text.lines())
+        .flat_map(|(number, line)| line.split(is_separator).map(move |part| (number, part)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_looks_the_same_is_the_same() {
+        for (one, other) in [
+            ("if аdmin:", "if admin:"),
+            ("role = \"ad\u{200b}min\u{202e}\"", "role = \"admin\""),
+            ("soft\u{ad}hyphen", "softhyphen"),
+            ("ｆｕｌｌ(ﬁne)", "full(fine)"),
+            ("caf\u{e9}", "cafe\u{301}"),
+            ("a\u{2028}b\u{85}c", "a b c"),
+            ("x\u{a0}=\u{3000}1", "x = 1"),
+            ("tag\u{e0041}\u{e0042}", "tag"),
+        ] {
+            assert_eq!(folded(one), folded(other), "{one:?}");
+        }
+        assert_ne!(folded("value = load(key)"), folded("value = store(key)"));
+    }
+
+    #[test]
+    fn lines_have_the_numbers_of_git() {
+        let lines: Vec<_> = split_lines("a\u{2028}b\nc\rd\r\n\u{85}e").collect();
+        assert_eq!(lines, [(1, "a"), (1, "b"), (2, "c"), (2, "d"), (3, ""), (3, "e")]);
+    }
+}

@@ -1,0 +1,243 @@
+//! Trojan source: added code that shows something else than what runs.
+//!
+//! Characters that turn the order of a line, that nothing is seen of, that end a line in one tool and not in another, and
+//! letters of one script that look like those of another: people and models read past them. So rules look at each added
+//! line of code; no model takes part, and none is needed. Text that people write is left alone: documents, translations,
+//! words of right-to-left and non-Latin languages in comments and strings, joined emoji.
+
+mod characters;
+mod identifiers;
+mod paths;
+
+use std::collections::BTreeMap;
+
+use conclave_shared::{
+    finding::{EvidenceStatus, Finding, fingerprint},
+    reviewer::ReviewerName,
+    severity::Severity,
+};
+
+use self::{
+    characters::{Trick, named, trick},
+    identifiers::{Known, is_disguised_whole, is_mixed, words},
+    paths::Comments,
+};
+use crate::judge::{ApprovalHold, HoldCause};
+
+/// The category of these findings.
+const CATEGORY: &str = "trojan-source";
+/// Lines named in one finding.
+const MAX_LINES: usize = 5;
+/// Characters of a line that are shown.
+const MAX_EVIDENCE: usize = 400;
+/// A rule is sure of the characters, not of what they are for.
+const CONFIDENCE: f64 = 0.95;
+
+/// What is wrong with a line.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Fault {
+    Character(Trick, Severity),
+    LooksLike,
+}
+
+/// A place in the file.
+struct Place {
+    line: u32,
+    code: String,
+    what: String,
+}
+
+/// Whether this file holds code, as far as these rules go.
+pub fn is_checked(path: &str) -> bool {
+    paths::is_code(path)
+}
+
+/// Whether a patch can hold anything that these rules look for.
+pub fn is_plain(patch: &[u8]) -> bool {
+    let lone = |at: usize| patch.get(at + 1).is_some_and(|next| *next != b'\n');
+    patch.is_ascii() && !memchr::memchr_iter(b'\r', patch).any(lone)
+}
+
+/// Checks the added lines of a file's patch, as git wrote it. The findings have no ids yet.
+pub fn check(path: &str, diff: &[u8]) -> Vec<Finding> {
+    if is_plain(diff) || !is_checked(path) {
+        return Vec::new();
+    }
+    let text = String::from_utf8_lossy(diff);
+    let mut known = Known::default();
+    let mut added: Vec<(u32, Vec<char>)> = Vec::new();
+    for (line, is_added, code) in lines(&text) {
+        let code: Vec<char> = code.chars().collect();
+        known.note(&code);
+        if is_added {
+            added.push((line, code));
+        }
+    }
+    let comments = Comments::of(path);
+    let mut faults: BTreeMap<Fault, Vec<Place>> = BTreeMap::new();
+    for (line, code) in added {
+        let shown: String = code.iter().collect();
+        let mut note = |fault: Fault, what: String| {
+            let places = faults.entry(fault).or_default();
+            if places.last().is_none_or(|place| place.line != line) {
+                places.push(Place {
+                    line,
+                    code: shown.chars().take(MAX_EVIDENCE).collect(),
+                    what,
+                });
+            }
+        };
+        if shown.is_ascii() && !shown.contains('\r') {
+            continue;
+        }
+        for at in 0..code.len() {
+            let Some(trick) = trick(&code, at, line == 1) else {
+                continue;
+            };
+            let harmless = trick == Trick::Invisible && comments.holds(&code, at);
+            let severity = if harmless {
+                Severity::Warning
+            } else {
+                Severity::Critical
+            };
+            note(Fault::Character(trick, severity), named(code[at]));
+        }
+        for (at, word) in words(&code).filter(|(_, word)| !word.is_ascii()) {
+            if comments.holds(&code, at) {
+                continue;
+            }
+            let twin = known.twin(&word).filter(|_| !paths::in_string(&code, at));
+            let alike = is_mixed(&word) || (is_disguised_whole(&word) && twin.is_some());
+            if alike {
+                let foreign = word.chars().find(|character| !character.is_ascii());
+                note(Fault::LooksLike, foreign.map(named_letter).unwrap_or_default());
+            }
+        }
+    }
+    let mut findings: Vec<Finding> = faults
+        .iter()
+        .map(|(fault, places)| finding(path, fault, places))
+        .collect();
+    findings.sort_by_key(|finding| finding.line);
+    findings
+}
+
+/// Why the approval is withheld for these findings.
+pub fn hold(findings: &[Finding]) -> Option<ApprovalHold> {
+    if findings.is_empty() {
+        return None;
+    }
+    let reason = "Added code holds characters that show something else than what runs.";
+    let places = findings
+        .iter()
+        .map(|finding| format!("{}:{}", finding.file, finding.line));
+    Some(ApprovalHold::new(HoldCause::TrojanSource, reason).at(places))
+}
+
+fn named_letter(letter: char) -> String {
+    format!("U+{:04X}", u32::from(letter))
+}
+
+/// The lines of a patch at head: the number, whether it is added, and the code.
+fn lines(patch: &str) -> impl Iterator<Item = (u32, bool, &str)> {
+    let mut number = 0;
+    let mut in_hunk = false;
+    patch.split('\n').filter_map(move |line| {
+        if let Some(hunk) = line.strip_prefix("@@ ") {
+            let begin = hunk.split('+').nth(1).and_then(|new| new.split([',', ' ']).next());
+            number = begin.and_then(|begin| begin.parse().ok()).unwrap_or(1);
+            in_hunk = true;
+            return None;
+        }
+        if !in_hunk {
+            return None;
+        }
+        let (is_added, code) = match line.split_at_checked(1)? {
+            ("+", code) => (true, code),
+            (" ", code) => (false, code),
+            _ => return None,
+        };
+        number += 1;
+        Some((number - 1, is_added, code.strip_suffix('\r').unwrap_or(code)))
+    })
+}
+
+fn finding(path: &str, fault: &Fault, places: &[Place]) -> Finding {
+    let reviewer = ReviewerName::new(ReviewerName::TROJAN_SOURCE).unwrap_or_else(|_| ReviewerName::coordinator());
+    let first = &places[0];
+    let (severity, claim, scenario) = match fault {
+        Fault::Character(Trick::Direction, severity) => (
+            *severity,
+            format!(
+                "This line holds {}, which changes the order in which its characters are shown.",
+                first.what
+            ),
+            "Who reads the line sees other code than the compiler or the interpreter does.",
+        ),
+        Fault::Character(Trick::Separator, severity) => (
+            *severity,
+            format!(
+                "This line holds {}, which ends a line for some tools and not for others.",
+                first.what
+            ),
+            "What looks like a comment or a string can end there, and what follows runs.",
+        ),
+        Fault::Character(Trick::Tag, severity) => (
+            *severity,
+            format!(
+                "This line holds {}, which nobody sees and which programs and models read.",
+                first.what
+            ),
+            "Text that no reviewer sees is compared, executed or obeyed.",
+        ),
+        Fault::Character(Trick::Invisible, severity) => (
+            *severity,
+            format!("This line holds {}, which nobody sees.", first.what),
+            "Two names or strings that look the same are different, and a check that seems to match does not.",
+        ),
+        Fault::LooksLike => (
+            Severity::Warning,
+            format!(
+                "A name in this line has a letter of another script ({}) that looks like a Latin one.",
+                first.what
+            ),
+            "Two names that look the same are different, and the code uses another one than a reader thinks.",
+        ),
+    };
+    let others: Vec<String> = places
+        .iter()
+        .skip(1)
+        .take(MAX_LINES)
+        .map(|place| place.line.to_string())
+        .collect();
+    let scenario = if others.is_empty() {
+        scenario.to_owned()
+    } else {
+        format!("{scenario} The same in line {}.", others.join(", "))
+    };
+    Finding {
+        rule: None,
+        id: String::new(),
+        found_by: vec![reviewer.clone()],
+        reviewer,
+        severity,
+        fingerprint: fingerprint(path, CATEGORY, &first.code),
+        category: CATEGORY.to_owned(),
+        file: path.to_owned(),
+        line: first.line,
+        end_line: None,
+        claim,
+        evidence: first.code.clone(),
+        second: None,
+        scenario,
+        checked: "Each added line of the file, by rules.".to_owned(),
+        confidence: CONFIDENCE,
+        fix: None,
+        evidence_status: EvidenceStatus::Verified,
+        doubts: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+#[path = "trojan_source_tests.rs"]
+mod tests;
