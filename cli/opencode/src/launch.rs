@@ -53,24 +53,31 @@ pub struct Launched {
 impl Launched {
     /// Starts the child; it does not answer yet.
     pub fn start(settings: LaunchSettings<'_>) -> Result<Self, ProcessError> {
-        let home = Home::create(settings.home)?;
+        let LaunchSettings {
+            binary,
+            home,
+            config,
+            path,
+            environment,
+        } = settings;
+        let home = Home::create(home)?;
         let password = random_password().map_err(|source| ProcessError::Start {
-            path: settings.binary.to_owned(),
+            path: binary.to_owned(),
             source,
         })?;
         let process = Process::start(&ProcessSettings {
-            binary: settings.binary,
+            binary,
             home: &home,
-            config: settings.config,
-            path: settings.path,
+            config,
+            path,
             password: password.expose_secret(),
-            environment: settings.environment,
+            environment,
         })?;
         Ok(Self {
             process,
             proven: None,
-            binary: settings.binary.to_owned(),
-            path: settings.path.to_owned(),
+            binary: binary.to_owned(),
+            path: path.to_owned(),
             password,
         })
     }

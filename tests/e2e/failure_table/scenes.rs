@@ -171,7 +171,7 @@ impl Scene {
                     // Everything that is written there meets a full disk, as the kernel says it.
                     std::os::unix::fs::symlink("/dev/full", records.join("events.jsonl")).unwrap();
                 });
-                return broken.await;
+                broken.await
             }
             "disk_full_for_the_review" => {
                 let broken = job.run_while(async |_| {
@@ -179,12 +179,12 @@ impl Scene {
                     // No file can be made in its place.
                     std::fs::create_dir_all(records.join("review.json/taken")).unwrap();
                 });
-                return broken.await;
+                broken.await
             }
             "disk_full_for_opencode" => {
                 // No file of OpenCode's may grow beyond a few blocks; the signal that would kill it is ignored.
                 let wrapper = Wrapper::new("trap '' XFSZ\nulimit -f 8\nexec \"$OPENCODE\" \"$@\"");
-                return job.env("CONCLAVE_OPENCODE", wrapper.path()).run().await;
+                job.env("CONCLAVE_OPENCODE", wrapper.path()).run().await
             }
             other => panic!("nobody knows how to break {other}"),
         }
