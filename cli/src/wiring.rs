@@ -42,10 +42,7 @@ use conclave_engine::{
     rereview::Ledger,
 };
 use conclave_git::Repository;
-use conclave_shared::{
-    redact::Redactor,
-    telemetry::{EventBody, RunStarted},
-};
+use conclave_shared::{redact::Redactor, telemetry::EventBody};
 use secrecy::SecretString;
 use uuid::Uuid;
 
@@ -226,14 +223,10 @@ impl Run<'_> {
             .record_in(directory.path())
             .map_err(Failure::io(format!("write {}", output::PROGRESS_FILE)))?;
         let sink = self.observers.sink();
-        sink.record(EventBody::RunStarted(RunStarted {
-            tier: prepared.plan.assessment.tier,
-            forge: prepared.job.subject.forge.to_owned(),
-            merge_request: prepared.job.subject.merge_request,
-            client_version: env!("CARGO_PKG_VERSION").to_owned(),
-            reviewers: prepared.plan.reviewers().iter().map(ToString::to_string).collect(),
-            author: telemetry::author(&prepared.job),
-        }));
+        sink.record(EventBody::RunStarted(telemetry::run_started(
+            &prepared.job,
+            &prepared.plan,
+        )));
         self.progress
             .report(ProgressEvent::Stage(&output::plan_line(&prepared.plan, &prepared.diff)));
 

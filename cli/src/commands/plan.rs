@@ -23,6 +23,6 @@ pub(crate) async fn run(
         format: arguments.format,
         explain: arguments.explain,
     };
-    let result = wiring::plan(assignment, &request, &scratch, environment, redactor).await;
+    let result = Box::pin(wiring::plan(assignment, &request, &scratch, environment, redactor)).await;
     local::or_nothing(result, redactor)
 }

@@ -131,7 +131,7 @@ async fn review(
             format: (*format).into(),
             explain: false,
         };
-        return wiring::plan(assignment, &request, &scratch, environment, redactor).await;
+        return Box::pin(wiring::plan(assignment, &request, &scratch, environment, redactor)).await;
     }
     let review = wiring::review(assignment, &arguments.common, scratch, environment, redactor, signals);
     Box::pin(review).await

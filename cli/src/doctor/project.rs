@@ -8,9 +8,12 @@ use super::Check;
 pub(super) fn settings(settings: &ProjectSettings) -> Vec<Check> {
     let target = settings.target_branch.as_deref().unwrap_or("the target branch");
     let judged = |name: &str, is_good: Option<bool>, good: String, open: String, step: &str| {
-        is_good.map(|is_good| match is_good {
-            true => Check::ok(name, good),
-            false => Check::warning(name, open).next(step),
+        is_good.map(|is_good| {
+            if is_good {
+                Check::ok(name, good)
+            } else {
+                Check::warning(name, open).next(step)
+            }
         })
     };
     [

@@ -8,8 +8,26 @@ use conclave_engine::{
 /// The most places that one reason names; the others are counted.
 const MAX_PLACES: usize = 50;
 
+/// Reasons that the diff itself gives.
+pub(super) fn of_diff(diff: &FilteredDiff) -> impl Iterator<Item = ApprovalHold> {
+    read_by_nobody(diff).into_iter().chain(nothing_reviewed(diff))
+}
+
+/// Without a file to review there is nothing to approve.
+fn nothing_reviewed(diff: &FilteredDiff) -> Option<ApprovalHold> {
+    if !diff.files.is_empty() {
+        return None;
+    }
+    let reason = if diff.filtered.is_empty() {
+        "The diff is empty: nothing was reviewed."
+    } else {
+        "No file of this change was reviewed: each is noise by rule."
+    };
+    Some(ApprovalHold::new(HoldCause::NothingReviewed, reason))
+}
+
 /// Noise that can run, and submodules: what is merged with them was read by nobody.
-pub(super) fn read_by_nobody(diff: &FilteredDiff) -> Option<ApprovalHold> {
+fn read_by_nobody(diff: &FilteredDiff) -> Option<ApprovalHold> {
     let places = &diff.read_by_nobody;
     let reason = match places.len() {
         0 => return None,

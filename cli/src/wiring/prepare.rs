@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use camino::Utf8Path;
 use conclave_engine::{
     diff::{Diff, FilterRules, FilteredDiff},
-    judge::{ApprovalHold, HoldCause},
+    judge::ApprovalHold,
     memory::Recall,
     pipeline::{Focus, Plan, PlanInput, explain_models, plan},
     plugin::{self, Assembled, RuntimeConfig},
@@ -116,10 +116,7 @@ pub(super) async fn prepare(
     } = house;
     let change = async {
         let job = arrival.wait(secret).await?;
-        let (base, head) = (&job.subject.base_sha, &job.subject.head_sha);
-        let diff = changes::read(&job.repository, base, head, scratch);
-        let repo = async { Ok(repo_config::load(&job.repository, &job.subject).await?) };
-        let ((diff, spool), repo): (_, LoadedRepoConfig) = tokio::try_join!(diff, repo)?;
+        let ((diff, spool), repo) = diff_and_settings(&job, scratch).await?;
         let is_wanted = repo.in_force.config.review.memory.unwrap_or(true);
         let memory = memory
             .filter(|_| is_wanted)
@@ -186,23 +183,16 @@ pub(super) async fn prepare(
     };
     let plan = plan(&input)?;
     let models = explain(&plan, &input);
-    let mistyped = arguments.models.iter().filter_map(mistyped);
-    for line in plan.warnings().into_iter().chain(switched_off(&plan)).chain(mistyped) {
-        progress.report(ProgressEvent::Warning(&line));
-        warnings.push(line);
-    }
+    let of_plan = warnings_of_plan(&plan, &arguments.models);
+    of_plan
+        .iter()
+        .for_each(|line| progress.report(ProgressEvent::Warning(line)));
+    warnings.extend(of_plan);
     let runtime = assembled.for_plan(&plan, &config);
     let mut approval_holds = job.holds.clone();
     approval_holds.extend(locks.holds);
     approval_holds.extend(hold(&trojan_source));
-    approval_holds.extend(holds::read_by_nobody(&diff));
-    if diff.files.is_empty() {
-        let reason = match diff.filtered.is_empty() {
-            true => "The diff is empty: nothing was reviewed.",
-            false => "No file of this change was reviewed: each is noise by rule.",
-        };
-        approval_holds.push(ApprovalHold::new(HoldCause::NothingReviewed, reason));
-    }
+    approval_holds.extend(holds::of_diff(&diff));
     Ok(Prepared {
         job,
         diff,
@@ -223,6 +213,24 @@ pub(super) async fn prepare(
         follower,
         memory,
     })
+}
+
+/// Warnings about the plan and its models.
+fn warnings_of_plan(plan: &Plan, models: &[ModelId]) -> Vec<String> {
+    let mistyped = models.iter().filter_map(mistyped);
+    plan.warnings()
+        .into_iter()
+        .chain(switched_off(plan))
+        .chain(mistyped)
+        .collect()
+}
+
+/// The diff as it is, with its patches, and the repository's settings, read side by side.
+async fn diff_and_settings(job: &Job, scratch: &Utf8Path) -> Result<((Diff, Spool), LoadedRepoConfig), Failure> {
+    let (base, head) = (&job.subject.base_sha, &job.subject.head_sha);
+    let diff = changes::read(&job.repository, base, head, scratch);
+    let repo = async { Ok(repo_config::load(&job.repository, &job.subject).await?) };
+    tokio::try_join!(diff, repo)
 }
 
 /// The preset, and who chose it.

@@ -3,6 +3,7 @@
 use conclave_engine::{
     judge::RemovedBy,
     memory::SUPPRESSED,
+    pipeline::Plan,
     ports::{PublishOutcome, Stance, TelemetrySink},
     report::{Review, StageTime},
     scheduler::milliseconds,
@@ -13,7 +14,7 @@ use conclave_shared::{
     severity::Severity,
     telemetry::{
         EventBody, FindingEvent, FindingOutcome, FindingPlacement, MAX_METRIC_NAME, MetricSample, Metrics,
-        RunCompleted, RunCoverage, VerdictApplied,
+        RunCompleted, RunCoverage, RunStarted, VerdictApplied,
     },
 };
 use secrecy::ExposeSecret;
@@ -25,6 +26,18 @@ use super::Job;
 pub(super) fn author(job: &Job) -> Option<String> {
     let secret = job.secret.as_ref()?.expose_secret().as_bytes();
     anonymous_person(secret, job.subject.forge, job.author?)
+}
+
+/// What the start of a run reports.
+pub(super) fn run_started(job: &Job, plan: &Plan) -> RunStarted {
+    RunStarted {
+        tier: plan.assessment.tier,
+        forge: job.subject.forge.to_owned(),
+        merge_request: job.subject.merge_request,
+        client_version: env!("CARGO_PKG_VERSION").to_owned(),
+        reviewers: plan.reviewers().iter().map(ToString::to_string).collect(),
+        author: author(job),
+    }
 }
 
 /// Reports what the verdict asked of the forge, and what that shows.

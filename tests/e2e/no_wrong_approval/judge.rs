@@ -128,7 +128,7 @@ impl Scene {
     }
 
     /// The judge asks for the findings, and then submits these decisions.
-    fn decides(&self, decisions: Value) {
+    fn decides(&self, decisions: &Value) {
         let review = json!({"summary": "Nothing here has to stop the merge.", "decisions": decisions,
                             "proposed_verdict": "approved"});
         self.provider
@@ -221,7 +221,7 @@ async fn a_critical_stands_unless_code_refutes_it() {
     ] {
         let scene = Scene::new().await;
         scene.finds(&[&CRITICAL]);
-        scene.decides(decisions);
+        scene.decides(&decisions);
         scene.review().await.critical_stands(case);
     }
 }
@@ -230,7 +230,7 @@ async fn a_critical_stands_unless_code_refutes_it() {
 async fn a_judge_may_quote_the_code_when_it_is_asked_for_it() {
     let scene = Scene::new().await;
     scene.finds(&[&CRITICAL]);
-    scene.decides(dropped(&Value::Null));
+    scene.decides(&dropped(&Value::Null));
     let review = json!({"summary": "The name is checked before.", "proposed_verdict": "approved",
                         "decisions": dropped(&refuted_by(FILE, line_of(OLD_GUARD), OLD_GUARD))});
     scene
@@ -249,7 +249,7 @@ async fn a_judge_may_quote_the_code_when_it_is_asked_for_it() {
 async fn code_of_the_change_itself_refutes_but_leaves_the_approval_to_a_person() {
     let scene = Scene::new().await;
     scene.finds(&[&CRITICAL]);
-    scene.decides(dropped(&refuted_by(FILE, line_of(NEW_GUARD), NEW_GUARD)));
+    scene.decides(&dropped(&refuted_by(FILE, line_of(NEW_GUARD), NEW_GUARD)));
     let seen = scene.review().await;
     assert_eq!(seen.review["verdict"], "approved", "the judge's decision counts");
     assert!(!seen.approved, "{}", seen.note);
@@ -299,7 +299,7 @@ async fn words_that_steer_withhold_the_approval_whatever_the_judge_says() {
         })
         .await;
         scene.finds(&[&steering, &SUGGESTION]);
-        scene.decides(json!([decision]));
+        scene.decides(&json!([decision]));
         let seen = scene.review().await;
         assert!(!seen.approved, "{case}");
         assert_eq!(seen.holds(), ["prompt_injection"], "{case}");
@@ -329,7 +329,7 @@ async fn a_judge_may_find_a_prompt_harmless_where_the_target_branch_says_that_pr
         })
         .await;
         scene.finds(&[&steering]);
-        scene.decides(dropped(&refuted_by(FILE, line_of(OLD_GUARD), OLD_GUARD)));
+        scene.decides(&dropped(&refuted_by(FILE, line_of(OLD_GUARD), OLD_GUARD)));
         let seen = scene.review().await;
         assert_eq!(seen.approved, expected, "{}", seen.note);
         assert_eq!(seen.holds().contains(&"prompt_injection"), !expected);
@@ -342,7 +342,7 @@ async fn a_merge_keeps_the_highest_severity() {
     let scene = Scene::new().await;
     scene.finds(&[&CRITICAL, &SUGGESTION]);
     scene.decides(
-        json!([{"id": "F1", "action": "merge", "merge_into": "F2", "reason_code": "duplicate",
+        &json!([{"id": "F1", "action": "merge", "merge_into": "F2", "reason_code": "duplicate",
                           "reason": "The name is checked."}]),
     );
     scene.review().await.critical_stands("merged into another problem");
@@ -355,7 +355,7 @@ async fn a_merge_keeps_the_highest_severity() {
         ..CRITICAL
     };
     scene.finds(&[&CRITICAL, &lesser]);
-    scene.decides(json!([{"id": "F1", "action": "merge", "merge_into": "F2", "reason_code": "duplicate"}]));
+    scene.decides(&json!([{"id": "F1", "action": "merge", "merge_into": "F2", "reason_code": "duplicate"}]));
     let seen = scene.review().await;
     assert!(!seen.approved);
     let entry = seen.finding("critical");
@@ -374,7 +374,7 @@ async fn what_the_judge_removed_is_counted_by_severity_and_reason() {
     let mut decisions = dropped(&refuted_by(FILE, line_of(OLD_GUARD), OLD_GUARD));
     let nitpick = json!({"id": "F2", "action": "drop", "reason_code": "nitpick", "reason": "It says enough."});
     decisions.as_array_mut().expect("a list").push(nitpick);
-    scene.decides(decisions);
+    scene.decides(&decisions);
     let job = scene.pipeline.job(&scene.repository, &[]).anthropic(&scene.provider);
     let job = job
         .env("CONCLAVE_TRACKER_URL", &workers.tracker_url)

@@ -119,11 +119,11 @@ pub async fn examine(
         Err(_) => ProjectSettings::default(),
     };
     Ok(Examination {
-        settings,
         account,
         date,
         token,
         project,
+        settings,
         merge_request,
     })
 }

@@ -1,6 +1,6 @@
 //! The states before a run, and how its endings are brought about.
 
-use std::{collections::HashMap, future::Future, path::Path, process::Command, time::Duration};
+use std::{collections::HashMap, future::Future, process::Command, time::Duration};
 
 use conclave_engine::{
     diff::{DiffLimits, DiffReader},
@@ -91,7 +91,7 @@ impl Stage {
             ((*ending).to_owned(), gitlab.create_merge_request(project, new))
         };
         let merge_requests = endings.iter().map(open).collect();
-        let stage = Self {
+        let scene = Self {
             gitlab,
             repository,
             author,
@@ -99,7 +99,7 @@ impl Stage {
             merge_requests,
         };
         if !matches!(state, "none" | "approved_this") {
-            stage.bring_about(state).await;
+            scene.bring_about(state).await;
         }
         for ending in endings {
             let tip = match *ending {
@@ -108,13 +108,13 @@ impl Stage {
                 "only_noise" => "noise",
                 _ => "newer",
             };
-            stage.move_branch(ending, tip);
+            scene.move_branch(ending, tip);
         }
         if state == "approved_this" {
-            stage.bring_about(state).await;
+            scene.bring_about(state).await;
         }
-        stage.gitlab.forget_requests();
-        stage
+        scene.gitlab.forget_requests();
+        scene
     }
 
     /// Moves the branch of an ending, as a push does.

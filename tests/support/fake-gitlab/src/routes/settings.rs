@@ -1,8 +1,6 @@
 //! A project's branches and approval settings. The subset of GitLab's document does not have these operations, so nothing checks
 //! them but the tests; they answer as GitLab's documentation describes them.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
 use crate::auth;
@@ -17,15 +15,16 @@ const BRANCH: &str = "/projects/{id}/repository/branches/{branch}";
 /// `GET /projects/:id/approvals`; only Enterprise servers have it.
 const APPROVALS: &str = "/projects/{id}/approvals";
 
+/// What answers an operation.
+type Handler = fn(&Call<'_>) -> Outcome;
+
 /// Answers one of these operations; nothing for any other path.
 pub(crate) fn handle(state: &mut State, incoming: &Incoming, path: &str) -> Option<Reply> {
     let matched = |template: &str| Template::parse(template).matches(path);
-    let (handler, path): (fn(&Call<'_>) -> Outcome, BTreeMap<String, String>) =
-        match (matched(BRANCH), matched(APPROVALS)) {
-            (Some(path), _) => (branch, path),
-            (None, Some(path)) => (approvals, path),
-            (None, None) => return None,
-        };
+    let handlers: [(&str, Handler); 2] = [(BRANCH, branch), (APPROVALS, approvals)];
+    let (handler, path) = handlers
+        .into_iter()
+        .find_map(|(template, handler)| Some((handler, matched(template)?)))?;
     let call = Call {
         caller: auth::holder(state, &incoming.credentials),
         state,
