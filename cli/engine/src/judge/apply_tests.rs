@@ -29,8 +29,8 @@ fn refutation(status: RefutationStatus) -> Refutation {
     }
 }
 
-fn judged(findings: Vec<Finding>, decisions: serde_json::Value, grounds: &Grounds) -> Vec<JudgedFinding> {
-    let submission = json!({"summary": "s", "decisions": decisions});
+fn judged(findings: Vec<Finding>, decisions: impl Into<serde_json::Value>, grounds: &Grounds) -> Vec<JudgedFinding> {
+    let submission = json!({"summary": "s", "decisions": decisions.into()});
     let submission = Submission::parse(submission, &findings).expect("valid");
     apply(findings, &submission, grounds)
 }

@@ -3,8 +3,13 @@
 use std::sync::Arc;
 
 use conclave_shared::{
-    config::Limits, finding::Finding, path_globs::PathGlobs, reviewer::ReviewerName, risk::SecurityPaths,
-    telemetry::ReviewerOutcome, verdict::Verdict,
+    config::Limits,
+    finding::Finding,
+    path_globs::PathGlobs,
+    reviewer::ReviewerName,
+    risk::{RiskAssessment, SecurityPaths},
+    telemetry::ReviewerOutcome,
+    verdict::Verdict,
 };
 use tokio::time::Instant;
 
@@ -112,12 +117,8 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         patches: Arc::new(job.patches),
         source: Arc::clone(&ports.source),
     };
-    let settings_sha = Some(job.subject.settings_commit().to_owned());
-    ports.desk.check_with(Refuter {
-        source: Arc::clone(&ports.source),
-        files: vec![Arc::clone(&input.files), Arc::clone(&input.unchanged)],
-        prompt_paths: job.prompt_paths.clone(),
-    });
+    let draft = draft(job.run_id, &job.subject, job.plan.assessment);
+    ports.desk.check_with(refuter(&input, &job.prompt_paths));
     let earlier = job.subject.existing_findings;
     let by_rules = ByRules::new(job.by_rules, job.trojan_source);
     let idle = job.files.is_empty();
@@ -144,63 +145,49 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
 
     let (not_read, partly_read) = Reading::new(&panel.reads).gaps(&job.files, &input.patches, &job.security);
     let mut coverage = Coverage {
-        reviewed: job.files.iter().map(|file| file.path.clone()).collect(),
-        changed_lines: job.files.iter().map(FileDiff::changed_lines).sum(),
         filtered: job.filtered,
         not_read,
         cut: job.cut,
         hallucinated: panel.hallucinated.len(),
         unproven: panel.unproven.clone(),
         notes: job.plan.rules.notes,
-        ..Coverage::default()
+        ..given(&job.files)
     };
     name_earlier(&mut coverage, job.prior.earlier);
     coverage.gaps = gaps(&panel, &coverage, partly_read, stopped);
-    coverage.gaps.extend(job.plan.gaps);
-    coverage.gaps.extend(job.plan.rules.gaps);
+    coverage
+        .gaps
+        .extend(job.plan.gaps.into_iter().chain(job.plan.rules.gaps));
     let partial = partial(&panel.reports, &coordinator, &ports.ledger.budget());
     if job.subject.merge_request.is_some() {
         remember_anchors(&mut judgement.findings, &job.files, ports.source.as_ref()).await;
     }
+    let is_cut = partial.is_some() || !coverage.gaps.is_empty();
     let settled = settle(SettleInput {
         earlier: &earlier,
         words: &judgement.words,
         judged: judgement.findings,
-        degraded: judgement.degraded.is_some() || stopped.is_some() || partial.is_some() || !coverage.gaps.is_empty(),
+        degraded: judgement.degraded.is_some() || stopped.is_some() || is_cut,
         head_sha: &job.subject.head_sha,
     });
     judgement.findings = settled.findings;
     reported.extend(judgement.findings.iter().filter(|entry| entry.since.is_some()).cloned());
     let mut approval_holds = job.approval_holds;
     approval_holds.extend(holds(&reported, &job.prompt_paths));
-    let unjudged = judgement.degraded.is_some() || reported.iter().any(JudgedFinding::is_unjudged);
-    if unjudged && stopped.is_none() {
-        let is_complete =
-            partial.is_none() && coverage.gaps.is_empty() && panel.reports.iter().all(ReviewerReport::is_whole);
-        approval_holds.extend(no_judge(&reported, is_complete));
+    if stopped.is_none() {
+        approval_holds.extend(unjudged(
+            judgement.degraded.is_some(),
+            &reported,
+            is_cut,
+            &panel.reports,
+        ));
     }
     coverage
         .notes
         .extend(settled.notes.into_iter().chain(memory.notes(&judgement.findings)));
     let rules = &job.plan.rules.manual_reviews;
-    let mut result = conclude(&judgement.findings, &coverage.gaps, rules, job.rubric, stopped);
-    if judgement.degraded.is_some() && stopped.is_none() {
-        // What nobody has judged is not "nothing".
-        let reason = result.reason.replace("nothing to change", "no findings");
-        result.reason = format!("{reason}; no judge took part");
-    }
+    let result = conclude(&judgement, &coverage.gaps, rules, job.rubric, stopped);
     let review = Review {
-        schema_version: crate::report::SCHEMA_VERSION,
-        run_id: job.run_id,
-        forge: job.subject.forge.to_owned(),
-        project: job.subject.project,
-        merge_request: job.subject.merge_request,
-        settings_sha,
-        base_sha: job.subject.base_sha,
-        head_sha: job.subject.head_sha,
-        from_fork: job.subject.from_fork,
-        tier: job.plan.assessment.tier,
-        tier_reasons: job.plan.assessment.reasons,
         verdict: result.verdict,
         verdict_reason: result.reason,
         proposed_verdict: judgement.proposed,
@@ -218,19 +205,86 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         threads: settled.threads,
         settled: settled.settled,
         aside: judgement.words.aside.filter(|_| job.prior.aside_open),
+        seconds: started.elapsed().as_secs_f64(),
+        ..draft
+    };
+    finish(
+        review,
+        Done::new(settled.remembered, job.prior.patches, job.prior.reviewed),
+    )
+}
+
+/// A review of which only the subject and its risk are known.
+fn draft(run_id: String, subject: &ReviewSubject, assessment: RiskAssessment) -> Review {
+    Review {
+        schema_version: crate::report::SCHEMA_VERSION,
+        run_id,
+        forge: subject.forge.to_owned(),
+        project: subject.project.clone(),
+        merge_request: subject.merge_request,
+        settings_sha: Some(subject.settings_commit().to_owned()),
+        base_sha: subject.base_sha.clone(),
+        head_sha: subject.head_sha.clone(),
+        from_fork: subject.from_fork,
+        tier: assessment.tier,
+        tier_reasons: assessment.reasons,
+        verdict: Verdict::Inconclusive,
+        verdict_reason: String::new(),
+        proposed_verdict: None,
+        summary: String::new(),
+        findings: Vec::new(),
+        reviewers: Vec::new(),
+        coordinator: ReviewerReport::skipped(ReviewerName::coordinator()),
+        degraded: None,
+        manual_reviews: Vec::new(),
+        approval_holds: Vec::new(),
+        partial: None,
+        coverage: Coverage::default(),
+        warnings: Vec::new(),
+        stages: Vec::new(),
+        threads: Vec::new(),
+        settled: Vec::new(),
+        aside: None,
         ledger: Ledger::default(),
         seconds: 0.0,
         cost_usd: 0.0,
         cache_hit_rate: None,
-    };
-    let done = Done::new(settled.remembered, job.prior.patches, job.prior.reviewed);
-    finish(review, started, done)
+    }
+}
+
+/// Checks what the judge quotes against findings.
+fn refuter(input: &PanelInput, prompt_paths: &PathGlobs) -> Refuter {
+    Refuter {
+        source: Arc::clone(&input.source),
+        files: vec![Arc::clone(&input.files), Arc::clone(&input.unchanged)],
+        prompt_paths: prompt_paths.clone(),
+    }
+}
+
+/// The files that are given to the panel.
+fn given(files: &[FileDiff]) -> Coverage {
+    Coverage {
+        reviewed: files.iter().map(|file| file.path.clone()).collect(),
+        changed_lines: files.iter().map(FileDiff::changed_lines).sum(),
+        ..Coverage::default()
+    }
+}
+
+/// Why the approval is withheld where nobody judged what was found, or a part of it.
+fn unjudged(
+    is_degraded: bool,
+    reported: &[JudgedFinding],
+    is_cut: bool,
+    reports: &[ReviewerReport],
+) -> Option<ApprovalHold> {
+    let is_complete = !is_cut && reports.iter().all(ReviewerReport::is_whole);
+    let lacks_judge = is_degraded || reported.iter().any(JudgedFinding::is_unjudged);
+    lacks_judge.then(|| no_judge(reported, is_complete)).flatten()
 }
 
 /// What can be said only of the whole review.
-fn finish(mut review: Review, started: Instant, done: Done) -> Review {
+fn finish(mut review: Review, done: Done) -> Review {
     add_up(&mut review);
-    review.seconds = started.elapsed().as_secs_f64();
     review.ledger = remember(&review, done);
     review
 }
@@ -300,37 +354,30 @@ fn add_up(review: &mut Review) {
 /// The verdict, unless the run was stopped: then nobody has judged what is new so far. It is shown, and it decides nothing;
 /// what stands from earlier reviews was judged, and blocks as before.
 fn conclude(
-    findings: &[JudgedFinding],
+    judgement: &Judgement,
     gaps: &[String],
     manual_reviews: &[ManualReview],
     settings: RubricSettings,
     stopped: Option<StopCause>,
 ) -> VerdictReason {
     if stopped.is_some() {
-        let carried: Vec<JudgedFinding> = findings.iter().filter(|entry| entry.since.is_some()).cloned().collect();
-        let of_carried = verdict(RubricInput {
-            findings: &carried,
-            gaps,
-            manual_reviews,
-            settings,
-        });
-        if of_carried.verdict == Verdict::SignificantConcerns {
-            return VerdictReason {
-                verdict: Verdict::SignificantConcerns,
-                reason: format!("{} of an earlier review; {}", of_carried.reason, gaps.join("; ")),
-            };
-        }
         return VerdictReason {
             verdict: Verdict::Inconclusive,
             reason: gaps.join("; "),
         };
     }
-    verdict(RubricInput {
-        findings,
+    let mut result = verdict(RubricInput {
+        findings: &judgement.findings,
         gaps,
         manual_reviews,
         settings,
-    })
+    });
+    if judgement.degraded.is_some() {
+        // What nobody has judged is not "nothing".
+        let reason = result.reason.replace("nothing to change", "no findings");
+        result.reason = format!("{reason}; no judge took part");
+    }
+    result
 }
 
 fn slowest(reports: &[ReviewerReport]) -> f64 {
