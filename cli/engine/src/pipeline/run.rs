@@ -174,14 +174,8 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     reported.extend(judgement.findings.iter().filter(|entry| entry.since.is_some()).cloned());
     let mut approval_holds = job.approval_holds;
     approval_holds.extend(holds(&reported, &job.prompt_paths));
-    if stopped.is_none() {
-        approval_holds.extend(unjudged(
-            judgement.degraded.is_some(),
-            &reported,
-            is_cut,
-            &panel.reports,
-        ));
-    }
+    let lacks_judge = stopped.is_none() && judgement.lacks_judge(&reported);
+    approval_holds.extend(unjudged(lacks_judge, &reported, is_cut, &panel.reports));
     coverage
         .notes
         .extend(settled.notes.into_iter().chain(memory.notes(&judgement.findings)));
@@ -272,13 +266,12 @@ fn given(files: &[FileDiff]) -> Coverage {
 
 /// Why the approval is withheld where nobody judged what was found, or a part of it.
 fn unjudged(
-    is_degraded: bool,
+    lacks_judge: bool,
     reported: &[JudgedFinding],
     is_cut: bool,
     reports: &[ReviewerReport],
 ) -> Option<ApprovalHold> {
     let is_complete = !is_cut && reports.iter().all(ReviewerReport::is_whole);
-    let lacks_judge = is_degraded || reported.iter().any(JudgedFinding::is_unjudged);
     lacks_judge.then(|| no_judge(reported, is_complete)).flatten()
 }
 
@@ -438,6 +431,13 @@ struct Judgement {
     summary: String,
     proposed: Option<String>,
     degraded: Option<String>,
+}
+
+impl Judgement {
+    /// Whether a judge was asked and did not come, or a rule took out what nobody has judged.
+    fn lacks_judge(&self, reported: &[JudgedFinding]) -> bool {
+        self.degraded.is_some() || reported.iter().any(JudgedFinding::is_unjudged)
+    }
 }
 
 fn judge(findings: Vec<Finding>, desk: &Desk, judged_by: JudgedBy, earlier: &[EarlierFiles]) -> Judgement {
