@@ -52,7 +52,7 @@ pub struct Launched {
 
 impl Launched {
     /// Starts the child; it does not answer yet.
-    pub fn start(settings: &LaunchSettings<'_>) -> Result<Self, ProcessError> {
+    pub fn start(settings: LaunchSettings<'_>) -> Result<Self, ProcessError> {
         let LaunchSettings {
             binary,
             home,

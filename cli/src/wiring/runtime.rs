@@ -97,7 +97,7 @@ fn launch(
     ];
     let ours = ours.map(|(name, value)| (name.to_owned(), value.expose_secret().to_owned()));
     let environment: Vec<_> = ours.into_iter().chain(variables.iter().cloned()).collect();
-    Ok(Launched::start(&LaunchSettings {
+    Ok(Launched::start(LaunchSettings {
         binary,
         home,
         config,

@@ -238,6 +238,7 @@ fn a_members_word_is_a_reason_to_ask_the_judge() {
 
 #[test]
 fn what_the_author_may_settle_goes_by_the_worst_that_was_said() {
+    use AuthorSettles::{Critical, None, Suggestion, Warning};
     let may = |severity, risk, category: &str, settings| {
         let mut finding = existing("", "e");
         finding.record.severity = severity;
@@ -252,7 +253,6 @@ fn what_the_author_may_settle_goes_by_the_worst_that_was_said() {
         );
         all[0].author_may_settle
     };
-    use AuthorSettles::{Critical, None, Suggestion, Warning};
     for (severity, from) in [
         (Severity::Suggestion, 1),
         (Severity::Warning, 2),

@@ -123,8 +123,8 @@ pub async fn examine(
         date,
         token,
         project,
-        settings,
         merge_request,
+        settings,
     })
 }
 

@@ -156,13 +156,10 @@ impl GitLab {
         let mut review_with_places = inline.mark(review, web_url.as_deref());
         review_with_places.ledger.posted(inline.notes.keys());
         // A thread that was to be resolved and is not must not look as if a person had opened it again.
-        let left = review
-            .threads
-            .iter()
-            .filter(|action| action.change.resolves() && !changed.contains(&action.thread));
-        review_with_places
-            .ledger
-            .left_open(left.map(|action| &action.fingerprint));
+        let resolving = review.threads.iter().filter(|action| action.change.resolves());
+        let left = resolving.filter(|action| !changed.contains(&action.thread));
+        let left = left.map(|action| &action.fingerprint);
+        review_with_places.ledger.left_open(left);
         let wanted = Stance::of(review, publication.settings.mode);
         let mut before = Before {
             now: &now,
