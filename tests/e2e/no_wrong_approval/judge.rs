@@ -351,7 +351,8 @@ async fn a_merge_keeps_the_highest_severity() {
     let scene = Scene::new().await;
     let lesser = Found {
         severity: "suggestion",
-        claim: "Bind the name as a parameter of the query.",
+        claim: "The name should be a parameter of the query.",
+        evidence: "def rows(connection, name):\n    name = checked(name)",
         ..CRITICAL
     };
     scene.finds(&[&CRITICAL, &lesser]);
