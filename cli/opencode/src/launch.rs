@@ -26,7 +26,7 @@ pub(crate) const START_TIMEOUT: Duration = Duration::from_mins(1);
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 
 /// What the child is started with.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct LaunchSettings<'a> {
     /// The binary.
     pub binary: &'a Utf8Path,

@@ -153,20 +153,15 @@ pub(super) async fn prepare(
     let security = security_paths(&config, &mut warnings);
     let (library, without_effect) = plugins::library(arguments.prompts.as_deref(), &own)?;
     warnings.extend(without_effect);
-    for warning in notes.iter().chain(&job.notes).chain(&warnings) {
-        progress.report(ProgressEvent::Warning(warning));
-    }
+    report_all(progress, notes.iter().chain(&job.notes).chain(&warnings));
     use_arguments(arguments, agents, &mut config, &assembled.providers())?;
     // What counts as noise depends on the operator's and the repository's settings, so it is taken out only now.
     let settings = &repo.in_force.config;
-    let mut diff = filter(&job, diff, &security, &settings.paths).await?;
-    let differing = attributes::differing(&job.repository, &job.subject, &diff).await?;
-    diff.filtered.extend(differing);
+    let diff = filter(&job, diff, &security, &settings.paths).await?;
     let trojan_source = trojan_source::check(&diff, &spool)?;
     let preset = preset_in_force(arguments, settings.review.preset);
     let rules = organisation::applied(&rules, &diff);
     let registered = registered(&assembled, &rules);
-    let classes = settings.classes();
     let focus = focus(arguments, settings)?;
     let input = PlanInput {
         diff: &diff,
@@ -179,20 +174,16 @@ pub(super) async fn prepare(
         repo: settings,
         security: &security,
         focus: focus.as_ref(),
-        classes: &classes,
+        classes: &settings.classes(),
     };
     let plan = plan(&input)?;
     let models = explain(&plan, &input);
     let of_plan = warnings_of_plan(&plan, &arguments.models);
-    of_plan
-        .iter()
-        .for_each(|line| progress.report(ProgressEvent::Warning(line)));
+    report_all(progress, &of_plan);
     warnings.extend(of_plan);
     let runtime = assembled.for_plan(&plan, &config);
-    let mut approval_holds = job.holds.clone();
-    approval_holds.extend(locks.holds);
-    approval_holds.extend(hold(&trojan_source));
-    approval_holds.extend(holds::of_diff(&diff));
+    let known = job.holds.iter().cloned().chain(locks.holds);
+    let approval_holds = known.chain(hold(&trojan_source)).chain(holds::of_diff(&diff)).collect();
     Ok(Prepared {
         job,
         diff,
@@ -213,6 +204,13 @@ pub(super) async fn prepare(
         follower,
         memory,
     })
+}
+
+/// Shows warnings as they come up.
+pub(super) fn report_all<'a>(progress: &dyn Progress, warnings: impl IntoIterator<Item = &'a String>) {
+    for warning in warnings {
+        progress.report(ProgressEvent::Warning(warning));
+    }
 }
 
 /// Warnings about the plan and its models.
@@ -347,7 +345,8 @@ fn switched_off(plan: &Plan) -> Vec<String> {
     lines
 }
 
-/// Takes the noise out, and what the project leaves out of its reviews. The patterns are those that could be read.
+/// Takes the noise out, and what the project leaves out of its reviews; adds what a checkout would turn into something else.
+/// The patterns are those that could be read.
 async fn filter(
     job: &Job,
     diff: Diff,
@@ -361,7 +360,10 @@ async fn filter(
         ignore: ignore.as_set(),
         trusted: trusted.as_set(),
     };
-    changes::without_noise(&job.repository, diff, rules).await
+    let mut diff = changes::without_noise(&job.repository, diff, rules).await?;
+    let differing = attributes::differing(&job.repository, &job.subject, &diff).await?;
+    diff.filtered.extend(differing);
+    Ok(diff)
 }
 
 impl Prepared {

@@ -19,7 +19,7 @@ use super::{
     inputs::{self, Sources},
     live::{self, Live},
     memory,
-    prepare::Prepared,
+    prepare::{Prepared, report_all},
     rereview,
     runtime::{Child, Runtime, RuntimeInput},
     section_mark::SectionMark,
@@ -112,14 +112,22 @@ impl Sessions<'_> {
             mut memory,
             ..
         } = prepared;
-        run.progress
-            .report(ProgressEvent::Stage("Preparing the workspace and starting OpenCode"));
+        let stage = ProgressEvent::Stage("Preparing the workspace and starting OpenCode");
+        run.progress.report(stage);
         let workspace = scratch.join("workspace");
         let instructions = Instructions::new(&repo.in_force.config, &library, &plan.rules.book);
         let mark = SectionMark::of(&job, run.tape, run.redactor)?;
         let by_rules = mark.add_leaks(by_rules, &mut approval_holds, &job.subject, &diff, &spool)?;
-        let settles = repo.in_force.config.review.author_settles;
-        let prior = rereview::prepare(&mut job, &mut diff, &plan, &instructions, settles, &spool).await?;
+        let settings = &repo.in_force.config.review;
+        let prior = rereview::prepare(
+            &mut job,
+            &mut diff,
+            &plan,
+            &instructions,
+            settings.author_settles,
+            &spool,
+        )
+        .await?;
         memory::give_a_moment(&mut memory).await;
         let sources = Sources {
             job: &job,
@@ -134,8 +142,7 @@ impl Sessions<'_> {
         let starting = async {
             check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
             let inputs = inputs::write(sources, &mut plan, &spool, directory, &workspace).await?;
-            let tell = |warning: &String| run.progress.report(ProgressEvent::Warning(warning));
-            inputs.warnings.iter().for_each(tell);
+            report_all(run.progress.as_ref(), &inputs.warnings);
             watch.lap("workspace");
             let runtime = Runtime::start(RuntimeInput {
                 child,
@@ -184,7 +191,7 @@ impl Sessions<'_> {
             security,
             approval_holds,
             // The patterns are those that could be read.
-            prompt_paths: PathGlobs::new(&repo.in_force.config.review.prompt_paths).unwrap_or_default(),
+            prompt_paths: PathGlobs::new(&settings.prompt_paths).unwrap_or_default(),
             warnings,
             stages: watch.laps(),
         };
@@ -192,8 +199,14 @@ impl Sessions<'_> {
         let ports = self.ports(&runtime, &live, source, desk);
         let review = run_review(review_job, ports).await;
         watch.lap("sessions");
-        let prices = PriceList::new(&config.prices);
-        Ok(Some(Ran::new(job, all, review, runtime, live.warning(), &prices)))
+        Ok(Some(Ran::new(
+            job,
+            all,
+            review,
+            runtime,
+            live.warning(),
+            &PriceList::new(&config.prices),
+        )))
     }
 
     /// What the review asks and tells.

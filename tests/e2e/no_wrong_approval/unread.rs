@@ -186,7 +186,7 @@ async fn a_dependency_that_moves_or_changes_under_its_version_holds_the_approval
     ] {
         let before = |repository: &Repository| repository.write("Cargo.lock", LOCK);
         let repository = branch(before, |repository| {
-            repository.write("Cargo.lock", &LOCK.replace(from, to))
+            repository.write("Cargo.lock", &LOCK.replace(from, to));
         });
         let (outcome, approved) = review(&repository).await;
         assert!(!approved, "{from} → {to}");
