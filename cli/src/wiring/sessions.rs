@@ -2,17 +2,22 @@
 
 use std::sync::Arc;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{
     diff::FileDiff,
     pipeline::{ReviewJob, ReviewPorts, review as run_review},
+    plugin::RuntimeConfig,
     ports::ProgressEvent,
+    prompt::PromptLibrary,
     report::Review,
     rereview::Instructions,
     scheduler::Desk,
 };
 use conclave_git::check_out_workspace;
-use conclave_shared::{config::PriceList, path_globs::PathGlobs};
+use conclave_shared::{
+    config::{ConfigDocument, PriceList},
+    path_globs::PathGlobs,
+};
 
 use super::{
     Job, Run,
@@ -92,7 +97,7 @@ impl Sessions<'_> {
         prepared: Prepared,
         watch: &mut Stopwatch,
     ) -> Result<Option<Ran>, Failure> {
-        let (run, directory, scratch) = (self.run, self.directory, self.scratch);
+        let (run, directory) = (self.run, self.directory);
         let Prepared {
             mut job,
             mut diff,
@@ -114,7 +119,7 @@ impl Sessions<'_> {
         } = prepared;
         let stage = ProgressEvent::Stage("Preparing the workspace and starting OpenCode");
         run.progress.report(stage);
-        let workspace = scratch.join("workspace");
+        let workspace = self.workspace();
         let instructions = Instructions::new(&repo.in_force.config, &library, &plan.rules.book);
         let mark = SectionMark::of(&job, run.tape, run.redactor)?;
         let by_rules = mark.add_leaks(by_rules, &mut approval_holds, &job.subject, &diff, &spool)?;
@@ -144,23 +149,9 @@ impl Sessions<'_> {
             let inputs = inputs::write(sources, &mut plan, &spool, directory, &workspace).await?;
             report_all(run.progress.as_ref(), &inputs.warnings);
             watch.lap("workspace");
-            let runtime = Runtime::start(RuntimeInput {
-                child,
-                workspace: &workspace,
-                directory,
-                environment: run.environment,
-                redactor: run.redactor,
-                budget: live::budget(&job, run.arguments, &config.limits.budget),
-                limits: live::gateway_limits(&config.limits),
-                prices: PriceList::new(&config.prices),
-                observer: live::observer(Arc::clone(&run.progress), run.observers.sink()),
-                tape: run.tape.settings(),
-                config: &runtime_config,
-                library: &library,
-                desk: &desk,
-                trace: run.observers.trace(),
-            })
-            .await?;
+            let runtime = self
+                .start(child, &job, &config, &runtime_config, &library, &desk)
+                .await?;
             watch.lap("OpenCode start");
             Ok::<_, Failure>((runtime, inputs))
         };
@@ -196,8 +187,7 @@ impl Sessions<'_> {
             stages: watch.laps(),
         };
         let source = Arc::new(RepositoryTree::new(&job, &all, inputs.context));
-        let ports = self.ports(&runtime, &live, source, desk);
-        let review = run_review(review_job, ports).await;
+        let review = run_review(review_job, self.ports(&runtime, &live, source, desk)).await;
         watch.lap("sessions");
         Ok(Some(Ran::new(
             job,
@@ -207,6 +197,41 @@ impl Sessions<'_> {
             live.warning(),
             &PriceList::new(&config.prices),
         )))
+    }
+
+    /// Starts the gateway and what the agents run in.
+    async fn start(
+        &self,
+        child: Child,
+        job: &Job,
+        config: &ConfigDocument,
+        contributed: &RuntimeConfig,
+        library: &PromptLibrary,
+        desk: &Arc<Desk>,
+    ) -> Result<Runtime, Failure> {
+        let run = self.run;
+        Runtime::start(RuntimeInput {
+            child,
+            workspace: &self.workspace(),
+            directory: self.directory,
+            environment: run.environment,
+            redactor: run.redactor,
+            budget: live::budget(job, run.arguments, &config.limits.budget),
+            limits: live::gateway_limits(&config.limits),
+            prices: PriceList::new(&config.prices),
+            observer: live::observer(Arc::clone(&run.progress), run.observers.sink()),
+            tape: run.tape.settings(),
+            config: contributed,
+            library,
+            desk,
+            trace: run.observers.trace(),
+        })
+        .await
+    }
+
+    /// Where the agents' checkout is made.
+    fn workspace(&self) -> Utf8PathBuf {
+        self.scratch.join("workspace")
     }
 
     /// What the review asks and tells.
