@@ -1,9 +1,11 @@
 //! `/fullreview` in OpenCode's own terminal interface: the command that `conclave init` writes, as a person calls it.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use crate::support::{PROVIDER_KEY, Repository, Terminal, opencode, provider};
 
+/// How long the session's model may take to be asked.
+const MAX_WAIT: Duration = Duration::from_mins(1);
 /// The command's file.
 const COMMAND: &str = include_str!("../../cli/src/assets/fullreview.md");
 
@@ -108,11 +110,19 @@ async fn a_person_calls_it_and_reads_the_review_where_the_conversation_is() {
     }
 
     // The report quotes a line that names a file with an `@`. OpenCode would have attached it to the prompt.
-    let requests = provider.requests();
-    let prompted = requests
-        .iter()
-        .find(|request| request.text().contains("Conclave has reviewed my changes."))
-        .expect("the session's model is asked");
+    // The page shows the report before the session's model is asked about it.
+    let asked = async {
+        loop {
+            let mut requests = provider.requests().into_iter();
+            if let Some(request) = requests.find(|request| request.text().contains("Conclave has reviewed my changes."))
+            {
+                return request;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let prompted = tokio::time::timeout(MAX_WAIT, asked).await;
+    let prompted = prompted.expect("the session's model is asked");
     assert!(prompted.text().contains("README.md"), "the line is quoted");
     assert!(!prompted.text().contains("A small service"), "no file is attached");
 }

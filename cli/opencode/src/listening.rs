@@ -20,12 +20,16 @@ use tower_service::Service;
 
 /// Text before the port in the line that reports it.
 const LISTENING: &[u8] = b"opencode server listening on http://127.0.0.1:";
-/// Maximum length of a line that can be it.
-const MAX_LINE: usize = LISTENING.len() + 5;
+/// Maximum length of the report.
+const MAX_REPORT: usize = LISTENING.len() + 5;
 
 /// Finds the lines that report a port in a stream of output.
+///
+/// A line counts that ends with the report: what else writes to the same output, without a newline, can stand before it. Text
+/// that is only made to look like a report proves nothing, because the proof is the kernel's.
 #[derive(Debug)]
 pub(crate) struct ListeningLines {
+    /// The end of the current line.
     line: Vec<u8>,
     found: mpsc::Sender<u16>,
 }
@@ -41,6 +45,10 @@ impl ListeningLines {
 
     /// Takes the next piece of output.
     pub(crate) fn take(&mut self, bytes: &[u8]) {
+        if self.found.is_closed() {
+            // The port is proven: a flood of output costs nothing more.
+            return;
+        }
         let mut pieces = bytes.split(|byte| *byte == b'\n');
         let Some(first) = pieces.next() else { return };
         self.extend(first);
@@ -53,16 +61,22 @@ impl ListeningLines {
         }
     }
 
-    /// A longer line is another one; of it, no more is kept than says so.
+    /// Keeps the end of the line only: it may be endless.
     fn extend(&mut self, bytes: &[u8]) {
-        let room = (MAX_LINE + 1).saturating_sub(self.line.len());
-        self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        let bytes = &bytes[bytes.len().saturating_sub(MAX_REPORT)..];
+        let excess = (self.line.len() + bytes.len()).saturating_sub(MAX_REPORT);
+        self.line.drain(..excess.min(self.line.len()));
+        self.line.extend_from_slice(bytes);
     }
 }
 
-/// The port in a line that is exactly the report of one.
+/// The port in the report that the line ends with.
 fn reported_port(line: &[u8]) -> Option<u16> {
-    let digits = line.strip_prefix(LISTENING)?;
+    if !line.last().is_some_and(u8::is_ascii_digit) {
+        return None;
+    }
+    let at = line.windows(LISTENING.len()).rposition(|window| window == LISTENING)?;
+    let digits = line.get(at + LISTENING.len()..)?;
     let plain = digits.iter().all(u8::is_ascii_digit) && digits.first().is_some_and(|digit| *digit != b'0');
     std::str::from_utf8(digits)
         .ok()

@@ -301,6 +301,7 @@ impl Process {
                 biased;
                 Some(port) = self.reported.recv() => {
                     if let Some(port) = ProvenPort::prove(port, self.group) {
+                        self.reported.close();
                         return Ok(port);
                     }
                     tracing::warn!(port, "another program listens at the port that was reported as OpenCode's; it is not used");

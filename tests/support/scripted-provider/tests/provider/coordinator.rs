@@ -155,9 +155,14 @@ fn the_verdict_follows_the_rubric() {
         "significant_concerns"
     );
     assert_eq!(
-        verdict(&[finding("F", "critical", "a", 1, 0.5)]),
+        verdict(&[finding("F", "warning", "a", 1, 0.5)]),
         "approved",
         "what is dropped does not count"
+    );
+    assert_eq!(
+        verdict(&[finding("F", "critical", "a", 1, 0.5)]),
+        "significant_concerns",
+        "a critical finding is dropped only with code that refutes it"
     );
 }
 
