@@ -194,32 +194,6 @@ async fn a_cancelled_job_posts_what_is_known_and_tells_the_tracker() {
 }
 
 #[tokio::test]
-async fn a_port_that_somebody_took_meanwhile_costs_another_start() {
-    let (provider, repository) = (provider().await, Repository::flawed());
-    // `serve --hostname 127.0.0.1 --port P`: at the first start, somebody else listens there.
-    let wrapper = Wrapper::new(
-        r#"port=$5
-echo "$port" >> "$DIR/ports"
-if [ "$(wc -l < "$DIR/ports")" = 1 ]; then
-  python3 -m http.server --bind 127.0.0.1 "$port" > /dev/null 2>&1 &
-  until bash -c ": < /dev/tcp/127.0.0.1/$port" 2> /dev/null; do sleep 0.05; done
-fi
-exec "$OPENCODE" "$@""#,
-    );
-    let outcome = Conclave::new(repository.path(), &["local", "main..feature"])
-        .env("CONCLAVE_OPENCODE", wrapper.path())
-        .anthropic(&provider)
-        .run()
-        .await
-        .expect_code(0);
-    let ports = std::fs::read_to_string(wrapper.path().with_file_name("ports")).unwrap();
-    let ports: Vec<&str> = ports.lines().collect();
-    assert_eq!(ports.len(), 2, "{ports:?}");
-    assert_ne!(ports[0], ports[1]);
-    assert_eq!(outcome.review()["verdict"], "significant_concerns");
-}
-
-#[tokio::test]
 async fn opencode_ignoring_its_own_termination_costs_five_seconds_and_no_more() {
     let (provider, repository) = (provider().await, Repository::flawed());
     provider.inject(Fault::hang());

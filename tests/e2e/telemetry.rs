@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use axum::{Router, body::Body, extract::Request, http::StatusCode, response::Response};
-use conclave_fake_gitlab::{FakeGitlab, Tier};
+use conclave_fake_gitlab::{AccessLevel, FakeGitlab, Tier};
 use conclave_shared::telemetry::is_keyed_hash;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -154,11 +154,15 @@ async fn every_event_of_two_reviews_is_told_with_its_content() {
     pipeline
         .gitlab
         .push(pipeline.merge_request.project, repository.path(), "feature");
+    // The author settles no critical finding; another member does.
+    let member = pipeline.gitlab.create_user("bob");
+    let project = pipeline.merge_request.project;
+    pipeline.gitlab.add_member(project, member, AccessLevel::Developer);
     for thread in pipeline.gitlab.snapshot(pipeline.merge_request).threads {
         if thread.position.as_ref().and_then(|place| place.new_path.as_deref()) == Some("src/orders.py") {
             pipeline
                 .gitlab
-                .resolve(pipeline.merge_request, pipeline.author, &thread.id, true);
+                .resolve(pipeline.merge_request, member, &thread.id, true);
         }
     }
     for _ in 0..2 {

@@ -118,6 +118,12 @@ impl Runtime {
         let root = Utf8PathBuf::from_path_buf(directory.path().to_owned()).unwrap();
         let workspace = root.join("workspace");
         std::fs::create_dir(&workspace).unwrap();
+        let made = std::process::Command::new("git")
+            .args(["init", "--quiet"])
+            .current_dir(&workspace)
+            .status()
+            .unwrap();
+        assert!(made.success(), "OpenCode finds the root of the project by it");
         std::fs::write(workspace.join("main.rs"), "fn main() {}\n").unwrap();
         std::fs::write(root.join("prompt.md"), "Review.\n").unwrap();
         let mut config = render_config(&ConfigFile {
