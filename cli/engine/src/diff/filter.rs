@@ -130,7 +130,7 @@ pub struct FilterRules<'a> {
 }
 
 impl FilterRules<'_> {
-    /// Whether those who merge have decided that nobody has to read this file.
+    /// Whether those who merge have decided that this file needs no reader.
     fn trusts(&self, file: &FileDiff) -> bool {
         let is_named = |path: &str| self.trusted.is_match(path) || self.ignore.is_match(path);
         is_named(&file.path) && is_named(&file.old_path)

@@ -1,4 +1,4 @@
-//! Whether a file that nobody reads can run, or steer what runs.
+//! Whether a file left out of the review can run, or steer what runs.
 //!
 //! Name, mode, place and content are asked, and what none of them shows to be harmless counts as code.
 
@@ -30,7 +30,7 @@ impl Sides {
         [self.base, self.head].iter().flatten().any(|side| side.text)
     }
 
-    /// Whether the head holds something that is no text.
+    /// Whether the head holds content that is not text.
     pub(super) fn is_binary_at_head(self) -> bool {
         self.head.is_some_and(|head| !head.text && !head.empty)
     }
@@ -75,7 +75,7 @@ pub(super) fn may_be_text(file: &FileDiff, is_protected: bool, sides: Sides) -> 
     if file.is_executable() || head.shebang || head.encoding.is_some() {
         return true;
     }
-    // Whoever calls a file a picture has to bring one.
+    // A file named as a picture has to begin like one.
     let is_what_it_says = match kind {
         NameKind::Inert => matches!(head.form, Form::Inert | Form::Archive),
         NameKind::Archive => matches!(head.form, Form::Archive) || !head.mostly_text,
@@ -129,7 +129,7 @@ pub(super) fn can_run(file: &FileDiff, reason: FilterReason, sides: Sides) -> bo
         NameKind::Inert => !matches!(content.form, Form::Inert | Form::Archive),
         NameKind::Prose => !(is_binary || content.text || content.empty || content.encoding.is_some()),
         NameKind::Archive => names::runs_by_itself(&file.path),
-        // Of data that is no text, only its place says that something reads it as a program.
+        // For data that is not text, only its place says that something reads it as a program.
         NameKind::Unknown => !is_binary || names::runs_by_itself(&file.path),
     }
 }
