@@ -61,7 +61,7 @@ describe('the note', () => {
     const { page } = await draw(readFileSync(HOSTILE, 'utf8'), 'light');
     const open = await page.locator('main').innerText();
     assert.match(open, /Inconclusive: not everything was reviewed/);
-    assert.match(open, /Warning · a`b\/approve\.py:1 · found by security/);
+    assert.match(open, /Warning · a`b \/approve\.py:1 · found by security/);
     assert.equal(await page.locator('a').count(), 0, 'no link that nobody has written down');
     await page.close();
   });

@@ -37,6 +37,7 @@ describe('an empty tracker', () => {
         'conclave_run_cost_usd histogram',
         'conclave_findings counter',
         'conclave_finding_outcomes counter',
+        'conclave_findings_removed counter',
         'conclave_sessions counter',
         'conclave_tokens counter',
         'conclave_cost_usd counter',
@@ -104,7 +105,7 @@ describe('after ingest', () => {
       event(session({ reviewer: 'coordinator', usage: [{ model: 'openai/gpt-6-sol', tokens: tokens(7, 0), cost_usd: 0.25, calls: 1 }] }), { at: yesterday }),
       event(finding()),
       event(finding(), { project: 'other/project' }),
-      event(finding({ reviewer: 'in "quotes"\\', severity: 'critical', fate: 'dropped', reason_code: 'x' })),
+      event(finding({ reviewer: 'in "quotes"\\', severity: 'critical', fate: 'dropped', reason_code: 'x', removed_by_judge: true, refutation: 'unchanged_code' })),
       event(dropped(4)),
       event(dropped(5), { at: yesterday }),
       event(outcome({ outcome: 'rejected' })),
@@ -141,6 +142,7 @@ describe('after ingest', () => {
     assert.equal(value('conclave_telemetry_dropped', 'conclave_telemetry_dropped_total'), 9);
     for (const [sample, count] of [
       ['conclave_finding_outcomes{reviewer="security",severity="warning",outcome="rejected"}', 1],
+      ['conclave_findings_removed{severity="critical",refutation="unchanged_code"}', 1],
       ['conclave_failbacks{model="anthropic/claude-sonnet-5",reason="circuit_open"}', 2],
       ['conclave_circuit_changes{provider="anthropic",model="anthropic/claude-sonnet-5",state="open"}', 1],
       ['conclave_break_glass', 1],
