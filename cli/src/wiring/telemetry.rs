@@ -31,12 +31,14 @@ pub(super) fn author(job: &Job) -> Option<String> {
 /// What the start of a run reports.
 pub(super) fn run_started(job: &Job, plan: &Plan) -> RunStarted {
     RunStarted {
-        tier: plan.assessment.tier,
+        tier: Some(plan.assessment.tier),
         forge: job.subject.forge.to_owned(),
         merge_request: job.subject.merge_request,
         client_version: env!("CARGO_PKG_VERSION").to_owned(),
         reviewers: plan.reviewers().iter().map(ToString::to_string).collect(),
         author: author(job),
+        limit_seconds: None,
+        planned: false,
     }
 }
 

@@ -96,12 +96,14 @@ mod tests {
             run_id: Uuid::nil(),
             project: "group/project".into(),
             event: EventBody::RunStarted(RunStarted {
-                tier: crate::risk::RiskTier::Full,
+                tier: Some(crate::risk::RiskTier::Full),
                 forge: "gitlab".into(),
                 merge_request: Some(7),
                 client_version: "0.1.0".into(),
                 reviewers: vec!["security".into()],
                 author: None,
+                limit_seconds: None,
+                planned: false,
             }),
         };
         let mut json = serde_json::to_value(&event).expect("serialises");

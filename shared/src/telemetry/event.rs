@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{FindingEvent, FindingOutcome, Metrics};
+use super::{FindingEvent, FindingOutcome, Metrics, RunFailed, RunSkipped};
 use crate::{model::ModelId, pricing::TokenUsage, risk::RiskTier, verdict::Verdict};
 
 /// The version of the events' shape. A tracker takes events of its own and of older versions, and of newer ones what
@@ -33,8 +33,12 @@ pub struct Event {
 pub enum EventBody {
     /// A review began.
     RunStarted(RunStarted),
-    /// A review ended, however it ended.
+    /// A review ended with a verdict.
     RunCompleted(RunCompleted),
+    /// A review ended without a verdict because something failed.
+    RunFailed(RunFailed),
+    /// A review ended without a verdict because there was nothing to review.
+    RunSkipped(RunSkipped),
     /// A reviewer or the coordinator ended.
     ReviewerCompleted(ReviewerCompleted),
     /// A finding was judged.
@@ -61,6 +65,8 @@ impl EventBody {
         match self {
             Self::RunStarted(_) => "run_started",
             Self::RunCompleted(_) => "run_completed",
+            Self::RunFailed(_) => "run_failed",
+            Self::RunSkipped(_) => "run_skipped",
             Self::ReviewerCompleted(_) => "reviewer_completed",
             Self::Finding(_) => "finding",
             Self::FindingOutcome(_) => "finding_outcome",
@@ -75,22 +81,34 @@ impl EventBody {
 }
 
 /// A review began.
+///
+/// A client sends it first of all, before the plan and therefore without a tier and a panel, and once more with
+/// [`planned`](Self::planned) when these are known. A tracker that requires a tier refuses the first one by name and takes the
+/// second one as the start, as it always did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunStarted {
-    /// The tier that was decided.
-    pub tier: RiskTier,
-    /// `gitlab` or `local`.
+    /// The tier; absent before the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<RiskTier>,
+    /// `gitlab`, `github` or `local`.
     pub forge: String,
     /// The merge request's number, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge_request: Option<u64>,
     /// The version of the CLI.
     pub client_version: String,
-    /// The panel, without the coordinator.
+    /// The panel, without the coordinator; empty before the plan.
+    #[serde(default)]
     pub reviewers: Vec<String>,
     /// Whose change it is, as a keyed hash of 16 to 64 hexadecimal digits: never a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
+    /// The run's time limit in seconds: a run that has not ended after it counts as lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_seconds: Option<u64>,
+    /// The start was sent before without what the plan decides; this event adds it and counts no second start.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub planned: bool,
 }
 
 /// A review ended.

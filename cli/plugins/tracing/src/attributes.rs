@@ -31,10 +31,11 @@ fn tokens(usage: &TokenUsage) -> Vec<KeyValue> {
     ]
 }
 
-/// The run, once it is planned.
+/// The run, once it is planned; nothing before, because what is said twice would be there twice.
 pub(crate) fn run_started(run: &RunStarted) -> Vec<KeyValue> {
+    let Some(tier) = run.tier else { return Vec::new() };
     vec![
-        text("conclave.tier", run.tier.as_str()),
+        text("conclave.tier", tier.as_str()),
         text("conclave.forge", run.forge.clone()),
         number("conclave.reviewers", run.reviewers.len() as u64),
     ]

@@ -69,12 +69,14 @@ fn ended(reviewer: &str, outcome: ReviewerOutcome) -> EventBody {
 
 fn started() -> EventBody {
     EventBody::RunStarted(RunStarted {
-        tier: RiskTier::Full,
+        tier: Some(RiskTier::Full),
         forge: "gitlab".to_owned(),
         merge_request: Some(7),
         client_version: "1.2.3".to_owned(),
         reviewers: vec!["security".to_owned()],
         author: None,
+        limit_seconds: None,
+        planned: false,
     })
 }
 

@@ -52,6 +52,11 @@ pub(crate) fn event(event: &Event, now_ms: i64, oldest_ms: i64) -> Checked {
     match &event.event {
         EventBody::RunStarted(started) => run_started(started),
         EventBody::RunCompleted(completed) => run_completed(completed),
+        EventBody::RunFailed(failed) => {
+            count("merge_request", failed.merge_request.unwrap_or_default(), MAX_COUNT)?;
+            count("duration_ms", failed.duration_ms.unwrap_or_default(), MAX_DURATION_MS)
+        }
+        EventBody::RunSkipped(skipped) => count("merge_request", skipped.merge_request.unwrap_or_default(), MAX_COUNT),
         EventBody::ReviewerCompleted(session) => reviewer_completed(session),
         EventBody::Finding(finding) => finding_event(finding),
         EventBody::FindingOutcome(outcome) => finding_outcome(outcome),
@@ -96,6 +101,11 @@ fn run_started(started: &RunStarted) -> Checked {
     text("forge", &started.forge, 40)?;
     text("client_version", &started.client_version, 100)?;
     count("merge_request", started.merge_request.unwrap_or_default(), MAX_COUNT)?;
+    count(
+        "limit_seconds",
+        started.limit_seconds.unwrap_or_default(),
+        MAX_DURATION_MS / 1000,
+    )?;
     if started.reviewers.len() > MAX_PANEL {
         return Err(format!("`reviewers` has more than {MAX_PANEL} names"));
     }

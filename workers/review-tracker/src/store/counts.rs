@@ -47,7 +47,20 @@ pub(super) fn of(event: &Event, skewed: bool) -> impl Iterator<Item = Count<'_>>
         counts.push(count("skewed"));
     }
     match &event.event {
-        EventBody::RunStarted(_) => counts.push(count("started")),
+        EventBody::RunStarted(started) => {
+            if !started.planned {
+                counts.push(count("started"));
+            }
+        }
+        EventBody::RunFailed(failed) => counts.push(Count {
+            a: failed.stage.as_str(),
+            b: failed.kind.as_str(),
+            ..count("failed")
+        }),
+        EventBody::RunSkipped(skipped) => counts.push(Count {
+            a: skipped.reason.as_str(),
+            ..count("run_skipped")
+        }),
         // Completed runs, usage and figures have sums as well, and tables of their own.
         EventBody::RunCompleted(_) | EventBody::Metrics(_) => {}
         EventBody::ReviewerCompleted(session) => counts.push(Count {
@@ -162,6 +175,8 @@ pub(super) fn names<'a>(event: &'a Event, names: &mut BTreeSet<(&'static str, &'
         }
         EventBody::RunStarted(_)
         | EventBody::RunCompleted(_)
+        | EventBody::RunFailed(_)
+        | EventBody::RunSkipped(_)
         | EventBody::VerdictApplied(_)
         | EventBody::BreakGlass(_)
         | EventBody::TelemetryDropped(_) => {}

@@ -18,6 +18,8 @@ pub(crate) struct Rows {
     pub(super) runs: Vec<String>,
     /// `run_started`.
     pub(super) started: Vec<String>,
+    /// `run_started` once more, with what the plan decided.
+    pub(super) planned: Vec<String>,
     /// `run_completed`.
     pub(super) completed: Vec<String>,
     /// `reviewer_completed`.
@@ -103,6 +105,7 @@ impl Rows {
 
     fn body(&mut self, event: &Event, proven: bool) {
         match &event.event {
+            EventBody::RunStarted(started) if started.planned => self.planned.push(row(event, started)),
             EventBody::RunStarted(started) => self.started.push(row(event, started)),
             EventBody::RunCompleted(completed) => self.completed.push(row(event, completed)),
             EventBody::ReviewerCompleted(session) => self.session(event, session),
@@ -113,7 +116,10 @@ impl Rows {
             EventBody::VerdictApplied(verdict) => self.verdicts.push(row(event, verdict)),
             EventBody::BreakGlass(glass) => self.glasses.push(row(event, glass)),
             // Only counted.
-            EventBody::TelemetryDropped(_) | EventBody::Metrics(_) => {}
+            EventBody::RunFailed(_)
+            | EventBody::RunSkipped(_)
+            | EventBody::TelemetryDropped(_)
+            | EventBody::Metrics(_) => {}
         }
     }
 
@@ -154,6 +160,8 @@ const fn merge_request(body: &EventBody) -> Option<u64> {
     match body {
         EventBody::RunStarted(started) => started.merge_request,
         EventBody::RunCompleted(completed) => completed.merge_request,
+        EventBody::RunFailed(failed) => failed.merge_request,
+        EventBody::RunSkipped(skipped) => skipped.merge_request,
         EventBody::BreakGlass(glass) => Some(glass.merge_request),
         _ => None,
     }

@@ -14,10 +14,14 @@ pub(super) const NAMES: &str = "INSERT INTO names (kind, name, rank)
 pub(super) const RUNS: &str = "INSERT OR IGNORE INTO runs (run_id, project, at_ms)
   SELECT value->>0, value->>1, value->>2 FROM json_each(?1)";
 
-/// What a run's start says.
-pub(super) const STARTED: &str = "UPDATE runs SET at_ms = j.value->>'at_ms', tier = j.value->>'$.of.tier',
+/// What a run's start says, and what it says once more when the run is planned. What is not known yet takes nothing away.
+pub(super) const STARTED: &str = "UPDATE runs SET
+  at_ms = CASE WHEN j.value->>'$.of.planned' AND forge IS NOT NULL THEN at_ms ELSE j.value->>'at_ms' END,
+  tier = coalesce(j.value->>'$.of.tier', tier),
   forge = j.value->>'$.of.forge', merge_request = coalesce(j.value->>'$.of.merge_request', merge_request),
-  client_version = j.value->>'$.of.client_version', panel = j.value->'$.of.reviewers', author = j.value->>'$.of.author'
+  client_version = j.value->>'$.of.client_version',
+  panel = CASE json_array_length(j.value->'$.of.reviewers') WHEN 0 THEN panel ELSE j.value->'$.of.reviewers' END,
+  author = coalesce(j.value->>'$.of.author', author)
   FROM json_each(?1) j WHERE runs.run_id = j.value->>'run_id'";
 
 /// What a run's end says. Without a known start, the run began its duration before its end.

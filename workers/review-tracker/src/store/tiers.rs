@@ -38,7 +38,7 @@ impl Tiers {
     /// Takes what the batches say themselves.
     pub(crate) fn tell(&mut self, batches: &[Batch]) {
         let tiers = events(batches).filter_map(|event| match &event.event {
-            EventBody::RunStarted(started) => Some((event.run_id, started.tier.as_str())),
+            EventBody::RunStarted(started) => Some((event.run_id, started.tier?.as_str())),
             EventBody::RunCompleted(completed) => Some((event.run_id, completed.tier.as_str())),
             EventBody::BreakGlass(_) => Some((event.run_id, SKIPPED)),
             _ => None,

@@ -83,7 +83,7 @@ fn statements(database: &D1Database, rows: &Rows) -> Result<Vec<D1PreparedStatem
 type Write<'a> = (Cow<'static, str>, Cow<'a, [String]>);
 
 /// Every statement of a write with its rows, in order.
-fn every(rows: &Rows) -> [Write<'_>; 22] {
+fn every(rows: &Rows) -> [Write<'_>; 23] {
     let raw = |statement: &'static str, rows| (Cow::from(statement), Cow::Borrowed(rows));
     let sums = |statement: Cow<'static, str>, sums: &Sums| (statement, Cow::Owned(sums.rows()));
     let Rows { sums: all, .. } = rows;
@@ -93,6 +93,7 @@ fn every(rows: &Rows) -> [Write<'_>; 22] {
         raw(sql::NAMES, &rows.names),
         raw(sql::RUNS, &rows.runs),
         raw(sql::STARTED, &rows.started),
+        raw(sql::STARTED, &rows.planned),
         raw(sql::COMPLETED, &rows.completed),
         raw(sql::VERDICTS, &rows.verdicts),
         raw(sql::SKIPPED, &rows.glasses),
