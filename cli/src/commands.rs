@@ -25,6 +25,9 @@ pub(crate) use self::review::refused;
 /// Runs the command that was asked for.
 pub(crate) async fn run(arguments: Arguments, environment: &Environment, redactor: &Redactor) -> Result<Exit, Failure> {
     match arguments.command {
+        Command::Local(arguments) if arguments.install_hook => {
+            hook::install(arguments.place.repo.as_deref(), redactor).await
+        }
         Command::Local(arguments) => Box::pin(local::run(arguments, environment, redactor)).await,
         Command::Review(arguments) => review::run(arguments, environment, redactor).await,
         Command::Plan(arguments) => Box::pin(plan::run(arguments, environment, redactor)).await,

@@ -9,9 +9,11 @@
 //! the provider's fault; and the tests need minutes to pass in no time.
 
 mod registry;
+mod settings;
 mod state;
 mod window;
 
 pub use registry::{Breakers, NextProbe};
-pub use state::{Admission, Breaker, BreakerSettings, Change, Circuit, Outcome, Ticket};
+pub use settings::BreakerSettings;
+pub use state::{Admission, Breaker, Change, Circuit, Outcome, Ticket};
 pub use window::Cause;

@@ -5,7 +5,6 @@ use conclave_git::Repository;
 use conclave_plugin_local::{LocalError, Range};
 use conclave_shared::redact::Redactor;
 
-use super::hook;
 use crate::{
     args::{LocalArguments, PlaceArguments},
     exit::{Exit, Failure},
@@ -20,9 +19,6 @@ pub(crate) async fn run(
     environment: &Environment,
     redactor: &Redactor,
 ) -> Result<Exit, Failure> {
-    if arguments.install_hook {
-        return hook::install(arguments.place.repo.as_deref(), redactor).await;
-    }
     let signals = Signals::watch().map_err(Failure::io("watch for signals"))?;
     rundir::clear(
         arguments.common.output.as_deref(),

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::{
     keys::{self, DOCUMENT, PROVIDER_PREFIX},
     revision::State,
-    store::Stored,
+    store::{KvValue, Stored},
     texts,
 };
 
@@ -42,15 +42,6 @@ pub(crate) struct Snapshot {
     pub(crate) state: State,
     /// The writes of keys, by key.
     pub(crate) writes: BTreeMap<String, KeyWrite>,
-}
-
-/// A value of KV.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct KvValue {
-    /// The text.
-    pub(crate) text: String,
-    /// The revision that wrote it; `None` for a value that was written by hand.
-    pub(crate) revision: Option<u64>,
 }
 
 /// Where a key's value comes from.

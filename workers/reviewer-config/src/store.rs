@@ -6,13 +6,19 @@ use futures_util::future::try_join;
 use serde::{Deserialize, Serialize};
 use worker::{Env, Error, KvStore, Result};
 
-use crate::{
-    keys::{DOCUMENT, MAX_SWITCHES, PROVIDER_PREFIX},
-    merge::KvValue,
-};
+use crate::keys::{DOCUMENT, MAX_SWITCHES, PROVIDER_PREFIX};
 
 /// The binding of the namespace.
 const BINDING: &str = "CONFIG";
+
+/// A value of KV.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KvValue {
+    /// The text.
+    pub(crate) text: String,
+    /// The revision that wrote it; `None` for a value that was written by hand.
+    pub(crate) revision: Option<u64>,
+}
 
 /// What is stored, unread: texts that may hold anything.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

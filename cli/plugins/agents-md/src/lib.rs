@@ -1,6 +1,7 @@
 //! The `agents_md` plugin: the reviewer that checks whether AGENTS.md still tells the truth, what the diff itself says about
 //! that, and the organisation's template for such files.
 
+mod changed_file;
 mod environment;
 mod families;
 mod hint;
@@ -12,9 +13,10 @@ mod pipeline;
 mod survey;
 mod tasks;
 
+pub use changed_file::ChangedFile;
 pub use hint::{Hint, Kind, Materiality};
 pub use instructions::{Instructions, is_instructions};
-pub use survey::{ChangedFile, Survey};
+pub use survey::Survey;
 
 use async_trait::async_trait;
 use chrono::Utc;

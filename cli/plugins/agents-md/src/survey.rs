@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use conclave_engine::diff::ChangeKind;
 
 use crate::{
-    Hint, Kind, Materiality,
+    ChangedFile, Hint, Kind, Materiality,
     environment::{is_test_path, required_variables, sample_variables},
     families::{BUILD_FILES, Family, LINT_FILES, LOCK_FILES, PIPELINES, TEST_FILES},
     instructions::{Instructions, faults, is_instructions},
@@ -16,23 +16,6 @@ use crate::{
     tasks,
 };
 use Materiality::{High, Low, Medium};
-
-/// A changed file, without its patch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChangedFile {
-    /// Its path at head.
-    pub path: String,
-    /// Its path at base.
-    pub old_path: String,
-    /// What happened to it.
-    pub kind: ChangeKind,
-}
-
-impl ChangedFile {
-    pub(crate) fn is_new(&self) -> bool {
-        matches!(self.kind, ChangeKind::Added | ChangeKind::Copied)
-    }
-}
 
 /// So many files that leave a directory are a move of it.
 const MANY_MOVED: usize = 5;
