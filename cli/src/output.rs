@@ -6,6 +6,7 @@ mod door;
 mod excerpts;
 mod finding;
 mod init;
+mod layout;
 mod links;
 mod live;
 mod memory;
@@ -33,12 +34,7 @@ pub(crate) use progress::{Display, Screen, gateway_lines, plan_line, timed_messa
 pub(crate) use record::{PROGRESS_FILE, RecordedEvent, RecordedLine, read as read_record};
 pub(crate) use replay::unfinished;
 
-use self::{
-    door::Keep,
-    paint::Paint,
-    plain::for_prompt,
-    terminal::{Page, review},
-};
+use self::{door::Keep, layout::Page, paint::Paint, plain::for_prompt, terminal::review};
 
 use std::{
     fmt::Write as _,

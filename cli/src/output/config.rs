@@ -21,9 +21,9 @@ use serde_json::Value;
 
 use super::{
     door::{Keep, clean as printed},
+    layout::{clean, columns},
     paint::Paint,
     plan::{rows, section},
-    terminal::{clean, columns},
 };
 
 /// What is in force.

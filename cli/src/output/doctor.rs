@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use super::{
+    layout::{clean, columns, hang},
     numbers::plural,
     paint::Paint,
-    terminal::{clean, columns, hang},
 };
 use crate::doctor::{Report, Status};
 

@@ -8,8 +8,8 @@ use textwrap::core::display_width;
 
 use super::{
     excerpts::{self, Excerpts},
+    layout::{Page, clean, clip, prose, wrap},
     paint::{Paint, Style},
-    terminal::{Page, clean, prose, wrap},
 };
 
 /// The indentation of what stands below a finding's head.
@@ -126,23 +126,4 @@ fn excerpt(excerpts: &Excerpts, entry: &JudgedFinding, width: usize) -> Option<S
         })
         .collect();
     Some(rows.join("\n"))
-}
-
-/// As much of a line as fits, and a sign where something is missing. Some characters take two columns.
-pub(super) fn clip(text: &str, width: usize) -> String {
-    if display_width(text) <= width {
-        return text.to_owned();
-    }
-    let mut kept = String::new();
-    let mut used = 1;
-    for character in text.chars() {
-        let mut buffer = [0; 4];
-        used += display_width(character.encode_utf8(&mut buffer));
-        if used > width {
-            break;
-        }
-        kept.push(character);
-    }
-    kept.push('…');
-    kept
 }

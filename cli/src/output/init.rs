@@ -10,8 +10,8 @@ use conclave_shared::redact::Redactor;
 
 use super::{
     door::{Keep, clean as printed},
+    layout::{clean, hang},
     paint::Paint,
-    terminal::{clean, hang},
 };
 use crate::init::{Instead, PlannedFile};
 

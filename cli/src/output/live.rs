@@ -6,16 +6,15 @@ use std::{
 };
 
 use conclave_engine::ports::ProgressEvent;
-use conclave_shared::{invisible::ends_line, model::ModelId};
+use conclave_shared::{invisible::ends_line, model::ModelId, reviewer::ReviewerName};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use textwrap::core::display_width;
 
 use super::{
     door::{self, Keep},
-    finding::clip,
+    layout::clip,
     numbers::{plural, rounded},
     paint::Paint,
-    progress::shown_name,
 };
 
 /// How often the times and the spinners move.
@@ -257,6 +256,12 @@ fn fitting(model: &ModelId, room: usize) -> Option<String> {
         room if room >= display_width(own).min(LEAST) => Some(clip(own, room)),
         _ => None,
     }
+}
+
+/// A reviewer as a table names it: as everywhere else, without the remark that it is the project's own.
+pub(super) fn shown_name(reviewer: &str) -> String {
+    let name = ReviewerName::new(reviewer).map_or_else(|_| reviewer.to_owned(), |name| name.display_name());
+    name.split(" (").next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

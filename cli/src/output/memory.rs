@@ -6,9 +6,9 @@ use chrono::{DateTime, Utc};
 use conclave_shared::memory::{ENOUGH, HotSpot, Rejected, RepositoryMemory};
 
 use super::{
+    layout::{clean, columns},
     paint::Paint,
     plan::{rows, section},
-    terminal::{clean, columns},
 };
 
 /// So many merge requests are named.

@@ -7,9 +7,9 @@ use conclave_engine::pipeline::{Presence, SessionEstimate};
 use conclave_shared::{invisible::ends_line, model::ModelId, pricing::TokenUsage};
 
 use super::{
+    layout::{clean, columns, wrap},
     numbers::{plural, rounded},
     paint::Paint,
-    terminal::{clean, columns, wrap},
 };
 use crate::wiring::{ChosenBy, ModelChoice, PlanDocument, PlannedModel, PlannedReviewer};
 

@@ -13,7 +13,7 @@ use conclave_shared::{invisible::ends_line, redact::Redactor, reviewer::Reviewer
 
 use super::{
     door::{self, Keep},
-    live::Live,
+    live::{Live, shown_name},
     numbers::plural,
     paint::Paint,
     record::Record,
@@ -116,7 +116,7 @@ impl Progress for Display {
             (Shown::Table(live), _) => {
                 live.update(event);
                 if let ProgressEvent::Stage(stage) = event {
-                    let stage = super::terminal::hang(&self.redactor.redact(stage), LINE_INDENT);
+                    let stage = super::layout::hang(&self.redactor.redact(stage), LINE_INDENT);
                     text = timed_line(seconds, ProgressEvent::Stage(&stage));
                 }
                 // The table says the rest.
@@ -197,12 +197,6 @@ fn done(reviewer: &str, outcome: &str, findings: Option<usize>, seconds: f64, re
         "✗".red(),
         reason.unwrap_or("no reason given")
     )
-}
-
-/// A reviewer as a table names it: as everywhere else, without the remark that it is the project's own.
-pub(super) fn shown_name(reviewer: &str) -> String {
-    let name = ReviewerName::new(reviewer).map_or_else(|_| reviewer.to_owned(), |name| name.display_name());
-    name.split(" (").next().unwrap_or_default().to_owned()
 }
 
 /// The plan in one line.

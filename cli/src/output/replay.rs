@@ -8,12 +8,12 @@ use conclave_engine::judge::JudgedFinding;
 use super::{
     excerpts::Excerpts,
     finding::finding,
+    layout::{Page, clean, wrap},
     links::Links,
+    live::shown_name,
     live::so_far,
     numbers::{grouped, plural},
     paint::Paint,
-    progress::shown_name,
-    terminal::{Page, clean, wrap},
 };
 use crate::replay::{SessionRecord, Unfinished};
 

@@ -12,48 +12,15 @@ use conclave_engine::{
 use conclave_shared::{telemetry::ReviewerOutcome, verdict::Verdict};
 
 use super::{
-    door::{self, Keep},
     excerpts::Excerpts,
     finding::finding,
-    links::Links,
+    layout::{Page, clean, clip, prose, wrap},
     numbers::{grouped, plural},
     paint::{Paint, Style},
 };
 
-/// The widest that text is set.
-const MOST_COLUMNS: usize = 100;
-/// The narrowest that still reads.
-const LEAST_COLUMNS: usize = 40;
-
 /// From this width on a session's account stands in one line.
 const WIDE: usize = 76;
-
-/// What text is set on.
-#[derive(Debug, Clone)]
-pub(crate) struct Page {
-    /// How wide.
-    pub(super) width: usize,
-    /// How places are opened.
-    pub(super) links: Links,
-}
-
-impl Page {
-    /// The terminal at standard output, or what stands in for one.
-    pub(crate) fn terminal(links: Links) -> Self {
-        Self {
-            width: columns(),
-            links,
-        }
-    }
-
-    /// A page of this width, without links.
-    pub(crate) fn plain(width: usize) -> Self {
-        Self {
-            width: width.clamp(LEAST_COLUMNS, MOST_COLUMNS),
-            links: Links::none(),
-        }
-    }
-}
 
 /// The whole review. `excerpts` has the lines around its findings.
 pub(crate) fn review(review: &Review, excerpts: &Excerpts, directory: &Utf8Path, page: &Page) -> String {
@@ -125,7 +92,7 @@ fn refuted_by_this_change(entry: &JudgedFinding, width: usize) -> Option<String>
     let code = |text: &str| {
         let lines = text
             .lines()
-            .map(|line| format!("    {}", super::finding::clip(&clean(line), width.saturating_sub(4))));
+            .map(|line| format!("    {}", clip(&clean(line), width.saturating_sub(4))));
         lines.collect::<Vec<_>>().join("\n")
     };
     let finding = &entry.finding;
@@ -142,46 +109,12 @@ fn refuted_by_this_change(entry: &JudgedFinding, width: usize) -> Option<String>
     ))
 }
 
-/// The width that text is set to.
-pub(super) fn columns() -> usize {
-    textwrap::termwidth().clamp(LEAST_COLUMNS, MOST_COLUMNS)
-}
-
 fn verdict_style(verdict: Verdict) -> Style {
     match verdict {
         Verdict::Approved | Verdict::ApprovedWithComments => Style::new().green(),
         Verdict::MinorIssues | Verdict::Inconclusive => Style::new().yellow(),
         Verdict::SignificantConcerns => Style::new().red(),
     }
-}
-
-/// A value in a line of ours: without anything that a terminal acts on, and without line breaks.
-pub(super) fn clean(text: &str) -> String {
-    door::one_line(text)
-}
-
-/// Text that has lines of its own, without anything that a terminal acts on. What shows it indents every line.
-pub(super) fn prose(text: &str) -> String {
-    door::clean(text, Keep::Text)
-}
-
-/// Text that begins behind an indentation of this width; its further lines begin there too.
-pub(super) fn hang(text: &str, indent: usize) -> String {
-    let indent = " ".repeat(indent);
-    let options = textwrap::Options::new(columns())
-        .initial_indent(&indent)
-        .subsequent_indent(&indent);
-    textwrap::fill(text, &options).trim_start().to_owned()
-}
-
-pub(super) fn wrap(text: &str, width: usize, indent: &str) -> String {
-    let options = textwrap::Options::new(width)
-        .initial_indent(indent)
-        .subsequent_indent(indent);
-    text.lines()
-        .map(|line| textwrap::fill(line, &options))
-        .collect::<Vec<_>>()
-        .join("\n")
 }
 
 /// Who has to look, and why.
@@ -284,7 +217,7 @@ fn reviewer(report: &ReviewerReport, width: usize) -> String {
         if asked {
             let _ = write!(line, "  {tokens:>9} tokens  {cost}  {models}");
         }
-        format!("  {mark} {}", super::finding::clip(line.trim_end(), width - 4).dimmed())
+        format!("  {mark} {}", clip(line.trim_end(), width - 4).dimmed())
     } else {
         let mut line = format!("{name}: {time}");
         if asked {

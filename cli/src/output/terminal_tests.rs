@@ -4,6 +4,7 @@ use conclave_shared::severity::Severity;
 use serde_json::json;
 use textwrap::core::display_width;
 
+use super::super::door::{self, Keep};
 use super::*;
 
 fn report(name: &str, outcome: &str, reason: Option<&str>) -> serde_json::Value {

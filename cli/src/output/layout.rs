@@ -1,0 +1,93 @@
+//! The width that text is set to, and how it is cleaned, wrapped and cut for it.
+
+use textwrap::core::display_width;
+
+use super::{
+    door::{self, Keep},
+    links::Links,
+};
+
+/// Maximum width of text, in columns.
+const MAX_COLUMNS: usize = 100;
+/// Minimum width of text, in columns.
+const MIN_COLUMNS: usize = 40;
+
+/// What text is set on.
+#[derive(Debug, Clone)]
+pub(crate) struct Page {
+    /// How wide.
+    pub(super) width: usize,
+    /// How places are opened.
+    pub(super) links: Links,
+}
+
+impl Page {
+    /// The terminal at standard output, or what stands in for one.
+    pub(crate) fn terminal(links: Links) -> Self {
+        Self {
+            width: columns(),
+            links,
+        }
+    }
+
+    /// A page of this width, without links.
+    pub(crate) fn plain(width: usize) -> Self {
+        Self {
+            width: width.clamp(MIN_COLUMNS, MAX_COLUMNS),
+            links: Links::none(),
+        }
+    }
+}
+
+/// The width that text is set to.
+pub(super) fn columns() -> usize {
+    textwrap::termwidth().clamp(MIN_COLUMNS, MAX_COLUMNS)
+}
+
+/// A value in a line of ours: without anything that a terminal acts on, and without line breaks.
+pub(super) fn clean(text: &str) -> String {
+    door::one_line(text)
+}
+
+/// Text that has lines of its own, without anything that a terminal acts on. What shows it indents every line.
+pub(super) fn prose(text: &str) -> String {
+    door::clean(text, Keep::Text)
+}
+
+/// Text that begins behind an indentation of this width; its further lines begin there too.
+pub(super) fn hang(text: &str, indent: usize) -> String {
+    let indent = " ".repeat(indent);
+    let options = textwrap::Options::new(columns())
+        .initial_indent(&indent)
+        .subsequent_indent(&indent);
+    textwrap::fill(text, &options).trim_start().to_owned()
+}
+
+pub(super) fn wrap(text: &str, width: usize, indent: &str) -> String {
+    let options = textwrap::Options::new(width)
+        .initial_indent(indent)
+        .subsequent_indent(indent);
+    text.lines()
+        .map(|line| textwrap::fill(line, &options))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// As much of a line as fits, and a sign where something is missing. Some characters take two columns.
+pub(super) fn clip(text: &str, width: usize) -> String {
+    if display_width(text) <= width {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    let mut used = 1;
+    for character in text.chars() {
+        let mut buffer = [0; 4];
+        used += display_width(character.encode_utf8(&mut buffer));
+        if used > width {
+            break;
+        }
+        kept.push(character);
+    }
+    kept.push('…');
+    kept
+}
