@@ -43,7 +43,7 @@ variables! {
     CONFIG_URL = "CONCLAVE_CONFIG_URL";
     /// Reader token of the reviewer-config Worker.
     CONFIG_TOKEN = "CONCLAVE_CONFIG_TOKEN";
-    /// The CI job's own token (`id_tokens`) for the reviewer-config Worker, in place of a reader token.
+    /// The CI job's own token (`id_tokens`) for the reviewer-config Worker, beside or in place of a reader token.
     CONFIG_OIDC_TOKEN = "CONCLAVE_CONFIG_OIDC_TOKEN";
     /// Administrator's token of the reviewer-config Worker, for `conclave config`.
     CONFIG_ADMIN_TOKEN = "CONCLAVE_CONFIG_ADMIN_TOKEN";

@@ -86,6 +86,49 @@ describe('the CI component', () => {
     }
   });
 
+  test('asks for tokens of the job only where its input says so', async () => {
+    include({ image: IMAGE, config_url: 'https://config.example.com', tracker_url: 'https://tracker.example.com' });
+    const without = await pipeline('--preview');
+    assert.equal(without.code, 0, without.stderr);
+    assert.doesNotMatch(without.stdout, /id_tokens|OIDC|secrets/);
+
+    include({ image: IMAGE, id_tokens: true, id_token_audience: 'https://conclave.example.com' });
+    const { stdout } = await pipeline('--preview');
+    for (const name of ['CONFIG', 'TRACKER']) {
+      assert.match(stdout, new RegExp(`^    CONCLAVE_${name}_OIDC_TOKEN:\n      aud: https://conclave.example.com$`, 'm'));
+    }
+    assert.doesNotMatch(stdout, /secrets/);
+  });
+
+  test('takes secrets from Vault where its inputs name the place', async () => {
+    const place = (engine, path, field) => [
+      `    ${field}:`,
+      '      vault:',
+      '        engine:',
+      `          name: ${engine}`,
+      `          path: ${path}`,
+      '        path: platform/conclave',
+      `        field: ${field}`,
+      '      file: false',
+      '      token: $CONCLAVE_VAULT_ID_TOKEN',
+    ];
+    for (const engine of ['kv-v1', 'kv-v2', 'generic']) {
+      include({ image: IMAGE, vault_engine: engine, vault_engine_path: 'ops', vault_path: 'platform/conclave', vault_variable: 'OPENAI_API_KEY' });
+      const { code, stdout, stderr } = await pipeline('--preview');
+      assert.equal(code, 0, stderr);
+      assert.ok(stdout.includes(['  secrets:', ...place(engine, 'ops', 'OPENAI_API_KEY'), '  stage: test'].join('\n')), stdout);
+      assert.match(stdout, /^ {4}CONCLAVE_VAULT_ID_TOKEN:\n {6}aud: \$VAULT_SERVER_URL$/m);
+      assert.doesNotMatch(stdout, /OIDC/);
+    }
+    include({ image: IMAGE, id_tokens: true, vault_engine: 'kv-v2', vault_path: 'platform/conclave', vault_gitlab_token: true, vault_audience: 'https://vault.example.com' });
+    const { code, stdout, stderr } = await pipeline('--preview');
+    assert.equal(code, 0, stderr);
+    assert.ok(stdout.includes(place('kv-v2', 'kv-v2', 'GITLAB_TOKEN').join('\n')), stdout);
+    assert.ok(stdout.includes(place('kv-v2', 'kv-v2', 'ANTHROPIC_API_KEY').join('\n')), stdout);
+    assert.match(stdout, /CONCLAVE_VAULT_ID_TOKEN:\n {6}aud: https:\/\/vault\.example\.com\n/);
+    assert.match(stdout, /CONCLAVE_CONFIG_OIDC_TOKEN:/);
+  });
+
   test('is what `conclave init` includes, as a component of another project and as a copy', async () => {
     const conclave = join(root, 'target/debug/conclave');
     for (const copied of [true, false]) {
@@ -129,6 +172,8 @@ describe('the CI component', () => {
       [{ image: IMAGE, gate: 'always' }, /`gate` input: `always` cannot be used/],
       [{ image: IMAGE, max_cost_usd: 'cheap' }, /max_cost_usd/],
       [{ image: IMAGE, agents: '12' }, /agents/],
+      [{ image: IMAGE, vault_engine: 'kv-v3' }, /vault_engine/],
+      [{ image: IMAGE, vault_engine: 'kv-v2', vault_variable: 'NOT A NAME' }, /vault_variable/],
     ]) {
       include(inputs);
       const refused = await pipeline('--preview');

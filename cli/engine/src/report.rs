@@ -1,6 +1,7 @@
 //! The finished review as data and as text.
 
 mod code_quality;
+mod configuration;
 mod cost;
 mod finding_record;
 mod identity;
@@ -18,6 +19,7 @@ pub(crate) mod test_support;
 mod thread;
 
 pub use code_quality::render_code_quality;
+pub use configuration::{ConfigurationFallback, ConfigurationInstead};
 pub use cost::Cost;
 pub use finding_record::{FindingRecord, RECORD_SCHEMA};
 pub use inline::{InlinePlace, render_inline};

@@ -81,19 +81,18 @@ impl Session<'_> {
 
     /// What is in force for a project.
     async fn effective(&self, project: &str) -> Result<EffectiveConfig, Failure> {
-        let reader = || self.environment.get(env_vars::CONFIG_TOKEN).map(SecretString::from);
-        let job = self.environment.get(env_vars::CONFIG_OIDC_TOKEN);
-        let access = match (self.admin_token().or_else(reader), job) {
-            (Some(token), _) => ConfigAccess::Token(token),
-            (None, Some(job)) => ConfigAccess::Job(job.into()),
-            (None, None) => {
-                return Err(Failure::Settings(format!(
-                    "{} is not set: set it to one of the Worker's ADMIN_TOKENS, or {} to one of its READER_TOKENS",
-                    env_vars::CONFIG_ADMIN_TOKEN,
-                    env_vars::CONFIG_TOKEN
-                )));
-            }
-        };
+        let secret = |name| self.environment.get(name).map(SecretString::from);
+        let listed = self.admin_token().or_else(|| secret(env_vars::CONFIG_TOKEN));
+        let listed = listed.map(ConfigAccess::Token);
+        let job = secret(env_vars::CONFIG_OIDC_TOKEN).map(ConfigAccess::Job);
+        let access: Vec<ConfigAccess> = listed.into_iter().chain(job).collect();
+        if access.is_empty() {
+            return Err(Failure::Settings(format!(
+                "{} is not set: set it to one of the Worker's ADMIN_TOKENS, or {} to one of its READER_TOKENS",
+                env_vars::CONFIG_ADMIN_TOKEN,
+                env_vars::CONFIG_TOKEN
+            )));
+        }
         let url = self.url()?;
         let host = url.host_str().unwrap_or_default().to_owned();
         let source = ConfigSource {
@@ -101,7 +100,7 @@ impl Session<'_> {
             access,
             project: project.to_owned(),
         };
-        let answer = effective(source).await;
+        let answer = effective(source).await.map(|answered| answered.config);
         answer.map_err(|problem| Failure::Config(AdminError::Service { host, problem }))
     }
 

@@ -11,16 +11,30 @@ pub(super) async fn config(request: &Request<'_>) -> Found {
     const NAME: &str = "reviewer-config";
     let project = ci_environment::project_path(request.environment).unwrap_or_default();
     let source = match plugin_settings::config_source(request.environment, project) {
+        Ok(Some(source)) if source.access.is_empty() => return Found::one(without_token(NAME, NO_CONFIG_TOKEN)),
         Ok(Some(source)) => source,
         Ok(None) => return Found::absent("reviewer-config: CONCLAVE_CONFIG_URL names it"),
-        Err(failure) => return Found::one(missing_token(NAME, &failure)),
+        Err(failure) => return Found::one(without_token(NAME, &failure.to_string())),
     };
     let host = source.url.host_str().unwrap_or_default().to_owned();
     Found::one(match effective(source).await {
-        Ok(answer) if answer.warnings.is_empty() => {
-            Check::ok(NAME, format!("{host} answers with revision {}", answer.config.revision))
+        Ok(answer) if !answer.config.warnings.is_empty() => {
+            Check::warning(NAME, answer.config.warnings.join("; ")).next("conclave config show, then correct it")
         }
-        Ok(answer) => Check::warning(NAME, answer.warnings.join("; ")).next("conclave config show, then correct it"),
+        Ok(answer) => {
+            let revision = answer.config.config.revision;
+            match answer.refused.first() {
+                None => Check::ok(NAME, format!("{host} answers with revision {revision}")),
+                // It counts as a guess with every run.
+                Some(refused) => {
+                    let (wrong, step) = refused.split_once(": ").unwrap_or((refused, ""));
+                    let text =
+                        format!("{host} answers with revision {revision}, and {wrong}; another credential was let in");
+                    Check::warning(NAME, text)
+                        .next(format!("{step}, or leave that credential out").trim_start_matches(", or "))
+                }
+            }
+        }
         Err(problem) => refused(NAME, &host, &problem),
     })
 }
@@ -29,8 +43,11 @@ pub(super) async fn tracker(request: &Request<'_>) -> Found {
     const NAME: &str = "review-tracker";
     let settings = match plugin_settings::telemetry(request.environment, Uuid::nil(), "") {
         Ok(Some(settings)) => settings,
+        Ok(None) if request.environment.get(env_vars::TRACKER_URL).is_some() => {
+            return Found::one(without_token(NAME, plugin_settings::NO_TRACKER_TOKEN));
+        }
         Ok(None) => return Found::absent("review-tracker: CONCLAVE_TRACKER_URL names it"),
-        Err(failure) => return Found::one(missing_token(NAME, &failure)),
+        Err(failure) => return Found::one(without_token(NAME, &failure.to_string())),
     };
     let host = settings.url.host_str().unwrap_or_default();
     Found::one(match probe(&settings.url, &settings.access, request.limit).await {
@@ -51,9 +68,12 @@ pub(super) async fn tracker(request: &Request<'_>) -> Found {
     })
 }
 
-/// An address without a token.
-fn missing_token(name: &str, failure: &crate::exit::Failure) -> Check {
-    let text = failure.to_string();
+/// What is said where nothing opens reviewer-config.
+const NO_CONFIG_TOKEN: &str = "CONCLAVE_CONFIG_URL is set, but CONCLAVE_CONFIG_TOKEN is not: set it to one of the Worker's READER_TOKENS, or have \
+     the job ask for CONCLAVE_CONFIG_OIDC_TOKEN (`id_tokens` of the CI component)";
+
+/// An address without a token, or one that is not an address.
+fn without_token(name: &str, text: &str) -> Check {
     match text.split_once(": ") {
         Some((wrong, step)) => Check::failure(name, wrong).next(step),
         None => Check::failure(name, text),

@@ -63,6 +63,8 @@ pub(crate) fn review(review: &Review, excerpts: &Excerpts, directory: &Utf8Path,
 /// What has to be said before the findings, each with its title.
 fn notices(review: &Review) -> Vec<(&'static str, String)> {
     let mut notices: Vec<(&str, String)> = Vec::new();
+    let configuration = review.configuration.iter();
+    notices.extend(configuration.map(|fallback| (fallback.title(), fallback.sentence())));
     notices.extend(review.coverage.gaps.iter().map(|gap| ("Not reviewed", gap.clone())));
     notices.extend(review.partial.iter().map(|reason| ("Partial", reason.clone())));
     notices.extend(review.degraded.iter().map(|reason| ("Degraded", reason.clone())));
@@ -134,8 +136,10 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
     let mut lines = Vec::new();
     let coverage = &review.coverage;
     let reviewed = coverage.reviewed.len() - coverage.not_read.len().min(coverage.reviewed.len());
+    let configuration = review.configuration.as_ref();
     let summary = format!(
-        "{} reviewed, {} filtered, {} not read · tier {} · {} · {}",
+        "{}{} reviewed, {} filtered, {} not read · tier {} · {} · {}",
+        configuration.map_or_else(String::new, |fallback| format!("{} · ", fallback.account())),
         plural(reviewed, "file"),
         coverage.filtered.len(),
         coverage.not_read.len(),
@@ -186,7 +190,7 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
         lines.push(aside(&format!("settings and rules: as at {sha}")));
     }
     lines.extend(coverage.notes.iter().map(|note| aside(note)));
-    lines.extend(review.warnings.iter().map(|warning| marked(warning)));
+    lines.extend(review.other_warnings().map(|warning| marked(warning)));
     // In one piece, however long: it is there to be copied.
     lines.push(format!("  records: {directory}").dimmed());
     lines.join("\n")

@@ -1,5 +1,6 @@
 //! How a review looks: at any width, and whatever stands in it.
 
+use conclave_engine::report::{ConfigurationFallback, ConfigurationInstead};
 use conclave_shared::severity::Severity;
 use serde_json::json;
 use textwrap::core::display_width;
@@ -124,6 +125,34 @@ fn what_a_model_writes_cannot_act_on_the_terminal() {
     );
     let text = plain(&shown(&review, 100));
     assert!(text.contains("It ]0;title sliaf 31m."), "{text}");
+}
+
+#[test]
+fn a_review_on_the_defaults_says_so_before_everything_and_first_in_its_account() {
+    let mut review = sample(Severity::Warning, "It fails.");
+    let reason = "the configuration service refused the token; the built-in defaults are used";
+    review.configuration = Some(ConfigurationFallback {
+        instead: ConfigurationInstead::Defaults,
+        reason: reason.to_owned(),
+    });
+    review.warnings.insert(0, reason.to_owned());
+    let text = plain(&shown(&review, 100));
+    let place = |part: &str| {
+        text.find(part)
+            .unwrap_or_else(|| panic!("{part} is missing in\n{text}"))
+    };
+    assert!(
+        place("Built-in defaults: The configuration service") < place("Not reviewed:"),
+        "{text}"
+    );
+    let account = text.rsplit('─').next().expect("the account");
+    assert!(
+        account
+            .trim_start()
+            .starts_with("on the built-in defaults · 1 file reviewed"),
+        "{account}"
+    );
+    assert_eq!(text.matches("refused the token").count(), 1, "{text}");
 }
 
 #[test]

@@ -16,29 +16,34 @@ fn token(environment: &Environment, address: &str, name: &str, what: &str) -> Re
         .ok_or_else(|| Failure::Settings(format!("{address} is set, but {name} is not: set it to {what}")))
 }
 
-/// Where the configuration service is, if one is set.
+/// Where the configuration service is, if one is set. Without a credential it is not asked, and the review says so.
 pub(crate) fn config_source(environment: &Environment, project: &str) -> Result<Option<ConfigSource>, Failure> {
     let Some(address) = environment.get(env_vars::CONFIG_URL) else {
         return Ok(None);
     };
+    let secret = |name| environment.get(name).map(SecretString::from);
     // A token that ends with its job is the better one to show.
-    let access = match environment.get(env_vars::CONFIG_OIDC_TOKEN) {
-        Some(token) => ConfigAccess::Job(token.into()),
-        None => ConfigAccess::Token(token(
-            environment,
-            env_vars::CONFIG_URL,
-            env_vars::CONFIG_TOKEN,
-            "one of the Worker's READER_TOKENS",
-        )?),
-    };
+    let job = secret(env_vars::CONFIG_OIDC_TOKEN).map(ConfigAccess::Job);
+    let listed = secret(env_vars::CONFIG_TOKEN).map(ConfigAccess::Token);
     Ok(Some(ConfigSource {
-        access,
+        access: job.into_iter().chain(listed).collect(),
         url: url(env_vars::CONFIG_URL, address)?,
         project: project.to_owned(),
     }))
 }
 
-/// Where the tracker is, if one is set.
+/// What is said where nothing opens the tracker.
+pub(crate) const NO_TRACKER_TOKEN: &str = "CONCLAVE_TRACKER_URL is set, but CONCLAVE_TRACKER_TOKEN is not: set it to one of the Worker's \
+     INGEST_TOKENS, or have the job ask for CONCLAVE_TRACKER_OIDC_TOKEN (`id_tokens` of the CI component)";
+
+/// What the person should know where a tracker is set and nothing opens it.
+pub(crate) fn without_tracker_token(environment: &Environment) -> Option<String> {
+    let set = |name| environment.get(name).is_some();
+    let opens = set(env_vars::TRACKER_TOKEN) || set(env_vars::TRACKER_OIDC_TOKEN);
+    (set(env_vars::TRACKER_URL) && !opens).then(|| format!("no telemetry is sent: {NO_TRACKER_TOKEN}"))
+}
+
+/// Where the tracker is, if one is set and a credential for it.
 pub(crate) fn telemetry(
     environment: &Environment,
     run_id: Uuid,
@@ -47,16 +52,9 @@ pub(crate) fn telemetry(
     let Some(address) = environment.get(env_vars::TRACKER_URL) else {
         return Ok(None);
     };
-    let job = environment.get(env_vars::TRACKER_OIDC_TOKEN).map(SecretString::from);
-    let listed = match (environment.get(env_vars::TRACKER_TOKEN), &job) {
-        (None, Some(_)) => None,
-        _ => Some(token(
-            environment,
-            env_vars::TRACKER_URL,
-            env_vars::TRACKER_TOKEN,
-            "one of the Worker's INGEST_TOKENS",
-        )?),
-    };
+    let url = url(env_vars::TRACKER_URL, address)?;
+    let secret = |name| environment.get(name).map(SecretString::from);
+    let (listed, job) = (secret(env_vars::TRACKER_TOKEN), secret(env_vars::TRACKER_OIDC_TOKEN));
     let Some(access) = TrackerAccess::of(listed, job) else {
         return Ok(None);
     };
@@ -64,7 +62,7 @@ pub(crate) fn telemetry(
         access,
         // The installation's own one: what is made of the GitLab token is not known to the Worker.
         secret: environment.get(env_vars::SECRET).map(SecretString::from),
-        url: url(env_vars::TRACKER_URL, address)?,
+        url,
         run_id,
         project: project.to_owned(),
     }))

@@ -140,6 +140,7 @@ pub(super) async fn prepare(
     // Without a change there is nothing to wait for: its failure ends the phase for all.
     let (mut warnings, (job, (diff, spool), locks, repo, own, organisation, failures, memory)) =
         tokio::try_join!(async { Ok(plugin::bootstrap(&mut plugins).await) }, change)?;
+    lead_with_configuration(&mut warnings, &follower);
     warnings.extend(locks.faults);
     warnings.extend(failures);
     let rules = organisation.rules();
@@ -204,6 +205,15 @@ pub(super) async fn prepare(
         follower,
         memory,
     })
+}
+
+/// Puts it before everything else that a review is not on the organization's configuration.
+fn lead_with_configuration(warnings: &mut Vec<String>, follower: &Follower) {
+    if let Some(unanswered) = follower.unanswered() {
+        // As the plugin's failure it has the plugin's name in front.
+        warnings.retain(|warning| !warning.ends_with(&unanswered.reason));
+        warnings.insert(0, unanswered.reason);
+    }
 }
 
 /// Shows warnings as they come up.

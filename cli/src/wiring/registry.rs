@@ -88,6 +88,7 @@ pub(super) fn build(
     };
     let told = matches!(purpose, Purpose::Review(_));
     let tracker = plugin_settings::telemetry(environment, run_id, &project)?.filter(|_| told);
+    notes.extend(plugin_settings::without_tracker_token(environment).filter(|_| told));
     let memory = tracker.clone().filter(|_| remembers).map(MemorySource::new);
     let telemetry = TelemetryPlugin::start(tracker);
     // A local review has no installation, but the person may have its secret.

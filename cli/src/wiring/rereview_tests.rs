@@ -453,6 +453,7 @@ fn review(base: &str, head: &str, findings: Vec<JudgedFinding>, coverage: Covera
         manual_reviews: Vec::new(),
         approval_holds: Vec::new(),
         partial: None,
+        configuration: None,
         coverage,
         warnings: Vec::new(),
         stages: Vec::new(),

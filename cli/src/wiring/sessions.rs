@@ -9,11 +9,12 @@ use conclave_engine::{
     plugin::RuntimeConfig,
     ports::ProgressEvent,
     prompt::PromptLibrary,
-    report::Review,
+    report::{ConfigurationFallback, ConfigurationInstead, Review},
     rereview::Instructions,
     scheduler::Desk,
 };
 use conclave_git::check_out_workspace;
+use conclave_plugin_reviewer_config::{Follower, Instead};
 use conclave_shared::{
     config::{ConfigDocument, PriceList},
     path_globs::PathGlobs,
@@ -77,6 +78,18 @@ fn date_prices(review: &mut Review, prices: &PriceList) {
     let usage = review.usage();
     let line = prices.describe(usage.iter().map(|usage| &usage.model));
     review.coverage.notes.extend(line);
+}
+
+/// Adds what counted where the configuration service had no answer at the start.
+fn with_configuration(mut review: Review, follower: &Follower) -> Review {
+    review.configuration = follower.unanswered().map(|unanswered| ConfigurationFallback {
+        instead: match unanswered.instead {
+            Instead::Defaults => ConfigurationInstead::Defaults,
+            Instead::EarlierAnswer => ConfigurationInstead::EarlierAnswer,
+        },
+        reason: unanswered.reason,
+    });
+    review
 }
 
 /// What only the part with the agent runtime needs.
@@ -192,7 +205,7 @@ impl Sessions<'_> {
         Ok(Some(Ran::new(
             job,
             all,
-            review,
+            with_configuration(review, &follower),
             runtime,
             live.warning(),
             &PriceList::new(&config.prices),

@@ -120,6 +120,13 @@ pub fn headline(review: &Review) -> String {
 
 fn notices(review: &Review) -> Vec<String> {
     let mut notices = Vec::new();
+    if let Some(fallback) = &review.configuration {
+        notices.push(format!(
+            "**{}:** {}",
+            fallback.title(),
+            neutral(&fallback.sentence()).replace('\n', " ")
+        ));
+    }
     if !review.coverage.gaps.is_empty() {
         notices.push(format!(
             "**Not reviewed:** {}",

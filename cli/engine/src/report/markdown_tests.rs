@@ -10,7 +10,7 @@ use conclave_shared::{
 use super::*;
 use crate::{
     judge::{RemovedBy, test_support::finding as sample},
-    report::test_support::review,
+    report::{ConfigurationFallback, ConfigurationInstead, test_support::review},
 };
 
 fn named(name: &str) -> ReviewerName {
@@ -135,4 +135,27 @@ fn words_that_steer_are_never_approved_and_the_note_says_so() {
     assert!(review.may_approve());
     review.from_fork = true;
     assert!(!review.may_approve());
+}
+
+#[test]
+fn a_review_without_the_organizations_configuration_says_so_first_and_once() {
+    let mut review = two_sections();
+    let reason = "the configuration service at config.example.org refused the token; the built-in defaults are used";
+    review.configuration = Some(ConfigurationFallback {
+        instead: ConfigurationInstead::Defaults,
+        reason: reason.to_owned(),
+    });
+    review.degraded = Some("nobody answered".to_owned());
+    review.warnings = vec![reason.to_owned(), "something else".to_owned()];
+    let text = render_markdown(&review);
+    let notice = text
+        .find("> **Built-in defaults:** The configuration service at")
+        .expect("a notice");
+    assert!(notice < text.find("> **Degraded:**").expect("another notice"), "{text}");
+    assert!(
+        text.contains("<details><summary>on the built-in defaults · 2 files reviewed"),
+        "{text}"
+    );
+    assert_eq!(text.matches("refused the token").count(), 1, "{text}");
+    assert!(text.contains("- ⚠️ something else"), "{text}");
 }

@@ -6,7 +6,7 @@ use conclave_shared::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{SettledFinding, ThreadAction};
+use super::{ConfigurationFallback, SettledFinding, ThreadAction};
 use crate::{
     diff::FilteredFile,
     judge::{ApprovalHold, JudgedFinding},
@@ -68,6 +68,10 @@ pub struct Review {
     pub approval_holds: Vec<ApprovalHold>,
     /// Why the review is only a part of one, if the budget cut it short.
     pub partial: Option<String>,
+    /// What the review went by where the configuration service had no answer at its start; nothing where it had one, or there is
+    /// no service. `warnings` has the reason, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<ConfigurationFallback>,
     /// What was looked at.
     pub coverage: Coverage,
     /// What else the reader should know.
@@ -175,6 +179,14 @@ impl Review {
     /// Whether the result was judged, by a review that nothing cut short.
     pub fn is_judged(&self) -> bool {
         self.degraded.is_none() && self.partial.is_none()
+    }
+
+    /// The warnings that no notice has said already.
+    pub fn other_warnings(&self) -> impl Iterator<Item = &String> {
+        let said = self.configuration.as_ref().map(|fallback| fallback.reason.as_str());
+        self.warnings
+            .iter()
+            .filter(move |warning| Some(warning.as_str()) != said)
     }
 
     /// Findings that stand, in the order in which they are shown.

@@ -35,6 +35,7 @@ pub(crate) fn review() -> Review {
         manual_reviews: Vec::new(),
         approval_holds: Vec::new(),
         partial: None,
+        configuration: None,
         coverage: Coverage {
             reviewed: vec!["src/a.py".to_owned(), "src/b.py".to_owned()],
             changed_lines: 42,

@@ -37,6 +37,7 @@ fn review(findings: Vec<JudgedFinding>) -> Review {
         manual_reviews: Vec::new(),
         approval_holds: Vec::new(),
         partial: None,
+        configuration: None,
         coverage: Coverage::default(),
         warnings: Vec::new(),
         stages: Vec::new(),

@@ -227,7 +227,7 @@ fn conclusion(review: &Review) -> String {
         .iter()
         .map(|hold| json!([hold.cause, hold.places]))
         .collect();
-    let said = json!([
+    let mut said = vec![json!([
         review.base_sha,
         review.head_sha,
         review.verdict,
@@ -238,6 +238,9 @@ fn conclusion(review: &Review) -> String {
         review.degraded,
         review.partial,
         holds,
-    ]);
-    hash(&said.to_string())
+    ])];
+    // Only where there is one, so that it changes nothing of notes without.
+    said.extend(review.configuration.iter().map(|fallback| json!(fallback.instead)));
+    let said: Vec<String> = said.iter().map(Value::to_string).collect();
+    hash(&said.join(" "))
 }

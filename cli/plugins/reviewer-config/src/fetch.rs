@@ -1,16 +1,16 @@
 //! Asking the service.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use conclave_shared::{
     config::{EffectiveConfig, ProjectRules, SCHEMA_VERSION, validate},
     problem::Problem,
     routes,
 };
-use futures_util::StreamExt;
+use futures_util::{StreamExt, stream::FuturesUnordered};
 use reqwest::{
     Client, Response,
-    header::{ETAG, HeaderValue, IF_NONE_MATCH},
+    header::{AUTHORIZATION, ETAG, HeaderValue, IF_NONE_MATCH},
 };
 use secrecy::ExposeSecret;
 
@@ -26,12 +26,20 @@ pub(crate) enum FetchError {
     Late(Duration),
     #[error("cannot be reached: {0}")]
     Unreachable(String),
+    #[error(
+        "cannot be asked without a token: set CONCLAVE_CONFIG_TOKEN to one of the Worker's READER_TOKENS, or have the job ask for \
+         CONCLAVE_CONFIG_OIDC_TOKEN (`id_tokens` of the CI component)"
+    )]
+    NoCredential,
     #[error("refused the token: set CONCLAVE_CONFIG_TOKEN to one of the Worker's READER_TOKENS")]
     Refused,
     #[error("refused the job's token ({0}): see the Worker's variables OIDC_ISSUER, OIDC_AUDIENCE and OIDC_PROJECTS")]
     JobRefused(String),
-    #[error("answered {0}")]
-    Status(u16),
+    /// Every credential was refused, each for its own reason.
+    #[error("{}", all(.0))]
+    AllRefused(Vec<FetchError>),
+    #[error("answered {0}{1}")]
+    Status(u16, Detail),
     #[error("answered with more than {MOST_BYTES} bytes")]
     TooLarge,
     #[error("answered something that is no configuration: {0}")]
@@ -44,12 +52,55 @@ pub(crate) enum FetchError {
     Invalid(String),
 }
 
+/// The service's own words about a status, if it has any.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Detail(Option<String>);
+
+impl fmt::Display for Detail {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(detail) => write!(formatter, " ({detail})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl FetchError {
+    /// A status without a word about it.
+    pub(crate) fn status(status: u16) -> Self {
+        Self::Status(status, Detail::default())
+    }
+
+    /// Whether another credential may be let in where this one was not. Besides refusals these are the answers of a Worker that
+    /// counts guesses (429), and of one that cannot check a job's token or has no list of tokens (503).
+    const fn is_refusal(&self) -> bool {
+        matches!(self, Self::Refused | Self::JobRefused(_) | Self::Status(429 | 503, _))
+    }
+}
+
+fn all(refusals: &[FetchError]) -> String {
+    let texts: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+    texts.join("; with the other credential it ")
+}
+
 /// Asks the service for one project, again and again.
 #[derive(Debug, Clone)]
 pub(crate) struct Fetcher {
     client: Client,
     source: ConfigSource,
     /// The tag of the last good answer.
+    tag: Option<HeaderValue>,
+    /// The place of the credential that was let in last: it is shown first, so that a refused one does not count as a guess with
+    /// every question.
+    accepted: usize,
+    /// Why credentials were refused while another one was let in.
+    refused: Vec<String>,
+}
+
+/// A good answer.
+struct Answer {
+    /// Nothing if it is the same as last time.
+    config: Option<EffectiveConfig>,
     tag: Option<HeaderValue>,
 }
 
@@ -60,22 +111,78 @@ impl Fetcher {
             client: client.map_err(|error| FetchError::Unreachable(error.to_string()))?,
             source,
             tag: None,
+            accepted: 0,
+            refused: Vec::new(),
         })
     }
 
-    /// The answer, or nothing if it is the same as last time. `limit` is for all of it: connecting, TLS and the body.
-    pub(crate) async fn fetch(&mut self, limit: Duration) -> Result<Option<EffectiveConfig>, FetchError> {
-        tokio::time::timeout(limit, self.ask())
-            .await
-            .unwrap_or(Err(FetchError::Late(limit)))
+    /// Why credentials were refused while another one was let in; of the last question.
+    pub(crate) fn refused(&self) -> &[String] {
+        &self.refused
     }
 
-    async fn ask(&mut self) -> Result<Option<EffectiveConfig>, FetchError> {
+    /// The answer, or nothing if it is the same as last time. `limit` is for all of it: connecting, TLS and the body, with
+    /// whichever credential.
+    pub(crate) async fn fetch(&mut self, limit: Duration) -> Result<Option<EffectiveConfig>, FetchError> {
+        let (place, answer, refusals) = tokio::time::timeout(limit, self.ask(limit))
+            .await
+            .unwrap_or(Err(FetchError::Late(limit)))?;
+        self.accepted = place;
+        self.refused = refusals.iter().map(ToString::to_string).collect();
+        if answer.config.is_some() {
+            // Only a good answer is worth not being sent again.
+            self.tag = answer.tag;
+        }
+        Ok(answer.config)
+    }
+
+    /// Tries the credentials one after the other: the next one when one was refused, and also when it has got no answer for its
+    /// share of the time, because a Worker that waits for the issuer's keys answers late. Both count then.
+    async fn ask(&self, limit: Duration) -> Result<(usize, Answer, Vec<FetchError>), FetchError> {
+        let count = self.source.access.len();
+        let share = limit / u32::try_from(count.max(1)).unwrap_or(1);
+        let mut waiting = (0..count).map(|step| (self.accepted + step) % count);
+        let mut refusals = Vec::new();
+        let mut asked = FuturesUnordered::new();
+        loop {
+            if asked.is_empty() {
+                match waiting.next() {
+                    Some(place) => asked.push(self.ask_with(place)),
+                    None if refusals.is_empty() => return Err(FetchError::NoCredential),
+                    None if refusals.len() == 1 => return Err(refusals.remove(0)),
+                    None => return Err(FetchError::AllRefused(refusals)),
+                }
+            }
+            match tokio::time::timeout(share, asked.next()).await {
+                Ok(Some((place, Ok(answer)))) => return Ok((place, answer, refusals)),
+                Ok(Some((_, Err(error)))) if error.is_refusal() => refusals.push(error),
+                Ok(Some((_, Err(error)))) => return Err(error),
+                Ok(None) => {}
+                Err(_) => asked.extend(waiting.next().map(|place| self.ask_with(place))),
+            }
+        }
+    }
+
+    async fn ask_with(&self, place: usize) -> (usize, Result<Answer, FetchError>) {
+        let answer = match self.source.access.get(place) {
+            Some(access) => self.ask_as(access).await,
+            None => Err(FetchError::NoCredential),
+        };
+        (place, answer)
+    }
+
+    async fn ask_as(&self, access: &ConfigAccess) -> Result<Answer, FetchError> {
+        let refused = |why: String| match access {
+            ConfigAccess::Token(_) => FetchError::Refused,
+            ConfigAccess::Job(_) => FetchError::JobRefused(why),
+        };
+        let mut bearer = HeaderValue::try_from(format!("Bearer {}", access.token().expose_secret()))
+            .map_err(|_| refused("it has characters that no token has".to_owned()))?;
+        bearer.set_sensitive(true);
         let mut url = self.source.url.clone();
         url.set_path(&format!("{}{}", url.path().trim_end_matches('/'), routes::CONFIG));
         url.query_pairs_mut().append_pair("project", &self.source.project);
-        let token = self.source.access.token().expose_secret();
-        let mut request = self.client.get(url).bearer_auth(token);
+        let mut request = self.client.get(url).header(AUTHORIZATION, bearer);
         if let Some(tag) = &self.tag {
             request = request.header(IF_NONE_MATCH, tag.clone());
         }
@@ -83,20 +190,19 @@ impl Fetcher {
             .send()
             .await
             .map_err(|error| FetchError::Unreachable(error.without_url().to_string()))?;
+        let tag = response.headers().get(ETAG).cloned();
         match response.status().as_u16() {
-            304 if self.tag.is_some() => Ok(None),
+            304 if self.tag.is_some() => Ok(Answer { config: None, tag }),
             200 => {
-                let tag = response.headers().get(ETAG).cloned();
                 let config = parse(&read(response).await?, &self.source.project)?;
-                // Only a good answer is worth not being told again.
-                self.tag = tag;
-                Ok(Some(config))
+                let config = Some(config);
+                Ok(Answer { config, tag })
             }
-            401 | 403 => Err(match self.source.access {
-                ConfigAccess::Token(_) => FetchError::Refused,
-                ConfigAccess::Job(_) => FetchError::JobRefused(detail(response).await),
-            }),
-            status => Err(FetchError::Status(status)),
+            status @ (401 | 403) => {
+                let why = detail(response).await.0;
+                Err(refused(why.unwrap_or_else(|| format!("status {status}"))))
+            }
+            status => Err(FetchError::Status(status, detail(response).await)),
         }
     }
 }
@@ -114,14 +220,14 @@ pub(crate) async fn read(response: Response) -> Result<Vec<u8>, FetchError> {
     Ok(body)
 }
 
-/// What the Worker says about a refusal, as one line.
-async fn detail(response: Response) -> String {
-    let status = response.status();
+/// What the Worker says about its status, as one line.
+async fn detail(response: Response) -> Detail {
     let body = read(response).await.unwrap_or_default();
-    let detail = serde_json::from_slice::<Problem>(&body).map(|problem| problem.detail);
-    let detail = detail.unwrap_or_else(|_| format!("status {}", status.as_u16()));
-    let clean = detail.chars().filter(|character| !character.is_control()).take(300);
-    clean.collect::<String>().trim_end_matches('.').to_owned()
+    let problem = serde_json::from_slice::<Problem>(&body).ok();
+    Detail(problem.map(|problem| {
+        let clean = problem.detail.chars().filter(|character| !character.is_control());
+        clean.take(300).collect::<String>().trim_end_matches('.').to_owned()
+    }))
 }
 
 fn parse(body: &[u8], project: &str) -> Result<EffectiveConfig, FetchError> {

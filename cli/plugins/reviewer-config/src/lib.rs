@@ -40,8 +40,8 @@ const TOTAL: Duration = Duration::from_secs(5);
 pub struct ConfigSource {
     /// The Worker's address.
     pub url: Url,
-    /// What opens it.
-    pub access: ConfigAccess,
+    /// What opens it, in the order in which it is tried: the next one when one is refused.
+    pub access: Vec<ConfigAccess>,
     /// The project's path.
     pub project: String,
 }
@@ -64,6 +64,33 @@ impl ConfigAccess {
     }
 }
 
+/// The configuration of a project, as the service answered.
+#[derive(Debug)]
+pub struct Answered {
+    /// What is in force.
+    pub config: EffectiveConfig,
+    /// Why credentials were refused while another one was let in.
+    pub refused: Vec<String>,
+}
+
+/// What a review goes by that got no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Instead {
+    /// The built-in defaults.
+    Defaults,
+    /// The last good answer, from disk.
+    EarlierAnswer,
+}
+
+/// The service gave no answer at the start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unanswered {
+    /// What counts instead.
+    pub instead: Instead,
+    /// Why, and what counts instead, in words.
+    pub reason: String,
+}
+
 /// The plugin.
 #[derive(Debug)]
 pub struct ReviewerConfigPlugin {
@@ -73,7 +100,7 @@ pub struct ReviewerConfigPlugin {
     pace: Pace,
     fetcher: Option<Fetcher>,
     fetched: Option<EffectiveConfig>,
-    start: Arc<OnceLock<Start>>,
+    follower: Follower,
 }
 
 /// What following begins with.
@@ -85,15 +112,18 @@ struct Start {
     pace: Pace,
 }
 
-/// Follows the configuration while a review runs.
-#[derive(Debug, Clone)]
-pub struct Follower(Arc<OnceLock<Start>>);
+/// Follows the configuration while a review runs, and knows how that began.
+#[derive(Debug, Clone, Default)]
+pub struct Follower {
+    start: Arc<OnceLock<Start>>,
+    unanswered: Arc<OnceLock<Unanswered>>,
+}
 
 impl Follower {
     /// Asks again and again from now on; nothing without a source. To be called after the start, and also when that went
     /// wrong: a service may come back.
     pub fn follow(&self) -> Option<Following> {
-        let start = self.0.get()?;
+        let start = self.start.get()?;
         Some(Following::start(
             start.fetcher.clone(),
             start.cache.clone(),
@@ -101,14 +131,22 @@ impl Follower {
             start.pace,
         ))
     }
+
+    /// Why the service had no answer at the start, if it had none.
+    pub fn unanswered(&self) -> Option<Unanswered> {
+        self.unanswered.get().cloned()
+    }
 }
 
 /// The configuration in force for a project, asked for once.
-pub async fn effective(source: ConfigSource) -> Result<EffectiveConfig, String> {
+pub async fn effective(source: ConfigSource) -> Result<Answered, String> {
     let mut fetcher = Fetcher::new(source).map_err(|error| error.to_string())?;
     match fetcher.fetch(TOTAL).await {
-        Ok(Some(answer)) => Ok(answer),
-        Ok(None) => Err(FetchError::Status(304).to_string()),
+        Ok(Some(config)) => Ok(Answered {
+            config,
+            refused: fetcher.refused().to_vec(),
+        }),
+        Ok(None) => Err(FetchError::status(304).to_string()),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -128,13 +166,13 @@ impl ReviewerConfigPlugin {
             pace: Pace::default(),
             fetcher: None,
             fetched: None,
-            start: Arc::default(),
+            follower: Follower::default(),
         }
     }
 
     /// What follows the configuration later on, when this plugin is one among others.
     pub fn follower(&self) -> Follower {
-        Follower(Arc::clone(&self.start))
+        self.follower.clone()
     }
 
     /// Asks the Worker, and takes the last good answer where it has none.
@@ -157,27 +195,39 @@ impl ReviewerConfigPlugin {
             }
             Err(error) => error,
         };
-        let instead = match self.cache.as_ref().map(Cache::load) {
+        let (instead, counts) = match self.cache.as_ref().map(Cache::load) {
             Some(Found::Answer(config, age)) => {
                 self.fetched = Some(*config);
-                format!("its last answer, {} old, is used", cache::describe(age))
+                let counts = format!("its last answer, {} old, is used", cache::describe(age));
+                (Instead::EarlierAnswer, counts)
             }
             Some(Found::Unproven) => {
-                "the built-in defaults are used, and not the answer on disk, because without CONCLAVE_SECRET \
-                                      nothing proves whose it is"
-                    .to_owned()
+                let counts = "the built-in defaults are used, and not the answer on disk, because without CONCLAVE_SECRET \
+                              nothing proves whose it is";
+                (Instead::Defaults, counts.to_owned())
             }
-            Some(Found::Nothing) | None => "the built-in defaults are used".to_owned(),
+            Some(Found::Nothing) | None => (Instead::Defaults, "the built-in defaults are used".to_owned()),
         };
-        Err(PluginError(format!(
-            "the configuration service at {host} {error}; {instead}"
-        )))
+        let reason = format!("the configuration service at {host} {error}; {counts}");
+        // A second start would be another run's.
+        let _ = self.follower.unanswered.set(Unanswered {
+            instead,
+            reason: reason.clone(),
+        });
+        Err(PluginError(reason))
     }
 
     async fn fetch(&mut self, source: ConfigSource) -> Result<EffectiveConfig, FetchError> {
+        if source.access.is_empty() {
+            // Nobody to ask as, so nothing to follow either.
+            return Err(FetchError::NoCredential);
+        }
         let fetcher = self.fetcher.insert(Fetcher::new(source)?);
         let answer = fetcher.fetch(self.limit).await?;
-        answer.ok_or(FetchError::Status(304))
+        for refused in fetcher.refused() {
+            tracing::warn!("the configuration service {refused}; the other credential was let in");
+        }
+        answer.ok_or_else(|| FetchError::status(304))
     }
 }
 
@@ -192,7 +242,7 @@ impl ReviewPlugin for ReviewerConfigPlugin {
         if let Some(fetcher) = &self.fetcher {
             let known = self.fetched.as_ref().map(|fetched| fetched.config.clone());
             // A second start would be another run's.
-            let _ = self.start.set(Start {
+            let _ = self.follower.start.set(Start {
                 fetcher: fetcher.clone(),
                 cache: self.cache.clone(),
                 known: known.unwrap_or_default(),
@@ -219,5 +269,7 @@ impl ReviewPlugin for ReviewerConfigPlugin {
     }
 }
 
+#[cfg(test)]
+mod credentials_tests;
 #[cfg(test)]
 mod tests;

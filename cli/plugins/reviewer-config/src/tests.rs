@@ -23,7 +23,7 @@ async fn serve<R: IntoResponse + Clone + Send + Sync + 'static>(answer: R) -> Ur
 fn plugin(url: Url) -> ReviewerConfigPlugin {
     let source = ConfigSource {
         url,
-        access: ConfigAccess::Token(SecretString::from("t")),
+        access: vec![ConfigAccess::Token(SecretString::from("t"))],
         project: "group/project".into(),
     };
     ReviewerConfigPlugin::new(Some(source), None, None)
@@ -246,7 +246,7 @@ async fn the_last_good_answer_stands_in_for_a_service_that_is_down() {
     let kept = |project: &str| {
         let source = ConfigSource {
             url: url.clone(),
-            access: ConfigAccess::Token(SecretString::from("t")),
+            access: vec![ConfigAccess::Token(SecretString::from("t"))],
             project: project.into(),
         };
         ReviewerConfigPlugin::new(Some(source), Some(directory.path()), Some(&"s".to_owned().into()))
@@ -289,7 +289,7 @@ async fn a_refused_job_is_told_why() {
     let url = serve((StatusCode::UNAUTHORIZED, problem)).await;
     let source = ConfigSource {
         url,
-        access: ConfigAccess::Job(SecretString::from("ey.x.y")),
+        access: vec![ConfigAccess::Job(SecretString::from("ey.x.y"))],
         project: "group/project".into(),
     };
     let (document, warning) = run(ReviewerConfigPlugin::new(Some(source), None, None)).await;

@@ -24,11 +24,19 @@ async fn a_planted_configuration_is_not_used_with_or_without_a_secret() {
             .anthropic(&provider)
             .env("XDG_CACHE_HOME", repository.path().join("cache"))
             .env("CONCLAVE_CONFIG_URL", url)
-            .env("CONCLAVE_CONFIG_TOKEN", "t")
     };
-    for secret in ["", "the secret of the installation"] {
-        let outcome = job().env("CONCLAVE_SECRET", secret).run().await.expect_code(0);
-        let warnings = outcome.review()["warnings"].to_string();
+    for (secret, token, job_token) in [
+        ("", "t", ""),
+        ("the secret of the installation", "t", "ey.x.y"),
+        ("the secret of the installation", "", ""),
+    ] {
+        let job = job()
+            .env("CONCLAVE_CONFIG_TOKEN", token)
+            .env("CONCLAVE_CONFIG_OIDC_TOKEN", job_token);
+        let outcome = job.env("CONCLAVE_SECRET", secret).run().await.expect_code(0);
+        let review = outcome.review();
+        assert_eq!(review["configuration"]["instead"], "defaults");
+        let warnings = review["warnings"].to_string();
         assert!(warnings.contains("the built-in defaults are used"), "{warnings}");
         assert!(!warnings.contains("its last answer"), "{warnings}");
     }

@@ -19,6 +19,9 @@ pub(super) fn coverage(review: &Review) -> String {
     let tokens = review.tokens();
     let mut text = String::from("---\n\n<details><summary>");
     let files = coverage.reviewed.len() - coverage.not_read.len().min(coverage.reviewed.len());
+    if let Some(fallback) = &review.configuration {
+        let _ = write!(text, "{} · ", fallback.account());
+    }
     let _ = write!(
         text,
         "{files} file{} reviewed · {} tier · {} · {}",
@@ -95,7 +98,7 @@ pub(super) fn coverage(review: &Review) -> String {
     for note in &coverage.notes {
         let _ = writeln!(text, "- {}", neutral(note).replace('\n', " "));
     }
-    for warning in &review.warnings {
+    for warning in review.other_warnings() {
         let _ = writeln!(text, "- ⚠️ {}", neutral(warning).replace('\n', " "));
     }
     let _ = writeln!(

@@ -39,6 +39,7 @@ pub(crate) fn review(head_sha: &str, verdict: Verdict) -> Review {
         manual_reviews: Vec::new(),
         approval_holds: Vec::new(),
         partial: None,
+        configuration: None,
         coverage: Coverage::default(),
         warnings: Vec::new(),
         stages: Vec::new(),

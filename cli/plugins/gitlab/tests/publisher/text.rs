@@ -1,6 +1,9 @@
 //! What we post does nothing but show: a model's words can be steered by the author of the merge request.
 
-use conclave_engine::{judge::JudgedFinding, report::Review};
+use conclave_engine::{
+    judge::JudgedFinding,
+    report::{ConfigurationFallback, ConfigurationInstead, Review},
+};
 use conclave_fake_gitlab::{CommandSnapshot, MergeRequestSnapshot};
 use conclave_shared::{
     finding::{Finding, Quote},
@@ -42,6 +45,10 @@ fn hostile(stage: &Stage) -> Review {
         findings: vec![JudgedFinding { finding, ..entry }],
         degraded: Some(HOSTILE.to_owned()),
         partial: Some(HOSTILE.to_owned()),
+        configuration: Some(ConfigurationFallback {
+            instead: ConfigurationInstead::Defaults,
+            reason: HOSTILE.to_owned(),
+        }),
         warnings: vec![HOSTILE.to_owned()],
         tier_reasons: vec![HOSTILE.to_owned()],
         ..stage.review(Verdict::Inconclusive)
