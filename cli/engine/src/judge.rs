@@ -13,10 +13,11 @@ pub(crate) mod test_support;
 
 pub use account::{RemovedFindings, describe_removed, holds, no_judge, removed_by_judge};
 pub use apply::{Grounds, Weight, apply, weighs};
+pub(crate) use decisions::refuted_by_schema;
 pub use decisions::{Action, Decision, Submission, SubmissionFault, submission_schema};
 pub use deterministic::judge_without_model;
 pub use hold::{ApprovalHold, HoldCause};
-pub(crate) use refutation::QuotedCode;
+pub(crate) use refutation::{NOTHING_QUOTED, ONLY_A_PERSON, QuotedCode};
 pub use refutation::{Overruled, Refutation, RefutationStatus};
 pub use rubric::{RubricInput, RubricSettings, VerdictReason, verdict};
 

@@ -60,15 +60,15 @@ impl Recall {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recalled {
     suppressed: usize,
-    lowered: Vec<String>,
+    turned_down: Vec<String>,
 }
 
 /// Takes out what people of the repository have turned down often enough, before the judge sees it. What is taken out is
 /// kept, with its reason, for the records.
 ///
-/// Never taken out, only [`lower`]ed: what is critical. Never touched: words that try to steer the review, and what breaks
-/// a rule of the organisation, which a repository cannot turn down. What may repeat a finding of the same merge request
-/// goes its way through the second review.
+/// Never taken out: what is critical ([`note_turned_down`] says so), words that try to steer the review, and what breaks a
+/// rule of the organisation, which a repository cannot turn down. What may repeat a finding of the same merge request goes
+/// its way through the second review.
 pub fn suppress(
     findings: &mut Vec<Finding>,
     earlier: &[ExistingFinding],
@@ -100,35 +100,27 @@ pub fn suppress(
     suppressed
 }
 
-/// Lowers what is critical and was turned down often enough to a warning, and says so. What the judge takes for a danger to
-/// production goes on being one, and blocks as before: that is said of the code as it stands now.
-pub fn lower(judged: &mut [JudgedFinding], memory: &RepositoryMemory, recalled: &mut Recalled) {
-    for entry in judged.iter_mut().filter(|entry| entry.stands()) {
+/// Notes the serious findings that were turned down often enough before. They stand as they are: only code or a person who
+/// decides in this merge request makes them milder, and never what was learned elsewhere.
+pub fn note_turned_down(judged: &[JudgedFinding], memory: &RepositoryMemory, recalled: &mut Recalled) {
+    let known = judged.iter().filter(|entry| {
         let finding = &entry.finding;
-        if finding.severity != Severity::Critical || is_untouchable(finding) {
-            continue;
-        }
-        let times = times(finding, memory);
-        if times >= ENOUGH {
-            entry.finding.severity = Severity::Warning;
-            entry.reason = Some(texts::lowered(times));
-            recalled.lowered.push(entry.finding.id.clone());
-        }
-    }
+        entry.stands() && entry.weighs() && !is_untouchable(finding) && times(finding, memory) >= ENOUGH
+    });
+    recalled.turned_down.extend(known.map(|entry| entry.finding.id.clone()));
 }
 
 impl Recalled {
-    /// What the review says of it. What was lowered and then joined an earlier finding is not news.
+    /// What the review says of it. What joined an earlier finding is not news.
     pub fn notes(&self, findings: &[JudgedFinding]) -> Vec<String> {
         let suppressed = (self.suppressed > 0).then(|| texts::suppressed(self.suppressed));
-        let lowered = findings.iter().filter(|entry| {
-            let finding = &entry.finding;
-            entry.stands() && finding.severity == Severity::Warning && self.lowered.contains(&finding.id)
-        });
+        let standing = findings
+            .iter()
+            .filter(|entry| entry.stands() && self.turned_down.contains(&entry.finding.id));
         let place = |entry: &JudgedFinding| format!("{}:{}", entry.finding.file, entry.finding.line);
         suppressed
             .into_iter()
-            .chain(lowered.map(|entry| texts::lowered_at(&place(entry))))
+            .chain(standing.map(|entry| texts::stands_at(&place(entry))))
             .collect()
     }
 }

@@ -25,7 +25,7 @@ pub use finding_record::{FindingRecord, RECORD_SCHEMA};
 pub use inline::{InlinePlace, render_inline};
 pub use junit::render_junit;
 pub use markdown::{duration, headline, render_markdown};
-pub use neutral::neutral;
+pub use neutral::{code_span, neutral};
 pub use numbers::grouped;
 pub use review::{Coverage, CutFile, Review, SCHEMA_VERSION, StageTime, review_schema};
 pub use sarif::render_sarif;

@@ -90,12 +90,11 @@ async fn review(
             exit = signals.arrived() => return Ok(wiring::nothing_reviewed(exit, redactor)),
             glass = asked.broken(environment, redactor) => glass?,
         };
-        if let Some((glass, mode)) = glass {
+        if let Some(broken) = glass {
             // Before anything else, which may be what is broken.
             let skipped = Skipped {
                 gitlab: &gitlab,
-                glass: &glass,
-                mode,
+                broken: &broken,
                 post: !arguments.dry_run,
                 project: &pipeline.project_path,
                 secret: &secret,
@@ -180,8 +179,8 @@ fn why(result: &Result<Exit, Failure>, redactor: &Redactor) -> String {
         }
         Ok(Exit::OutOfTime) => "A later run had no time left before it had a review.".to_owned(),
         Ok(Exit::Interrupted | Exit::Terminated) => "A later run was stopped before it had a review.".to_owned(),
-        Ok(_) => "A later run found nothing to review: the diff is empty, or every changed file is noise by rule. The \
-                  job's log names them."
-            .to_owned(),
+        Ok(_) => {
+            "A later run found nothing to review: the diff is empty, or every changed file is noise by rule.".to_owned()
+        }
     }
 }

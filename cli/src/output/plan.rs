@@ -38,6 +38,19 @@ pub(crate) fn plan(plan: &PlanDocument) -> String {
     for assumption in &plan.estimate.assumptions {
         let _ = writeln!(text, "{}", bullet(assumption, width).dimmed());
     }
+    if !plan.approval_holds.is_empty() {
+        section(&mut text, "The bot would not approve");
+        for hold in &plan.approval_holds {
+            let _ = writeln!(
+                text,
+                "{}",
+                bullet(&format!("{}: {}", hold.cause.title(), hold.reason), width)
+            );
+            for place in &hold.places {
+                let _ = writeln!(text, "    {}", clean(place));
+            }
+        }
+    }
     let _ = write!(text, "\n{}", settings(plan).dimmed());
     for warning in &plan.warnings {
         let _ = write!(

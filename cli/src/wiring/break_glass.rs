@@ -1,9 +1,10 @@
 //! A review that does not happen, because a person has broken the glass.
 
 use conclave_engine::{
-    ports::ReviewMode,
+    ports::{NoSettings, ReviewMode, SettingsWatch},
     repo_config::{BreakGlassBy, RepoConfig},
 };
+use conclave_git::Repository;
 use conclave_plugin_gitlab::{BreakGlass, BreakGlassPolicy, GitLab};
 use conclave_plugin_telemetry::{TelemetryPlugin, anonymous_person};
 use conclave_shared::{
@@ -13,7 +14,10 @@ use conclave_shared::{
 use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
 
-use super::{Checkout, observers::Observers, plugin_settings, telemetry::record_stance};
+use super::{
+    Checkout, checkout::LaterCommits, observers::Observers, plugin_settings, settings_files::SettingsInUse,
+    telemetry::record_stance,
+};
 use crate::{
     ci_environment::{self, CiEnvironment},
     exit::{Exit, Failure},
@@ -21,6 +25,25 @@ use crate::{
     rundir::Scratch,
     settings::Environment,
 };
+
+/// A person's word that is in force.
+pub(crate) struct Broken {
+    glass: BreakGlass,
+    /// What the review that is skipped would have been allowed to do.
+    mode: ReviewMode,
+    /// The settings by which the word counts; none where they cannot be read, and then nothing is approved.
+    settings: Option<SettingsRead>,
+}
+
+/// The settings of the target branch, and where they were read.
+struct SettingsRead {
+    config: RepoConfig,
+    repository: Repository,
+    later: LaterCommits,
+    commit: String,
+    /// Holds what was fetched, for as long as newer commits are compared with it.
+    _scratch: Scratch,
+}
 
 /// How it is found out whether a person has broken the glass.
 pub(crate) struct Glass<'a> {
@@ -34,19 +57,19 @@ pub(crate) struct Glass<'a> {
 }
 
 impl Glass<'_> {
-    /// The word that is in force, and what the review that is skipped would have been allowed to do. The settings of the
-    /// target branch are read only where somebody has said it. Where they cannot be read, which may be what is broken, the
-    /// strict ones count: not the author's word, and no approval.
+    /// The word that is in force. The settings of the target branch are read only where there is such a word. Where they
+    /// cannot be read, which may be what is broken, the strict ones count: not the author's word, and no approval.
     pub(crate) async fn broken(
         &self,
         environment: &Environment,
         redactor: &Redactor,
-    ) -> Result<Option<(BreakGlass, ReviewMode)>, Failure> {
+    ) -> Result<Option<Broken>, Failure> {
         let Some(glass) = self.gitlab.break_glass(self.policy).await? else {
             return Ok(None);
         };
-        let (by, mode) = match self.settings(environment).await {
-            Ok(settings) => (settings.break_glass.by, settings.review.mode),
+        let read = self.settings(environment).await;
+        let (by, mode) = match &read {
+            Ok(settings) => (settings.config.break_glass.by, settings.config.review.mode),
             Err(failure) => {
                 let note = format!(
                     "The settings of the target branch cannot be read, so `break glass` approves nothing: {failure}"
@@ -77,26 +100,34 @@ impl Glass<'_> {
         } else {
             self.mode.or(mode).unwrap_or_default()
         };
-        Ok(counts.map(|glass| (glass, mode)))
+        Ok(counts.map(|glass| Broken {
+            glass,
+            mode,
+            settings: read.ok(),
+        }))
     }
 
-    async fn settings(&self, environment: &Environment) -> Result<RepoConfig, Failure> {
+    async fn settings(&self, environment: &Environment) -> Result<SettingsRead, Failure> {
         let subject = self.gitlab.subject().await?;
         let scratch = Scratch::create()?;
         let checkout = Checkout::open(self.pipeline, environment, scratch.path()).await?;
-        let (repository, ..) = checkout.complete(&subject).await?;
+        let (repository, _, later) = checkout.complete(&subject).await?;
         let loaded = repo_config::load(&repository, &subject).await?;
-        Ok(loaded.in_force.config)
+        Ok(SettingsRead {
+            config: loaded.in_force.config,
+            commit: subject.settings_commit().to_owned(),
+            repository,
+            later,
+            _scratch: scratch,
+        })
     }
 }
 
 /// A review that a person has skipped.
 pub(crate) struct Skipped<'a> {
     pub(crate) gitlab: &'a GitLab,
-    /// Whose word it was.
-    pub(crate) glass: &'a BreakGlass,
-    /// What a verdict may do.
-    pub(crate) mode: ReviewMode,
+    /// Whose word it was, and how far it goes.
+    pub(crate) broken: &'a Broken,
     /// Whether anything is posted.
     pub(crate) post: bool,
     pub(crate) project: &'a str,
@@ -113,8 +144,7 @@ pub(crate) async fn break_glass(
 ) -> Result<Exit, Failure> {
     let Skipped {
         gitlab,
-        glass,
-        mode,
+        broken: Broken { glass, mode, settings },
         post,
         project,
         secret,
@@ -140,7 +170,12 @@ pub(crate) async fn break_glass(
         note: glass.note,
         head_sha: glass.head_sha.clone(),
     }));
-    let posted = gitlab.skip_review(glass, mode).await;
+    let watch = settings.as_ref().map(|read| {
+        let (later, config) = (Some(&read.later), &read.config);
+        SettingsInUse::new(&read.repository, later, &read.commit, config)
+    });
+    let watch: &dyn SettingsWatch = watch.as_ref().map_or(&NoSettings, |watch| watch);
+    let posted = gitlab.skip_review(glass, *mode, watch).await;
     if let Ok(outcome) = &posted {
         output::posted(outcome, redactor);
         record_stance(sink.as_ref(), Some(glass.merge_request), outcome);

@@ -2,7 +2,11 @@
 
 use std::fmt::Write;
 
-use conclave_engine::{diff::FilteredDiff, judge::ApprovalHold, report::Review};
+use conclave_engine::{
+    diff::{FilteredDiff, FilteredFile},
+    judge::ApprovalHold,
+    report::Review,
+};
 use conclave_shared::{redact::Redactor, verdict::Verdict};
 
 use super::prepare::Prepared;
@@ -55,12 +59,24 @@ pub(super) fn exit_of(review: &Review, gate: Gate, strict: bool) -> Exit {
 pub(super) fn worth_a_review(prepared: Prepared, redactor: &Redactor) -> Result<Prepared, Result<Exit, Failure>> {
     if prepared.is_settled() {
         nothing_left(&prepared.diff, &prepared.approval_holds, redactor);
+        if let Some(forge) = &prepared.job.forge {
+            forge.left_out(&without_secrets(&prepared.diff.filtered, redactor));
+        }
         return Err(Ok(Exit::Reviewed));
     }
     match prepared.plan.nobody_can_run() {
         None => Ok(prepared),
         Some(none) => Err(Err(Failure::Settings(format!("nobody can review: {none}")))),
     }
+}
+
+/// The files with names that hold no secret.
+fn without_secrets(files: &[FilteredFile], redactor: &Redactor) -> Vec<FilteredFile> {
+    let clean = |file: &FilteredFile| FilteredFile {
+        path: redactor.redact(&file.path).clone(),
+        reason: file.reason,
+    };
+    files.iter().map(clean).collect()
 }
 
 /// Says that nothing is left to review, what was taken out, and why that is no reason to approve.

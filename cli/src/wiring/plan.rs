@@ -2,6 +2,7 @@
 
 use conclave_engine::{
     diff::FilteredFile,
+    judge::ApprovalHold,
     pipeline::{Estimate, EstimateInput, PatchTokens, Presence, SessionEstimate, estimate},
     ports::{Progress, ProgressEvent},
 };
@@ -58,6 +59,7 @@ pub(crate) struct PlanDocument {
     pub(crate) reviewers: Vec<PlannedReviewer>,
     pub(crate) coordinator: PlannedReviewer,
     pub(crate) estimate: PlannedEstimate,
+    pub(crate) approval_holds: Vec<ApprovalHold>,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -157,7 +159,10 @@ pub(crate) async fn plan(
     }
     if prepared.diff.files.is_empty() {
         nothing_left(&prepared.diff, &prepared.approval_holds, redactor);
-        return Ok(Exit::Reviewed);
+        // Data stays data, also of a change that has no file to review.
+        if request.explain || matches!(request.format, Format::Human) || prepared.diff.filtered.is_empty() {
+            return Ok(Exit::Reviewed);
+        }
     }
     if request.explain {
         let lines = explain_file(&prepared);
@@ -236,6 +241,7 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
     let partly = |gap: &String| format!("this review would approve nothing: {gap}");
     warnings.extend(plan.gaps.iter().map(partly));
     warnings.extend(plan.nobody_can_run().map(|none| format!("nobody can review: {none}")));
+    let approval_holds = prepared.approval_holds.clone();
     let planned = |name: &ReviewerName, presence, required, reason| PlannedReviewer {
         models: choice_of(name, &prepared, &prices),
         estimate: session_of(name, &estimate),
@@ -291,6 +297,7 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
             unpriced: estimate.unpriced,
             assumptions: estimate.assumptions,
         },
+        approval_holds,
         warnings,
     })
 }

@@ -7,7 +7,7 @@ use conclave_engine::{
     pipeline::{Plan, Prior},
     ports::Comment,
     repo_config::AuthorSettles,
-    rereview::{Instructions, PatchId, Texts, assess, narrow, wanted},
+    rereview::{Instructions, PatchId, Texts, assess, narrow, still_refuted, wanted},
     scheduler::Desk,
 };
 use conclave_git::Repository;
@@ -55,7 +55,9 @@ async fn narrow_down(
         path: file.path.clone(),
         reason: FilterReason::ReviewedBefore,
     }));
+    let refuted = still_refuted(&job.ledger.refuted, &narrowed.unchanged, &job.subject.existing_findings);
     Ok(Prior {
+        refuted,
         patches: narrowed.patches,
         unchanged: narrowed.unchanged,
         earlier: narrowed.earlier,

@@ -1099,7 +1099,10 @@ async fn broken_glass_forgets_nothing() {
         .await
         .unwrap()
         .expect("broken");
-    plugin.skip_review(&glass, ReviewMode::Approve).await.unwrap();
+    plugin
+        .skip_review(&glass, ReviewMode::Approve, &conclave_engine::ports::NoSettings)
+        .await
+        .unwrap();
     assert!(scene.is_approved());
     assert!(scene.notes()[0].contains("break glass"), "{:?}", scene.notes());
     scene.gitlab.comment(scene.merge_request, scene.bob, "break glass off");

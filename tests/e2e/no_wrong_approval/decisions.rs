@@ -1,25 +1,9 @@
 //! Who decides: settling findings, arguing about them, breaking the glass, and notes that look like the bot's.
 
-use conclave_fake_gitlab::{AccessLevel, NewMergeRequest, UserId};
+use conclave_fake_gitlab::{AccessLevel, NewMergeRequest};
 use serde_json::Value;
 
 use crate::support::{Pipeline, Repository, provider};
-
-impl Pipeline {
-    /// Another member of the project.
-    fn member(&self, name: &str, level: AccessLevel) -> UserId {
-        let user = self.gitlab.create_user(name);
-        self.gitlab.add_member(self.merge_request.project, user, level);
-        user
-    }
-
-    /// The thread about this category.
-    fn thread_about(&self, category: &str) -> conclave_fake_gitlab::ThreadSnapshot {
-        let snapshot = self.gitlab.snapshot(self.merge_request);
-        let of = |thread: &conclave_fake_gitlab::ThreadSnapshot| thread.notes[0].body.contains(category);
-        snapshot.threads.into_iter().find(of).expect("it has a thread")
-    }
-}
 
 /// The flawed change, on a target branch with these settings.
 fn repository(settings: &str) -> Repository {

@@ -240,6 +240,11 @@ async fn noise_that_runs_is_read_by_nobody_and_not_approved() {
     assert_eq!(held(&review, "read_by_nobody"), NOISE);
     let note = &pipeline.notes()[0];
     assert!(note.contains("Read by nobody") && note.contains("evil.php"), "{note}");
+    let plan = pipeline.command("plan", &repository, &["main..feature"]);
+    let plan = plan.run().await.expect_code(0).stdout;
+    for part in ["The bot would not approve", "Read by nobody", "vendor/x/evil.php"] {
+        assert!(plan.contains(part), "{part}: {plan}");
+    }
 
     let trusting = |repository: &Repository| {
         let patterns = "[\"vendor/**\", \".yarn/**\", \"public/**\", \"nginx/*.map\"]";
@@ -277,7 +282,18 @@ async fn a_change_that_is_all_noise_says_what_nobody_read() {
         assert!(outcome.stderr.contains(part), "{part}: {}", outcome.stderr);
     }
     let note = pipeline.notes().concat();
-    assert!(note.contains("taken back") && note.contains("noise by rule"), "{note}");
+    for part in ["taken back", "noise by rule", "`vendor/x/evil.php` (vendored)"] {
+        assert!(note.contains(part), "{part}: {note}");
+    }
+
+    // A plan says so beforehand, also where there is nothing to plan.
+    let plan = pipeline.command("plan", &repository, &["main..feature", "--format", "json"]);
+    let plan: Value = serde_json::from_str(&plan.run().await.expect_code(0).stdout).expect("JSON");
+    assert_eq!(held(&plan, "read_by_nobody"), NOISE);
+    assert!(
+        plan["approval_holds"].to_string().contains("nothing_reviewed"),
+        "{plan:#}"
+    );
 }
 
 /// A change that only moves files and makes one executable.

@@ -1,6 +1,8 @@
 //! A merge-request pipeline on the GitLab stand-in.
 
-use conclave_fake_gitlab::{AccessLevel, Builder, FakeGitlab, MergeRequestRef, NewMergeRequest, Scope, UserId};
+use conclave_fake_gitlab::{
+    AccessLevel, Builder, FakeGitlab, MergeRequestRef, NewMergeRequest, Scope, ThreadSnapshot, UserId,
+};
 
 use super::{Conclave, Repository};
 
@@ -45,6 +47,20 @@ impl Pipeline {
             bot,
             token,
         }
+    }
+
+    /// Another member of the project.
+    pub(crate) fn member(&self, name: &str, level: AccessLevel) -> UserId {
+        let user = self.gitlab.create_user(name);
+        self.gitlab.add_member(self.merge_request.project, user, level);
+        user
+    }
+
+    /// The thread about this category.
+    pub(crate) fn thread_about(&self, category: &str) -> ThreadSnapshot {
+        let snapshot = self.gitlab.snapshot(self.merge_request);
+        let of = |thread: &ThreadSnapshot| thread.notes[0].body.contains(category);
+        snapshot.threads.into_iter().find(of).expect("it has a thread")
     }
 
     /// `conclave review` with the variables of the merge request's pipeline.

@@ -47,6 +47,8 @@ pub struct Hallucinated {
     pub misquoted: bool,
     /// The lines of the file that are most like its quote.
     pub nearest: Vec<(u32, String)>,
+    /// The rule in force that it cites.
+    pub rule: Option<String>,
 }
 
 impl Hallucinated {
@@ -106,7 +108,7 @@ pub fn check(
         match check_one(reviewer, raw, &by_path, rules, source) {
             Ok(finding) => checked.findings.push(finding),
             Err(refusal) => {
-                let lost = lost(raw, files, refusal);
+                let lost = lost(raw, files, rules, refusal);
                 if lost.unreadable {
                     let fault = format!("finding {} cannot be read: {}", index + 1, lost.reason);
                     checked.faults.push(fault);
@@ -121,7 +123,7 @@ pub fn check(
 }
 
 /// What is remembered of a finding that was not taken.
-fn lost(raw: &RawFinding, files: &[FileDiff], refusal: Refusal) -> Hallucinated {
+fn lost(raw: &RawFinding, files: &[FileDiff], rules: Option<&RuleBook>, refusal: Refusal) -> Hallucinated {
     let text = |field: &str| raw.get(field).unwrap_or_default().to_owned();
     let lost = Hallucinated {
         claim: text("claim"),
@@ -129,6 +131,9 @@ fn lost(raw: &RawFinding, files: &[FileDiff], refusal: Refusal) -> Hallucinated 
         category: raw.get("category").map_or_else(|| "other".to_owned(), kebab),
         file: path_of(&text("file"), files),
         line: raw.get("line").and_then(|line| parse_line(line).ok()),
+        rule: rules
+            .zip(raw.get("rule"))
+            .and_then(|(rules, id)| Some(rules.find(id)?.id.clone())),
         ..Hallucinated::default()
     };
     match refusal {

@@ -11,6 +11,7 @@ use conclave_shared::{
 use super::{
     Action, Decision, JudgedFinding, Overruled, Refutation, RemovedBy, Submission,
     agreement::{is_same_claim, merge_undecided},
+    refutation::{NOTHING_QUOTED, ONLY_A_PERSON},
 };
 use crate::findings::same_claims;
 
@@ -294,13 +295,10 @@ impl<'a> Rules<'a> {
     fn fault(&self, finding: &Finding) -> String {
         match self.grounds.refutations.get(&finding.id) {
             _ if finding.is_prompt_injection() && !self.grounds.prompt_paths.is_match(&finding.file) => {
-                "words that try to steer the review are only a person's to settle".to_owned()
+                ONLY_A_PERSON.to_owned()
             }
-            None => "there is no `refuted_by` with the code that refutes it".to_owned(),
-            Some(refutation) => {
-                let fault = refutation.fault.as_deref().unwrap_or("it is not enough");
-                format!("`refuted_by` does not hold, {fault}")
-            }
+            None => NOTHING_QUOTED.to_owned(),
+            Some(refutation) => refutation.describe_fault(),
         }
     }
 }

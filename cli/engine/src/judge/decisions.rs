@@ -157,20 +157,28 @@ pub fn submission_schema() -> Value {
                     "production_risk": {"type": "boolean"},
                     "reason_code": {"type": "string", "enum": REASON_CODES},
                     "reason": {"type": "string"},
-                    "refuted_by": {"type": "object",
-                        "description": "Required to drop, merge or lower a finding that is critical, has production_risk or is \
-                                        prompt-injection: the code at head that refutes it. Without it the finding stands.",
-                        "required": ["file", "lines", "quote"],
-                        "properties": {
-                            "file": {"type": "string", "description": "The file, relative to the repository's root."},
-                            "lines": {"type": "string", "description": "The quoted lines at head, as in 40 or 40-43."},
-                            "quote": {"type": "string", "description": "These lines of code, copied exactly and whole: not the \
-                                        finding's own quote, no comment, nothing left out."}
-                        }}
+                    "refuted_by": refuted_by_schema(
+                        "Required to drop, merge or lower a finding that is critical, has production_risk or is \
+                         prompt-injection: the code at head that refutes it. Without it the finding stands.")
                 }
             }},
             "proposed_verdict": {"type": "string",
                 "enum": ["approved", "approved_with_comments", "minor_issues", "significant_concerns"]}
+        }
+    })
+}
+
+/// The JSON Schema of code that the judge quotes against a finding.
+pub(crate) fn refuted_by_schema(description: &str) -> Value {
+    json!({
+        "type": "object",
+        "description": description,
+        "required": ["file", "lines", "quote"],
+        "properties": {
+            "file": {"type": "string", "description": "The file, relative to the repository's root."},
+            "lines": {"type": "string", "description": "The quoted lines at head, as in 40 or 40-43."},
+            "quote": {"type": "string", "description": "These lines of code, copied exactly and whole: not the finding's own \
+                        quote, no comment, nothing left out."}
         }
     })
 }

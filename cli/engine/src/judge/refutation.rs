@@ -8,6 +8,12 @@ use serde_json::Value;
 /// The longest quote that the records keep, in characters.
 const MAX_QUOTE: usize = 4000;
 
+/// Why a decision does not count that quotes no code.
+pub(crate) const NOTHING_QUOTED: &str = "there is no `refuted_by` with the code that refutes it";
+
+/// Why no code refutes words that steer.
+pub(crate) const ONLY_A_PERSON: &str = "words that try to steer the review are only a person's to settle";
+
 /// The code that the judge quotes against a finding, checked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Refutation {
@@ -67,6 +73,19 @@ impl Refutation {
         }
     }
 
+    /// Why it does not count, as the judge and the note read it.
+    pub(crate) fn describe_fault(&self) -> String {
+        let fault = self.fault.as_deref().unwrap_or("it is not enough");
+        format!("`refuted_by` does not hold, {fault}")
+    }
+
+    /// The same with a shorter quote, for what is remembered.
+    #[must_use]
+    pub(crate) fn clipped(mut self, max_characters: usize) -> Self {
+        self.quote = self.quote.chars().take(max_characters).collect();
+        self
+    }
+
     /// One that does not count.
     pub(crate) fn invalid(quoted: &QuotedCode, fault: impl Into<String>) -> Self {
         Self {
@@ -84,7 +103,7 @@ impl Refutation {
 /// What the judge would have done, and may not without a valid refutation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Overruled {
-    /// `drop`, `merge` or `lower`.
+    /// `drop`, `merge`, `lower`, or `withdraw` for a finding of an earlier review.
     pub action: String,
     /// The severity that it would have given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,6 +128,7 @@ impl Overruled {
         let what = match (self.action.as_str(), self.severity) {
             ("drop", _) => "would drop it".to_owned(),
             ("merge", _) => "would merge it away".to_owned(),
+            ("withdraw", _) => "would withdraw it".to_owned(),
             (_, Some(severity)) => format!("would lower it to {severity}"),
             (_, None) => "would lower it".to_owned(),
         };

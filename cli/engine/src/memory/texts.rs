@@ -5,11 +5,6 @@ pub(super) fn turned_down(times: usize) -> String {
     format!("people of this repository have turned it down in {times} merge requests")
 }
 
-/// Why a critical finding is a warning.
-pub(super) fn lowered(times: usize) -> String {
-    format!("lowered from critical: people of this repository have turned it down in {times} merge requests")
-}
-
 /// What the coverage says of findings that are left out.
 pub(super) fn suppressed(number: usize) -> String {
     let (findings, are) = match number {
@@ -22,10 +17,10 @@ pub(super) fn suppressed(number: usize) -> String {
     )
 }
 
-/// What it says of a critical finding that is a warning now.
-pub(super) fn lowered_at(place: &str) -> String {
+/// What it says of a serious finding that stands all the same.
+pub(super) fn stands_at(place: &str) -> String {
     format!(
-        "the finding on {place} was lowered from critical to a warning, because people of this repository have turned the same \
-         down before"
+        "people of this repository have turned down the same as the finding on {place} before. It stands: what is critical or a \
+         danger to production takes a member's decision in this merge request"
     )
 }

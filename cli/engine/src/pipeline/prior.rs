@@ -21,6 +21,8 @@ pub struct Prior {
     pub earlier: Vec<EarlierFiles>,
     /// The same for the next review.
     pub reviewed: Vec<ReviewedFiles>,
+    /// What earlier reviews took out by code of the change itself, and nobody looks at in this one.
+    pub refuted: Vec<JudgedFinding>,
     /// Whether a light-hearted question may still be answered.
     pub aside_open: bool,
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     judge::JudgedFinding,
-    memory::{Recall, Recalled, lower, suppress},
+    memory::{Recall, Recalled, note_turned_down, suppress},
     ports::ExistingFinding,
     scheduler::PanelResult,
 };
@@ -42,10 +42,9 @@ impl<'a> Known<'a> {
 }
 
 impl Remembered {
-    /// Joins what was taken out with what was judged, and lowers what had to be shown to the judge. Before the second review
-    /// of the merge request settles anything: there a finding counts as what it is shown as.
+    /// Joins what was taken out with what was judged.
     pub(super) fn join(&mut self, judged: &mut Vec<JudgedFinding>) {
-        lower(judged, &self.recall.now(), &mut self.recalled);
+        note_turned_down(judged, &self.recall.now(), &mut self.recalled);
         judged.append(&mut self.suppressed);
     }
 

@@ -171,6 +171,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
         head_sha: &job.subject.head_sha,
     });
     judgement.findings = settled.findings;
+    judgement.findings.extend(job.prior.refuted);
     reported.extend(judgement.findings.iter().filter(|entry| entry.since.is_some()).cloned());
     let mut approval_holds = job.approval_holds;
     approval_holds.extend(holds(&reported, &job.prompt_paths));

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    diff::FileDiff,
+    diff::{FileDiff, FilteredFile},
     prompt::Untrusted,
     report::{FindingRecord, Review},
     rereview::AnchorState,
@@ -345,4 +345,7 @@ impl AppliedStance {
 pub trait Forge: Send + Sync {
     /// Posts the review and takes the stance that its verdict asks for. A second time it changes nothing.
     async fn publish(&self, publication: Publication<'_>) -> Result<PublishOutcome, ForgeError>;
+
+    /// Notes the files of a change that has none to review, for what is posted about the end of the run.
+    fn left_out(&self, files: &[FilteredFile]);
 }

@@ -18,18 +18,22 @@ use self::references::{JOINER, is_numbered, joints};
 /// ([`references`]). Characters that nobody sees are left out.
 pub fn neutral(text: &str) -> String {
     let mut result = String::with_capacity(text.len() + 16);
-    let mut above = None;
-    for line in text.split(ends_line) {
+    // The last line with text on it.
+    let mut above = String::new();
+    for (number, line) in text.split(ends_line).enumerate() {
         let line = visible(line);
         let line = line.trim_end();
-        if let Some(above) = above.replace(line.to_owned()) {
+        if number > 0 {
             result.push('\n');
-            // A line break is a space between a word and its number.
+            // Line breaks are a space between a word and its number.
             if is_numbered(&above) && line.trim_start().starts_with(|first: char| first.is_ascii_digit()) {
                 result.push(JOINER);
             }
         }
         neutral_line(line, &mut result);
+        if !line.is_empty() {
+            line.clone_into(&mut above);
+        }
     }
     result
 }
@@ -175,7 +179,7 @@ pub(super) fn code_cell(text: &str) -> String {
 }
 
 /// A code span that its content cannot close.
-pub(super) fn code_span(text: &str) -> String {
+pub fn code_span(text: &str) -> String {
     let text: String = text.split(ends_line).collect::<Vec<_>>().join(" ");
     let text = visible(&text);
     if text.is_empty() {

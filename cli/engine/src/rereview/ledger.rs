@@ -4,7 +4,10 @@ use conclave_shared::{finding::Fingerprint, reviewer::ReviewerName, severity::Se
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::PatchId;
+use super::{
+    PatchId,
+    refuted::{MAX_REFUTED, RefutedFinding},
+};
 use crate::{
     ports::Before,
     report::{FindingRecord, Review},
@@ -32,6 +35,9 @@ pub struct Ledger {
     /// Patches that were reviewed, newest review first.
     #[serde(default)]
     pub reviewed: Vec<ReviewedFiles>,
+    /// Serious findings that the judge took out by code of the change itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refuted: Vec<RefutedFinding>,
 }
 
 /// A finding of an earlier review.
@@ -171,12 +177,16 @@ pub fn remember(review: &Review, done: Done) -> Ledger {
             None => findings.push(entry),
         }
     }
+    let mut refuted = RefutedFinding::all_of(review);
+    refuted.sort_by(|a, b| a.record.fingerprint.cmp(&b.record.fingerprint));
     let mut reviewed = Vec::new();
     // A critical that nobody could prove is looked for again.
     let whole = review.coverage.gaps.is_empty()
         && review.coverage.unproven.is_empty()
         && review.partial.is_none()
-        && review.degraded.is_none();
+        && review.degraded.is_none()
+        && refuted.len() <= MAX_REFUTED;
+    refuted.truncate(MAX_REFUTED);
     if whole && !done.patches.is_empty() {
         reviewed.push(ReviewedFiles {
             head_sha: review.head_sha.clone(),
@@ -196,6 +206,7 @@ pub fn remember(review: &Review, done: Done) -> Ledger {
         schema: SCHEMA,
         findings,
         reviewed,
+        refuted,
     }
     .within(MOST_LEDGER_BYTES)
 }

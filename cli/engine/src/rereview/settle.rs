@@ -5,9 +5,11 @@ mod standing;
 
 use conclave_shared::telemetry::{FindingFate, SettledBy, Settlement};
 
+pub(crate) use self::standing::carried;
+pub(super) use self::standing::recorded;
 use self::{
     decide::{Outcome, Seen, change, decide, lacks_right},
-    standing::{drop_as, is_deleted, is_repeat_by_code, repeats, stand},
+    standing::{drop_as, is_deleted, is_repeat_by_code, note_disagreement, repeats, stand, withdrawn},
 };
 use super::{
     Remembered, Stance, Words,
@@ -85,9 +87,11 @@ pub fn settle(input: SettleInput<'_>) -> Settled {
         }
         match outcome {
             Outcome::Stands | Outcome::Worse | Outcome::Back => {
-                settled
-                    .findings
-                    .push(stand(finding, repeats, &mut judged, seen, degraded));
+                let mut entry = stand(finding, repeats, &mut judged, seen, degraded);
+                if !degraded {
+                    note_disagreement(&mut entry, finding, words);
+                }
+                settled.findings.push(entry);
                 let place = format!("{}:{}", finding.record.file, finding.record.line);
                 if is_deleted(finding) {
                     settled.notes.push(texts::deleted(&place));
@@ -97,7 +101,10 @@ pub fn settle(input: SettleInput<'_>) -> Settled {
                     settled.notes.push(texts::not_the_authors_note(&place, &finding.record));
                 }
             }
-            _ => {
+            outcome => {
+                if outcome == Outcome::Withdrawn {
+                    settled.findings.extend(withdrawn(finding, words));
+                }
                 // That it repeats what people have settled is the judge's word alone: a finding that weighs stands then.
                 let by_word = |at: &&usize| {
                     let entry = &judged[**at];

@@ -2,6 +2,7 @@ use conclave_shared::{severity::Severity, telemetry::Settlement};
 
 use super::*;
 use crate::{
+    judge::{Refutation, RefutationStatus},
     ports::{Reply, Voice},
     report::ThreadChange,
     rereview::{
@@ -19,6 +20,8 @@ fn word(id: &str, status: Status) -> Words {
             status,
             reason: "because".into(),
             answer: Some("Because of line 3.".into()),
+            refuted_by: None,
+            refutation: None,
         }],
         ..Words::default()
     }
@@ -388,6 +391,48 @@ fn a_models_word_alone_withdraws_nothing_serious() {
             assert_eq!(standing(&argued.settle()).len(), 1);
         }
     }
+}
+
+#[test]
+fn code_withdraws_a_serious_finding_where_a_member_argues_against_it() {
+    let refutation = |status| Refutation {
+        file: "src/guard.py".into(),
+        line: 3,
+        end_line: None,
+        quote: "if not NAME.fullmatch(name):".into(),
+        status,
+        needed: true,
+        fault: None,
+    };
+    let withdrawn = |status, argued: bool| {
+        let mut scene = severe(|_| {}).word(Status::Withdrawn);
+        if argued {
+            scene = scene.replied(Voice::Author, "The name is checked before.");
+        }
+        scene.words.words[0].refutation = Some(refutation(status));
+        scene.settle()
+    };
+    for status in [RefutationStatus::UnchangedCode, RefutationStatus::ThisChange] {
+        let settled = withdrawn(status, true);
+        assert_eq!(standing(&settled), []);
+        let [entry] = &settled.findings[..] else {
+            panic!("one record, not {:?}", settled.findings)
+        };
+        assert_eq!(
+            entry.refuted_by_this_change().is_some(),
+            status == RefutationStatus::ThisChange
+        );
+        assert_eq!(entry.reason_code.as_deref(), Some("withdrawn"));
+        assert_eq!(standing(&withdrawn(status, false)).len(), 1, "no member argues");
+    }
+    let settled = withdrawn(RefutationStatus::Invalid, true);
+    assert_eq!(standing(&settled).len(), 1);
+    let overruled = settled.findings[0].overruled.as_ref().expect("the judge disagrees");
+    assert!(
+        overruled.describe().contains("It would withdraw it."),
+        "{}",
+        overruled.describe()
+    );
 }
 
 #[test]

@@ -4,7 +4,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::authority::argument;
-use crate::ports::ExistingFinding;
+use crate::{
+    judge::{NOTHING_QUOTED, Refutation},
+    ports::ExistingFinding,
+};
 
 /// The longest answer in a thread, and the longest aside, in characters; more is cut.
 const LONGEST_ANSWER: usize = 600;
@@ -35,6 +38,26 @@ pub struct Word {
     /// What to answer in the thread.
     #[serde(default)]
     pub answer: Option<String>,
+    /// The code that refutes the finding, as the coordinator wrote it: a serious one is withdrawn only with it.
+    #[serde(default)]
+    pub refuted_by: Option<Value>,
+    /// The same, checked against the source.
+    #[serde(skip)]
+    pub refutation: Option<Refutation>,
+}
+
+impl Word {
+    /// Why the word does not withdraw a serious finding. `None` where it may, or says something else.
+    pub(crate) fn withdrawal_fault(&self, finding: &ExistingFinding) -> Option<String> {
+        if self.status != Status::Withdrawn || !finding.record.is_serious() {
+            return None;
+        }
+        match &self.refutation {
+            None => Some(NOTHING_QUOTED.to_owned()),
+            Some(refutation) if refutation.is_valid() => None,
+            Some(refutation) => Some(refutation.describe_fault()),
+        }
+    }
 }
 
 /// All that the coordinator says besides judging new findings.
@@ -49,6 +72,15 @@ pub struct Words {
 }
 
 impl Words {
+    /// What the coordinator would withdraw and may not, in words for it.
+    pub(crate) fn objections(&self, earlier: &[ExistingFinding]) -> Vec<String> {
+        let faults = earlier.iter().filter_map(|finding| {
+            let fault = self.on(&finding.id)?.withdrawal_fault(finding)?;
+            Some(format!("{} stands, because {fault}", finding.id))
+        });
+        faults.collect()
+    }
+
     /// The word on this earlier finding.
     pub fn on(&self, id: &str) -> Option<&Word> {
         self.words.iter().find(|word| word.id == id)
@@ -134,7 +166,10 @@ pub fn add_to_schema(schema: &mut Value) {
                 "status": {"type": "string", "enum": ["fixed", "not_fixed", "withdrawn"]},
                 "reason": {"type": "string", "description": "The fact, in one sentence."},
                 "answer": {"type": "string",
-                    "description": "Only where a member's last word in the thread is unanswered: the answer for the thread, one or two sentences."}
+                    "description": "Only where a member's last word in the thread is unanswered: the answer for the thread, one or two sentences."},
+                "refuted_by": crate::judge::refuted_by_schema(
+                    "Required to withdraw an earlier finding that is critical, has production_risk or is prompt-injection: the \
+                     code at head that refutes it. Without it the finding stands."),
             }
         }
     });

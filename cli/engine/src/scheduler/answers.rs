@@ -177,8 +177,10 @@ impl<'a> Answers<'a> {
 
     fn join(&mut self, faults: Vec<String>, checked: Checked) {
         let mut fresh: Vec<bool> = vec![true; checked.findings.len()];
+        let rules = self.rules;
         self.open.retain(|lost| {
-            let good = (0..fresh.len()).find(|&index| fresh[index] && makes_good(&checked.findings[index], lost));
+            let good =
+                (0..fresh.len()).find(|&index| fresh[index] && makes_good(&checked.findings[index], lost, rules));
             if let Some(index) = good {
                 fresh[index] = false;
             }
@@ -307,11 +309,22 @@ fn line(text: &str) -> String {
     Untrusted::from(short.as_str()).sealed_line()
 }
 
-/// Whether a finding that stands is the one that was not taken. A milder one is not.
-fn makes_good(finding: &Finding, lost: &Hallucinated) -> bool {
-    let severe = Severity::parse_lenient(&lost.severity).is_none_or(|severity| finding.severity >= severity);
+/// Whether a finding that stands is the one that was not taken. A milder one is not, unless the rule that both cite allows
+/// no higher severity.
+fn makes_good(finding: &Finding, lost: &Hallucinated, rules: Option<&RuleBook>) -> bool {
+    let severe = Severity::parse_lenient(&lost.severity).is_none_or(|severity| finding.severity >= severity)
+        || is_at_its_rules_most(finding, lost, rules);
     let injection = !lost.is_injection() || finding.is_prompt_injection();
     severe && injection && is_alike(&finding.claim, &finding.file, &finding.category, lost)
+}
+
+/// Whether the finding is as severe as its rule allows, and the other one cites no other rule.
+fn is_at_its_rules_most(finding: &Finding, lost: &Hallucinated, rules: Option<&RuleBook>) -> bool {
+    let (Some(cited), Some(rules)) = (&finding.rule, rules) else {
+        return false;
+    };
+    let is_same_rule = lost.rule.as_ref().is_none_or(|id| *id == cited.id);
+    is_same_rule && rules.find(&cited.id).and_then(|rule| rule.most) == Some(finding.severity)
 }
 
 fn is_same(one: &Hallucinated, other: &Hallucinated) -> bool {

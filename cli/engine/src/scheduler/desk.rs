@@ -253,10 +253,14 @@ impl CoordinatorTools for Desk {
             }
         };
         let mut arguments = arguments;
-        let words = take_words(&mut arguments, &self.earlier).map_err(|faults| ToolError(faults.join("; ")))?;
+        let mut words = take_words(&mut arguments, &self.earlier).map_err(|faults| ToolError(faults.join("; ")))?;
         let submission = Submission::parse(arguments, &findings).map_err(|fault| ToolError(fault.to_string()))?;
         let grounds = self.grounds(&submission, &words, &findings).await;
-        let objections = objections(&apply(findings, &submission, &grounds));
+        if let Some(refuter) = self.refuter.get() {
+            refuter.check_words(&mut words, &self.earlier).await;
+        }
+        let mut objections = objections(&apply(findings, &submission, &grounds));
+        objections.extend(words.objections(&self.earlier));
         match self.submission.lock() {
             // It counts, as far as it goes, also if nothing better comes.
             Ok(mut place) => {
@@ -270,7 +274,7 @@ impl CoordinatorTools for Desk {
         }
         if !objections.is_empty() && self.gives_back() {
             return Err(ToolError(format!(
-                "{}. Such a finding is dropped, merged or lowered only with `refuted_by`: file, lines and an exact quote of \
+                "{}. Such a finding is dropped, merged, lowered or withdrawn only with `refuted_by`: file, lines and an exact quote of \
                  the code at head that refutes it. Submit again, all of it: keep these findings, or quote that code. If you do \
                  not, they stand as reported, and your view is noted beside them",
                 objections.join("; ")

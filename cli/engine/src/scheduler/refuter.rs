@@ -9,8 +9,10 @@ use super::SourceTree;
 use crate::{
     diff::FileDiff,
     findings::{QuotedFile, check_refutation},
-    judge::{QuotedCode, Refutation, RefutationStatus, Submission},
+    judge::{ONLY_A_PERSON, QuotedCode, Refutation, RefutationStatus, Submission},
+    ports::ExistingFinding,
     prompt::CONTEXT_FILE,
+    rereview::{Status, Words, carried},
 };
 
 /// So many refutations of one submission are read; more findings than that are not dropped by a careful judge.
@@ -44,6 +46,27 @@ impl Refuter {
             }
         }
         checked
+    }
+
+    /// Checks what the coordinator quotes to withdraw serious earlier findings.
+    pub async fn check_words(&self, words: &mut Words, earlier: &[ExistingFinding]) {
+        let withdrawn = words.words.iter_mut().filter(|word| word.status == Status::Withdrawn);
+        for word in withdrawn.take(MAX_REFUTATIONS) {
+            let finding = earlier.iter().find(|finding| finding.id == word.id);
+            let (Some(said), Some(finding)) = (&word.refuted_by, finding) else {
+                continue;
+            };
+            if !finding.record.is_serious() {
+                continue;
+            }
+            let mut refutation = self.check(said, &carried(finding).finding).await;
+            if finding.record.is_prompt_injection() && !self.prompt_paths.is_match(&finding.record.file) {
+                refutation.status = RefutationStatus::Invalid;
+                refutation.fault = Some(ONLY_A_PERSON.to_owned());
+            }
+            refutation.needed = true;
+            word.refutation = Some(refutation);
+        }
     }
 
     async fn check(&self, said: &Value, finding: &Finding) -> Refutation {

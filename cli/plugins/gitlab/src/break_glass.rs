@@ -7,7 +7,8 @@
 
 use conclave_engine::{
     own_words::OwnWords,
-    ports::{AppliedStance, PublishOutcome, ReviewMode, ReviewSubject, Stance, Voice},
+    ports::{AppliedStance, PublishOutcome, ReviewMode, ReviewSubject, SettingsWatch, Stance, Voice},
+    report::neutral,
 };
 
 use crate::{
@@ -16,6 +17,7 @@ use crate::{
     merge_request::MergeRequestInfo,
     people::People,
     summary::{Memory, Summary},
+    target::Watched,
 };
 
 /// Whose word counts.
@@ -133,8 +135,14 @@ impl GitLab {
         Ok(None)
     }
 
-    /// Says on the merge request that there was no review, and approves it.
-    pub async fn skip_review(&self, glass: &BreakGlass, mode: ReviewMode) -> Result<PublishOutcome, GitLabError> {
+    /// Says on the merge request that there was no review, and approves it: for the target branch and the settings by which
+    /// the word was found to count. Both are read again right before the approval.
+    pub async fn skip_review(
+        &self,
+        glass: &BreakGlass,
+        mode: ReviewMode,
+        settings: &dyn SettingsWatch,
+    ) -> Result<PublishOutcome, GitLabError> {
         let (client, mut info) = (&self.client, self.load().await?);
         let ourselves = &info.ourselves;
         let notes = info.conversation.notes();
@@ -175,8 +183,25 @@ impl GitLab {
             });
             return Ok(outcome);
         }
+        let watched = Watched {
+            target: &info.target,
+            base: &info.version.refs.base,
+            settings,
+        };
+        let hold = watched.changed(client).await?;
         let standing = approval::read(client, ourselves.bot()).await?;
-        if standing.is_for(&info.version, None) && !requested {
+        let (mut text, mut conclusion) = (text, conclusion);
+        if let Some(hold) = hold {
+            if standing.approved {
+                approval::take_back(client).await?;
+            }
+            outcome.warnings.push(format!("not approved: {}", hold.reason));
+            text = format!(
+                "{text}\n\n> **Target branch:** {} The bot does not approve.",
+                neutral(&hold.reason)
+            );
+            conclusion = hash(&format!("break glass {} approves nothing", glass.note));
+        } else if standing.is_for(&info.version, None) && !requested {
             outcome.approved = true;
         } else {
             // A push that came in between has a job of its own, which approves it on the same word.
@@ -184,9 +209,9 @@ impl GitLab {
             outcome.approved = approval::read(client, ourselves.bot()).await?.approved;
             outcome.warnings.extend(refused.filter(|_| !outcome.approved));
         }
-        if requested && !outcome.approved {
-            // The note has to go on remembering what only an approval takes back.
-            let summary = Summary::new(&text, conclusion, memory(true)).remembering(ledger);
+        if !outcome.approved {
+            // The note has to go on remembering what only an approval takes back, and says what is in the way of one.
+            let summary = Summary::new(&text, conclusion, memory(requested)).remembering(ledger);
             summary.post(client, ourselves, &mut info.conversation).await?;
         }
         self.conclude();

@@ -15,6 +15,7 @@ use std::{
 
 use async_trait::async_trait;
 use conclave_engine::{
+    diff::FilteredFile,
     ports::{Forge, ForgeError, Publication, PublishOutcome, Stance},
     report::Review,
 };
@@ -47,6 +48,8 @@ pub struct GitLab {
     concluded: AtomicBool,
     /// Whose approval of ours this run has taken back, in words.
     pub(crate) taken_back: Mutex<Option<String>>,
+    /// The files of a change that has none to review.
+    pub(crate) left_out: std::sync::Mutex<Vec<FilteredFile>>,
 }
 
 /// What is known since the merge request was loaded.
@@ -77,6 +80,7 @@ impl GitLab {
             pipeline_head: None,
             concluded: AtomicBool::new(false),
             taken_back: Mutex::new(None),
+            left_out: std::sync::Mutex::default(),
         })
     }
 
@@ -274,5 +278,11 @@ impl Forge for GitLab {
         let known = known.ok_or_else(|| ForgeError("the merge request was never loaded".into()))?;
         let outcome = self.post(&known, publication).await;
         outcome.map_err(|error| ForgeError(error.to_string()))
+    }
+
+    fn left_out(&self, files: &[FilteredFile]) {
+        if let Ok(mut left_out) = self.left_out.lock() {
+            *left_out = files.to_vec();
+        }
     }
 }

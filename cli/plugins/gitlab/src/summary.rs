@@ -212,6 +212,7 @@ fn conclusion(review: &Review) -> String {
                 finding.end_line,
                 entry.section,
                 entry.posted,
+                entry.overruled.as_ref().map(|overruled| &overruled.action),
             ])
         })
         .collect();

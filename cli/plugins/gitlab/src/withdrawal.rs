@@ -5,9 +5,11 @@
 //! (nothing to review, stopped, failed), any approval goes, and our note says why. What another run has said of a newer commit
 //! stays as it is.
 
+use std::fmt::Write;
+
 use conclave_engine::{
     ports::{AppliedStance, PublishOutcome, Stance},
-    report::{Review, neutral},
+    report::{Review, code_span, neutral},
 };
 
 use crate::{
@@ -26,6 +28,8 @@ use crate::{
 const TITLE: &str = "## ⚪ The bot's approval was taken back";
 /// What separates that from the last review.
 const LAST_REVIEW: &str = "\n\n---\n\n*The last review that was posted, which no longer counts as an approval:*\n\n";
+/// Maximum number of files that are named as left out.
+const MAX_NAMED: usize = 50;
 /// The most characters of a reason.
 const MAX_REASON: usize = 400;
 
@@ -140,7 +144,7 @@ impl GitLab {
             .chars()
             .take(MAX_REASON)
             .collect();
-        let mut text = format!("{TITLE}\n\n{reason}");
+        let mut text = format!("{TITLE}\n\n{reason}{}", self.files_left_out());
         if requested {
             text.push_str(" Its request for changes stays.");
         }
@@ -155,9 +159,26 @@ impl GitLab {
             requested_changes: requested,
         };
         drop(notes);
-        let withdrawn = Summary::new(&text, hash(&format!("withdrawn {}", why.reason)), memory).remembering(ledger);
+        let conclusion = hash(&format!("withdrawn {}{}", why.reason, self.files_left_out()));
+        let withdrawn = Summary::new(&text, conclusion, memory).remembering(ledger);
         withdrawn.post(&self.client, ourselves, &mut conversation).await?;
         Ok(())
+    }
+
+    /// The files of a change that has none to review, as a list.
+    fn files_left_out(&self) -> String {
+        let Ok(files) = self.left_out.lock() else {
+            return String::new();
+        };
+        let mut list = String::new();
+        for file in files.iter().take(MAX_NAMED) {
+            let (path, reason) = (code_span(&file.path), file.reason.describe());
+            let _ = write!(list, "\n- {path} ({reason})");
+        }
+        if files.len() > MAX_NAMED {
+            let _ = write!(list, "\n- {} more", files.len() - MAX_NAMED);
+        }
+        if list.is_empty() { list } else { format!("\n{list}\n\n") }
     }
 
     /// Why this run has nothing to say any more: the merge request has a newer commit, and either the run was stopped for

@@ -7,7 +7,7 @@ use crate::{
     ports::{Before, ExistingFinding, ThreadState},
     report::ThreadChange,
     rereview::{
-        AnchorState, Stance, Status, Words,
+        AnchorState, Stance, Status, Word, Words,
         authority::{argument, decision, unanswered},
         texts,
     },
@@ -97,10 +97,10 @@ pub(super) fn decide(finding: &ExistingFinding, words: &Words, seen: Seen, degra
         return Outcome::Stands;
     }
     let changed = finding.anchor == AnchorState::Changed;
-    let word = words.on(&finding.id).map(|word| word.status).filter(|_| !degraded);
+    let word = words.on(&finding.id).filter(|_| !degraded);
     let in_talk = finding.replies.iter().any(|reply| reply.voice.is_person());
-    match word {
-        Some(Status::Withdrawn) if may_be_withdrawn(finding) => Outcome::Withdrawn,
+    match word.map(|word| word.status) {
+        Some(Status::Withdrawn) if word.is_some_and(|word| may_be_withdrawn(finding, word)) => Outcome::Withdrawn,
         Some(Status::Fixed) if changed && in_talk => Outcome::FixedInTalk,
         Some(Status::Fixed) if changed => Outcome::Fixed,
         Some(Status::NotFixed) => Outcome::Stands,
@@ -109,10 +109,10 @@ pub(super) fn decide(finding: &ExistingFinding, words: &Words, seen: Seen, degra
     }
 }
 
-/// Whether the judge's word is enough to withdraw the finding: a member argues against it, and it is none that a model's
-/// word alone must not make milder.
-fn may_be_withdrawn(finding: &ExistingFinding) -> bool {
-    argument(finding).is_some() && !finding.record.is_serious()
+/// Whether the judge's word is enough to withdraw the finding: a member argues against it, and checked code refutes it if
+/// it is serious.
+fn may_be_withdrawn(finding: &ExistingFinding, word: &Word) -> bool {
+    argument(finding).is_some() && word.withdrawal_fault(finding).is_none()
 }
 
 /// Whether somebody has tried to settle the finding whose word is not enough for that.

@@ -9,8 +9,9 @@ use conclave_shared::{
 
 use super::decide::{Seen, own_rank, rank};
 use crate::{
-    judge::{JudgedFinding, RemovedBy},
+    judge::{JudgedFinding, Overruled, RemovedBy},
     ports::{Before, ExistingFinding, ThreadState},
+    report::FindingRecord,
     rereview::{AnchorState, Words, texts},
 };
 
@@ -70,10 +71,14 @@ pub(super) fn shown_by(finding: &ExistingFinding) -> Option<String> {
 }
 
 /// An earlier finding that no new one repeats.
-pub(super) fn carried(finding: &ExistingFinding) -> JudgedFinding {
-    let record = &finding.record;
+pub(crate) fn carried(finding: &ExistingFinding) -> JudgedFinding {
+    recorded(&finding.id, &finding.record, finding.code.clone())
+}
+
+/// A finding by its record.
+pub(in crate::rereview) fn recorded(id: &str, record: &FindingRecord, code: String) -> JudgedFinding {
     let mut entry = JudgedFinding::kept(Finding {
-        id: finding.id.clone(),
+        id: id.to_owned(),
         reviewer: record.section.clone(),
         found_by: vec![record.section.clone()],
         severity: record.severity,
@@ -83,7 +88,7 @@ pub(super) fn carried(finding: &ExistingFinding) -> JudgedFinding {
         line: record.line,
         end_line: record.end_line,
         claim: record.claim.clone(),
-        evidence: finding.code.clone(),
+        evidence: code,
         second: None,
         scenario: String::new(),
         checked: String::new(),
@@ -95,6 +100,36 @@ pub(super) fn carried(finding: &ExistingFinding) -> JudgedFinding {
     });
     entry.anchor.clone_from(&record.anchor);
     entry
+}
+
+/// Notes beside a serious finding that the judge would withdraw it and may not.
+pub(super) fn note_disagreement(entry: &mut JudgedFinding, finding: &ExistingFinding, words: &Words) {
+    let Some(word) = words.on(&finding.id) else { return };
+    if let Some(fault) = word.withdrawal_fault(finding) {
+        entry.refutation.clone_from(&word.refutation);
+        entry.overruled = Some(Overruled {
+            action: "withdraw".to_owned(),
+            severity: None,
+            reason_code: None,
+            reason: Some(word.reason.clone()),
+            fault,
+        });
+    }
+}
+
+/// The record of a serious finding that the judge withdrew by code: it does not stand, and is kept with its refutation.
+pub(super) fn withdrawn(finding: &ExistingFinding, words: &Words) -> Option<JudgedFinding> {
+    let word = words.on(&finding.id)?;
+    let refutation = word.refutation.clone().filter(|_| finding.record.is_serious())?;
+    let mut entry = carried(finding);
+    entry.production_risk = finding.record.production_risk;
+    entry.thread = shown_by(finding);
+    entry.since = Some(finding.record.head_sha.clone());
+    entry.remove(FindingFate::Dropped, RemovedBy::Judge);
+    entry.reason_code = Some("withdrawn".to_owned());
+    entry.reason = Some(word.reason.clone());
+    entry.refutation = Some(refutation);
+    Some(entry)
 }
 
 pub(super) fn drop_as(entry: &mut JudgedFinding, fate: FindingFate, code: &str, reason: &str) {
@@ -135,10 +170,11 @@ pub(super) fn repeats(
     repeats
 }
 
-/// Whether the judge's word that a new finding repeats this earlier one would hide something: a serious one behind another
-/// kind of problem, whose end would be its own.
+/// Whether the judge's word that a new finding repeats this earlier one would hide something: one of both is serious, and
+/// they are of different kinds, so that the end or the severity of one would become the other's.
 fn hides(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
-    entry.weighs() && entry.finding.fingerprint != finding.record.fingerprint && !is_same_kind(finding, entry)
+    let is_serious = entry.weighs() || finding.record.is_serious();
+    is_serious && entry.finding.fingerprint != finding.record.fingerprint && !is_same_kind(finding, entry)
 }
 
 /// Whether code, not only the judge's word, says that the new finding repeats the earlier one.

@@ -1,6 +1,6 @@
 //! Break glass: whose word counts, and what happens then.
 
-use conclave_engine::ports::ReviewMode;
+use conclave_engine::ports::{NoSettings, ReviewMode, SettingsWatch};
 use conclave_fake_gitlab::{AccessLevel, FakeGitlab, Tier};
 use conclave_plugin_gitlab::{BreakGlass, BreakGlassPolicy};
 use conclave_shared::verdict::Verdict;
@@ -118,7 +118,7 @@ async fn the_review_is_skipped_and_the_merge_request_approved() {
     stage.gitlab.comment(stage.merge_request, stage.human, "break glass");
     let plugin = stage.plugin();
     let glass = plugin.break_glass(BreakGlassPolicy::Developers).await.unwrap().unwrap();
-    let outcome = plugin.skip_review(&glass, ReviewMode::Gate).await.unwrap();
+    let outcome = plugin.skip_review(&glass, ReviewMode::Gate, &NoSettings).await.unwrap();
     assert_eq!((outcome.approved, outcome.warnings), (true, Vec::new()));
     let found = stage.gitlab.snapshot(stage.merge_request);
     assert_eq!(
@@ -133,7 +133,13 @@ async fn the_review_is_skipped_and_the_merge_request_approved() {
     stage.gitlab.forget_requests();
     let plugin = stage.plugin();
     let glass = plugin.break_glass(BreakGlassPolicy::Developers).await.unwrap().unwrap();
-    assert!(plugin.skip_review(&glass, ReviewMode::Gate).await.unwrap().approved);
+    assert!(
+        plugin
+            .skip_review(&glass, ReviewMode::Gate, &NoSettings)
+            .await
+            .unwrap()
+            .approved
+    );
     assert_eq!(stage.writes(), Vec::<String>::new());
     // Withdrawn, the next review is one again.
     stage
@@ -154,7 +160,10 @@ async fn a_push_in_between_is_left_to_its_own_job() {
     let plugin = stage.plugin();
     let glass = plugin.break_glass(BreakGlassPolicy::Developers).await.unwrap().unwrap();
     stage.push();
-    let outcome = plugin.skip_review(&glass, ReviewMode::Approve).await.unwrap();
+    let outcome = plugin
+        .skip_review(&glass, ReviewMode::Approve, &NoSettings)
+        .await
+        .unwrap();
     assert!(
         !outcome.approved && outcome.warnings[0].contains("newer commit"),
         "{outcome:?}"
@@ -162,7 +171,74 @@ async fn a_push_in_between_is_left_to_its_own_job() {
     // The word is valid for that push, too.
     let plugin = stage.plugin();
     let glass = plugin.break_glass(BreakGlassPolicy::Developers).await.unwrap().unwrap();
-    assert!(plugin.skip_review(&glass, ReviewMode::Approve).await.unwrap().approved);
+    assert!(
+        plugin
+            .skip_review(&glass, ReviewMode::Approve, &NoSettings)
+            .await
+            .unwrap()
+            .approved
+    );
+}
+
+#[tokio::test]
+async fn broken_glass_approves_no_other_target_than_the_one_that_was_read() {
+    /// Settings that differ at each newer commit.
+    #[derive(Debug)]
+    struct Changed;
+    #[async_trait::async_trait]
+    impl SettingsWatch for Changed {
+        async fn differing(&self, _commit: &str) -> Result<Vec<String>, String> {
+            Ok(vec![".conclave.toml".to_owned()])
+        }
+    }
+    let stage = Stage::new().await;
+    stage.gitlab.comment(stage.merge_request, stage.human, "break glass");
+    let plugin = stage.plugin();
+    let glass = plugin.break_glass(BreakGlassPolicy::Developers).await.unwrap().unwrap();
+    // Nothing has moved: nothing is compared.
+    let outcome = plugin.skip_review(&glass, ReviewMode::Approve, &Changed).await.unwrap();
+    assert!(outcome.approved, "{outcome:?}");
+
+    let plugin = stage.plugin();
+    let glass = plugin.break_glass(BreakGlassPolicy::Developers).await.unwrap().unwrap();
+    stage.advance("release");
+    stage.gitlab.retarget(stage.merge_request, "release");
+    let outcome = plugin
+        .skip_review(&glass, ReviewMode::Approve, &NoSettings)
+        .await
+        .unwrap();
+    assert!(
+        !outcome.approved && outcome.warnings[0].contains("changed from main to release"),
+        "{outcome:?}"
+    );
+    let found = stage.gitlab.snapshot(stage.merge_request);
+    assert_eq!(
+        found.approved_by,
+        Vec::<String>::new(),
+        "the earlier approval goes, too"
+    );
+    let note = found.notes.iter().rev().find(|note| note.author == BOT).unwrap();
+    assert!(note.body.contains("The bot does not approve"), "{}", note.body);
+
+    let stage = Stage::new().await;
+    stage.gitlab.comment(stage.merge_request, stage.human, "break glass");
+    let plugin = stage.plugin();
+    let glass = plugin.break_glass(BreakGlassPolicy::Developers).await.unwrap().unwrap();
+    stage.advance("main");
+    let outcome = plugin.skip_review(&glass, ReviewMode::Approve, &Changed).await.unwrap();
+    assert!(
+        !outcome.approved && outcome.warnings[0].contains("Settings of main changed"),
+        "{outcome:?}"
+    );
+    // Other settings are the same at the newer commit.
+    let plugin = stage.plugin();
+    let glass = plugin.break_glass(BreakGlassPolicy::Developers).await.unwrap().unwrap();
+    stage.advance("main");
+    let outcome = plugin
+        .skip_review(&glass, ReviewMode::Approve, &NoSettings)
+        .await
+        .unwrap();
+    assert!(outcome.approved, "{outcome:?}");
 }
 
 #[tokio::test]
@@ -171,7 +247,13 @@ async fn the_mode_comment_approves_nothing() {
     stage.gitlab.comment(stage.merge_request, stage.human, "break glass");
     let plugin = stage.plugin();
     let glass = plugin.break_glass(BreakGlassPolicy::Developers).await.unwrap().unwrap();
-    assert!(!plugin.skip_review(&glass, ReviewMode::Comment).await.unwrap().approved);
+    assert!(
+        !plugin
+            .skip_review(&glass, ReviewMode::Comment, &NoSettings)
+            .await
+            .unwrap()
+            .approved
+    );
     assert_eq!(
         stage.gitlab.snapshot(stage.merge_request).approved_by,
         Vec::<String>::new()

@@ -207,6 +207,14 @@ impl Stage {
         self.gitlab.push(self.project, path, "feature");
     }
 
+    /// A branch gets a commit more than `main` has.
+    pub(crate) fn advance(&self, branch: &str) {
+        let path = self.working_copy.path();
+        git(path, &["checkout", "--quiet", "-B", branch, "main"]);
+        write(path, &[("newer.txt", Some("newer\n"))]);
+        self.gitlab.push(self.project, path, branch);
+    }
+
     /// The diff of the merge request, as the review reads it.
     pub(crate) fn files(&self) -> Vec<FileDiff> {
         let refs = self.gitlab.diff_refs(self.merge_request);

@@ -1,0 +1,95 @@
+//! Serious findings that the judge took out by code of the change itself: the bot leaves the approval to a person for as
+//! long as their files are as they were, because nothing of them is reviewed again.
+
+use conclave_shared::telemetry::FindingFate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{authority::is_settled_by_word, ledger::LONGEST_CLAIM, settle::recorded};
+use crate::{
+    diff::FileDiff,
+    judge::{JudgedFinding, Refutation, RemovedBy},
+    ports::{ExistingFinding, ThreadState},
+    report::{FindingRecord, Review},
+};
+
+/// Maximum number of refuted findings that are remembered. Of more than that the files are reviewed again instead.
+pub(super) const MAX_REFUTED: usize = 20;
+
+/// Maximum length of each code that is remembered, in characters.
+const MAX_CODE: usize = 600;
+
+/// A serious finding, and the code of the change that refutes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RefutedFinding {
+    /// The finding.
+    pub record: FindingRecord,
+    /// The code that it quotes.
+    #[serde(default)]
+    pub evidence: String,
+    /// The code that refutes it.
+    pub refutation: Refutation,
+    /// The judge's reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl RefutedFinding {
+    /// The findings of a review that were refuted by the change itself.
+    pub(super) fn all_of(review: &Review) -> Vec<Self> {
+        let refuted = review.findings.iter().filter_map(|entry| {
+            let refutation = entry.refuted_by_this_change()?.clone();
+            let mut record = FindingRecord::new(entry, &review.head_sha);
+            record.severity = entry.reported.unwrap_or(record.severity).max(record.severity);
+            record.claim = clip(&record.claim, LONGEST_CLAIM);
+            record.anchor = None;
+            if let Some(since) = &entry.since {
+                record.head_sha.clone_from(since);
+            }
+            Some(Self {
+                record,
+                evidence: clip(&entry.finding.evidence, MAX_CODE),
+                refutation: refutation.clipped(MAX_CODE),
+                reason: entry.reason.as_deref().map(|reason| clip(reason, LONGEST_CLAIM)),
+            })
+        });
+        refuted.collect()
+    }
+
+    /// The finding in a later review: it does not stand, and a person still has to compare it with its refutation.
+    fn carried(&self) -> JudgedFinding {
+        let mut entry = recorded("", &self.record, self.evidence.clone());
+        entry.production_risk = self.record.production_risk;
+        entry.since = Some(self.record.head_sha.clone());
+        entry.remove(FindingFate::Dropped, RemovedBy::Judge);
+        entry.reason_code = Some("refuted".to_owned());
+        entry.reason.clone_from(&self.reason);
+        entry.refutation = Some(self.refutation.clone());
+        entry
+    }
+}
+
+/// What was refuted in earlier reviews and is not looked at in this one: its file is as it was, and no person has settled
+/// it since.
+pub fn still_refuted(
+    refuted: &[RefutedFinding],
+    unchanged: &[FileDiff],
+    earlier: &[ExistingFinding],
+) -> Vec<JudgedFinding> {
+    let is_settled = |refuted: &RefutedFinding| {
+        let same = |finding: &&ExistingFinding| finding.record.fingerprint == refuted.record.fingerprint;
+        earlier
+            .iter()
+            .find(same)
+            .is_some_and(|finding| finding.state == ThreadState::ResolvedByPerson || is_settled_by_word(finding))
+    };
+    refuted
+        .iter()
+        .filter(|refuted| unchanged.iter().any(|file| file.path == refuted.record.file) && !is_settled(refuted))
+        .map(RefutedFinding::carried)
+        .collect()
+}
+
+fn clip(text: &str, max_characters: usize) -> String {
+    text.chars().take(max_characters).collect()
+}
