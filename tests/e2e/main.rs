@@ -22,6 +22,7 @@ mod hook;
 mod hostile_repository;
 mod init;
 mod init_dialogue;
+mod installation;
 mod local_review;
 mod memory;
 mod model_calls;

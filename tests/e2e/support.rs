@@ -1,5 +1,6 @@
 //! What every scenario needs.
 
+mod installation;
 mod pipeline;
 mod program;
 mod repository;
@@ -8,6 +9,7 @@ mod usage;
 mod workers;
 mod wrapper;
 
+pub(crate) use installation::{Component, Installation, JobToken};
 pub(crate) use pipeline::{PROJECT, Pipeline};
 pub(crate) use program::{
     BRIEF, Conclave, Outcome, PROVIDER_KEY, brief_opencode, executable, nothing_left_running, opencode, provider,

@@ -92,8 +92,17 @@ impl Pipeline {
     ) -> Conclave {
         let mut all = vec![command];
         all.extend(arguments);
-        Conclave::new(repository.path(), &all)
-            .env("CI_API_V4_URL", self.gitlab.api_url())
+        self.variables_of(merge_request, repository, Conclave::new(repository.path(), &all))
+    }
+
+    /// A call with the variables of a merge request's pipeline.
+    pub(crate) fn variables_of(
+        &self,
+        merge_request: MergeRequestRef,
+        repository: &Repository,
+        call: Conclave,
+    ) -> Conclave {
+        call.env("CI_API_V4_URL", self.gitlab.api_url())
             .env("CI_PROJECT_DIR", repository.path())
             .env("CI_MERGE_REQUEST_PROJECT_ID", merge_request.project.0.to_string())
             .env("CI_MERGE_REQUEST_PROJECT_PATH", PROJECT)
@@ -101,11 +110,16 @@ impl Pipeline {
             .env("GITLAB_TOKEN", &self.token)
     }
 
-    /// The bot's notes.
-    pub(crate) fn notes(&self) -> Vec<String> {
-        let snapshot = self.gitlab.snapshot(self.merge_request);
+    /// The bot's notes on a merge request.
+    pub(crate) fn notes_of(&self, merge_request: MergeRequestRef) -> Vec<String> {
+        let snapshot = self.gitlab.snapshot(merge_request);
         let own = snapshot.notes.into_iter().filter(|note| note.author == BOT);
         own.map(|note| note.body).collect()
+    }
+
+    /// The bot's notes.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        self.notes_of(self.merge_request)
     }
 
     /// Whether the bot approves.

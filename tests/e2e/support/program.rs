@@ -145,29 +145,49 @@ impl Outcome {
 pub(crate) struct Conclave {
     command: Command,
     home: TempDir,
+    /// Where its records go.
+    output: PathBuf,
 }
 
 impl Conclave {
     /// `conclave` with these arguments, in this directory.
     pub(crate) fn new(directory: &Path, arguments: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_conclave"));
+        command.args(arguments);
+        Self::of(command, directory)
+    }
+
+    /// A shell script that calls `conclave`, in this directory; `output` in it is where the records go.
+    pub(crate) fn script(directory: &Path, script: &str, output: &str) -> Self {
+        let program = Path::new(env!("CARGO_BIN_EXE_conclave")).parent().unwrap();
+        let mut path = program.as_os_str().to_owned();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap());
+        let mut command = Command::new("bash");
+        command.args(["-euc", script]);
+        let mut script = Self::of(command, directory);
+        script.output = directory.join(output);
+        script.env("PATH", path).without("CONCLAVE_OUTPUT")
+    }
+
+    fn of(mut command: Command, directory: &Path) -> Self {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir(home.path().join("tmp")).unwrap();
         let opencode = brief_opencode(home.path());
-        let mut command = Command::new(env!("CARGO_BIN_EXE_conclave"));
+        let output = home.path().join("run");
         command
-            .args(arguments)
             .current_dir(directory)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", home.path())
             .env("TMPDIR", home.path().join("tmp"))
             .env("CONCLAVE_OPENCODE", opencode)
-            .env("CONCLAVE_OUTPUT", home.path().join("run"))
+            .env("CONCLAVE_OUTPUT", &output)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
-        Self { command, home }
+        Self { command, home, output }
     }
 
     pub(crate) fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
@@ -195,7 +215,7 @@ impl Conclave {
 
     /// Where its records go.
     pub(crate) fn records(&self) -> PathBuf {
-        self.home.path().join("run")
+        self.output.clone()
     }
 
     /// Starts it, for tests that act while it runs.
@@ -220,18 +240,19 @@ impl Conclave {
             .map(|entry| entry.unwrap().path())
             .collect();
         assert!(left.is_empty(), "left behind: {left:?}");
+        let in_home = self.home.path().join("run");
         let outcome = Outcome {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).expect("UTF-8"),
             stderr: String::from_utf8(output.stderr).expect("UTF-8"),
-            output: self.home.path().join("run"),
+            output: self.output,
             _home: self.home,
         };
         assert!(
             !outcome.stdout.contains(PROVIDER_KEY) && !outcome.stderr.contains(PROVIDER_KEY),
             "the key was printed"
         );
-        nothing_left_running(&outcome.output).await;
+        nothing_left_running(&in_home).await;
         outcome
     }
 }

@@ -47,7 +47,7 @@ fn hostile(stage: &Stage) -> Review {
         partial: Some(HOSTILE.to_owned()),
         configuration: Some(ConfigurationFallback {
             instead: ConfigurationInstead::Defaults,
-            reason: HOSTILE.to_owned(),
+            reason: format!("{HOSTILE} again"),
         }),
         warnings: vec![HOSTILE.to_owned()],
         tier_reasons: vec![HOSTILE.to_owned()],
