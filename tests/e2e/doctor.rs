@@ -501,6 +501,13 @@ async fn workers_that_are_down_refuse_or_lack_their_tables() {
         "refused the token",
         "set CONCLAVE_CONFIG_TOKEN to one of the Worker's READER_TOKENS",
     );
+    // Another credential is let in; the wrong one counts as a guess with every run.
+    let report =
+        Findings::of(with_config(&config, Workers::READER_TOKEN).env("CONCLAVE_CONFIG_OIDC_TOKEN", "ey.x.y")).await;
+    assert_eq!(report.with("failure"), [] as [&str; 0], "{:#}", report.0);
+    report.says("reviewer-config", "refused the job's token", "OIDC_AUDIENCE");
+    let report = Findings::of(local().env("CONCLAVE_CONFIG_URL", &config)).await;
+    report.only_failure("reviewer-config", "CONCLAVE_CONFIG_TOKEN is not", "READER_TOKENS");
     let report = Findings::of(with_tracker(&tracker, "wrong")).await;
     report.only_failure(
         "review-tracker",

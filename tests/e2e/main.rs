@@ -11,6 +11,7 @@
 mod ai_gateway;
 mod bad_input;
 mod bounds;
+mod broken_config;
 mod checkouts;
 mod codex;
 mod config_command;
