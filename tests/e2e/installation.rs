@@ -308,7 +308,7 @@ async fn what_the_documents_say_works_and_a_switch_moves_the_running_review() {
 async fn every_mix_of_credentials_reads_the_configuration_or_says_on_top_that_it_did_not() {
     use JobToken::{Forged, Good};
     let provider = provider().await;
-    let mut scene = Scene::new(Installation::deploy().await, 16).await;
+    let mut scene = Scene::new(Installation::local().await, 16).await;
     for (listed, jobs, mixes) in [
         (
             true,

@@ -315,6 +315,24 @@ describe('how much a token may send', () => {
       await worker.dispose();
     }
   });
+
+  test('a job uses up no names but its own, however it spells that', async () => {
+    const worker = await start('review-tracker', {
+      vars: { INGEST_NEW_PROJECTS_PER_DAY: '2', OIDC_ISSUER: issuer.url, OIDC_AUDIENCE: AUDIENCE, OIDC_PROJECTS: '**' },
+      reachable: [issuer.url],
+    });
+    try {
+      await early(86_400_000, 30_000);
+      const own = { token: job('a/app'), url: worker.url };
+      for (const project of ['A/app', 'a/App', 'A/APP', 'a/app ', 'a/app/', 'a//app', 'a/app2']) {
+        assert.equal((await post(many(1, project), own)).status, 422, project);
+      }
+      assert.equal((await post(many(1, 'a/app'), own)).status, 202);
+      assert.equal((await post(many(1, 'b/b'), { token: job('b/b'), url: worker.url })).status, 202, 'there is room for others');
+    } finally {
+      await worker.dispose();
+    }
+  });
 });
 
 describe('how full the tracker is', () => {

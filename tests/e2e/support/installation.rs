@@ -38,11 +38,21 @@ pub(crate) enum JobToken {
 impl Installation {
     /// Runs the documents' commands for the deployment. Nothing is served yet.
     pub(crate) async fn deploy() -> Self {
+        Self::start(&[]).await
+    }
+
+    /// The same without the deployment, with made-up secrets.
+    pub(crate) async fn local() -> Self {
+        Self::start(&["--local"]).await
+    }
+
+    async fn start(arguments: &[&str]) -> Self {
         let root = repository_root();
         let directory = tempfile::tempdir().unwrap();
         let mut child = Command::new(root.join("node_modules/.bin/node"))
             .args(["--no-warnings", "tests/support/installation.mjs"])
             .arg(directory.path())
+            .args(arguments)
             .current_dir(root)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -40,9 +40,10 @@ impl Caller {
         self.has_proved(project) || self.token.as_ref().is_some_and(|token| token.allows(project))
     }
 
-    /// Whether it is a job of this project.
+    /// Whether it is a job of this project, spelled as its token spells it: in other cases one project would be many here, each of
+    /// them new, and a single job could use up what all jobs together may bring in a day.
     pub(crate) fn has_proved(&self, project: &str) -> bool {
-        let own = |job: &JobIdentity| job.project_path.eq_ignore_ascii_case(project);
+        let own = |job: &JobIdentity| job.project_path == project;
         self.job.as_ref().is_some_and(own)
     }
 }
