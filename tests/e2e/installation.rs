@@ -225,7 +225,14 @@ fn assert_on_defaults(outcome: &Outcome, notes: &[String]) {
     assert!(notice < note.find("\n### ").expect("a finding"), "{note}");
     assert_eq!(note.matches("**Built-in defaults:**").count(), 1, "{note}");
     assert!(note.contains("<summary>on the built-in defaults · "), "{note}");
-    assert!(!note.contains("⚠️ the configuration service"), "{note}");
+    // A longer run also says that it could not follow the service; that is another thing.
+    let mut warnings = note
+        .lines()
+        .filter(|line| line.contains("⚠️ the configuration service"));
+    assert!(
+        warnings.all(|line| line.contains("towards the end of the run")),
+        "{note}"
+    );
     let said = outcome
         .stdout
         .find("Built-in defaults: The configuration service")
