@@ -39,8 +39,8 @@ impl Encoding {
         }
     }
 
-    /// The text, without the mark. Nothing if one character is none, or a zero: what shows something else than what a
-    /// program would read is no text.
+    /// Returns the text without the mark; `None` if it holds an invalid character or a zero, because a program would read
+    /// something else than what is shown.
     pub fn decode(self, content: &[u8]) -> Option<String> {
         let text: Option<String> = match self {
             Self::Utf16Le | Self::Utf16Be => {
@@ -68,7 +68,7 @@ impl Encoding {
     }
 }
 
-/// The text of a content: UTF-8, or what a byte-order mark says. Nothing if it is neither.
+/// Decodes a content as UTF-8, or in the encoding of its byte-order mark; `None` if it is neither.
 pub fn text_of(content: &[u8]) -> Option<String> {
     match Encoding::of(content) {
         Some(encoding) => encoding.decode(content),

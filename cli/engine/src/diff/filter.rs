@@ -18,7 +18,7 @@ pub enum FilterReason {
     LockFile,
     /// Minified or bundled code, or a source map.
     Minified,
-    /// Somebody else's code.
+    /// A copy of third-party code.
     Vendored,
     /// No text.
     Binary,
@@ -30,7 +30,7 @@ pub enum FilterReason {
     TooLarge,
     /// Its patch does not parse.
     UnreadablePatch,
-    /// Its path leaves the repository, or is no path that can be shown.
+    /// Its path leaves the repository, or cannot be shown.
     UnusablePath,
     /// Git shows it as binary, but at base or at head it is text.
     HiddenText,
@@ -109,23 +109,23 @@ pub struct FilteredFile {
 /// The diff without noise.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FilteredDiff {
-    /// What is reviewed.
+    /// The files to review.
     pub files: Vec<FileDiff>,
-    /// What is not, with the reasons.
+    /// The other files, with the reasons.
     pub filtered: Vec<FilteredFile>,
     /// Of `filtered`, the noise that can run or steer something and that the project does not trust, and submodules,
-    /// whose content is in another repository: nobody reads them.
+    /// whose content is in another repository: no reviewer reads them.
     pub read_by_nobody: Vec<String>,
 }
 
-/// What decides besides names.
+/// Rules of the project that decide besides names.
 #[derive(Debug, Clone, Copy)]
 pub struct FilterRules<'a> {
     /// Which paths are security-sensitive.
     pub security: &'a SecurityPaths,
-    /// What the project leaves out of its reviews.
+    /// Paths that the project leaves out of its reviews.
     pub ignore: &'a GlobSet,
-    /// What the project trusts without a review, where it is noise.
+    /// Noise that the project trusts without a review.
     pub trusted: &'a GlobSet,
 }
 
@@ -182,7 +182,7 @@ pub fn filter(
         };
         let is_unread_code = match reason {
             Some(reason) => is_noise(reason) && runs::can_run(&file, reason, sides),
-            // The patch shows a commit's name, and nothing of what is in it.
+            // The patch shows only the commit's name, not its content.
             None => file.content == Content::Submodule && file.kind != ChangeKind::Deleted,
         };
         if is_unread_code && !rules.trusts(&file) {
@@ -217,7 +217,7 @@ enum Decision {
     ByContent,
 }
 
-/// What name and kind of change say.
+/// Decides by name and kind of change.
 fn decide(file: &FileDiff, rules: FilterRules<'_>) -> Decision {
     if file.unread == Some(Unread::Path) {
         return Decision::Leave(FilterReason::UnusablePath);

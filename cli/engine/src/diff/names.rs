@@ -1,13 +1,13 @@
-//! What a path says about its content: whether a file of that name can run, steer something, or does neither.
+//! Judges a file's content by its path: it can run, it can steer something, or neither.
 //!
-//! Only what is known to be harmless counts as harmless: an extension that nobody thought of is [`NameKind::Unknown`].
+//! Only what is known to be harmless counts as harmless: an unlisted extension is [`NameKind::Unknown`].
 
-/// What a file of this name is, as far as the name tells.
+/// The kind of content that a file's name announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NameKind {
     /// Code, a script, configuration or a template: text that runs or steers something.
     Code,
-    /// A form that machines run and nobody can read: `.jar`, `.wasm`, `.pyc`.
+    /// A binary form that machines run: `.jar`, `.wasm`, `.pyc`.
     Compiled,
     /// A container of other files.
     Archive,
@@ -15,7 +15,7 @@ pub(super) enum NameKind {
     Inert,
     /// Text for people, or plain data.
     Prose,
-    /// Nothing that is known.
+    /// None of the known kinds.
     Unknown,
 }
 
@@ -84,7 +84,7 @@ const BY_ITSELF: &str = "
     systemd conf.d sites-enabled udev
 ";
 
-/// What this path says.
+/// Returns the kind that the path announces.
 pub(super) fn kind(path: &str) -> NameKind {
     let lower = path.to_ascii_lowercase();
     let name = file_name(&lower);
@@ -133,12 +133,12 @@ pub(super) fn kind(path: &str) -> NameKind {
     NameKind::Unknown
 }
 
-/// `requirements.txt`, `constraints-dev.txt`: what is installed.
+/// `requirements.txt`, `constraints-dev.txt`: lists of packages to install.
 fn is_requirements(name: &str) -> bool {
     language(name) == "txt" && (name.contains("requirements") || name.contains("constraints"))
 }
 
-/// Whether the path is one whose files a tool runs or reads by itself.
+/// Returns whether a tool runs or reads the file by itself.
 pub(super) fn runs_by_itself(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let Some((directories, _)) = lower.rsplit_once('/') else {
@@ -147,7 +147,7 @@ pub(super) fn runs_by_itself(path: &str) -> bool {
     directories.split('/').any(|directory| is_in(BY_ITSELF, directory))
 }
 
-/// Whether the path is that of a pipeline's definition.
+/// Returns whether the file defines a pipeline.
 pub(super) fn is_pipeline(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let name = file_name(&lower);
@@ -175,12 +175,12 @@ pub(super) fn language(path: &str) -> String {
     word.to_ascii_lowercase()
 }
 
-/// Whether the path is a source map by its name.
+/// Returns whether the name is that of a source map.
 pub(super) fn is_map(path: &str) -> bool {
     path.to_ascii_lowercase().ends_with(".map")
 }
 
-/// Whether a word stands in a list.
+/// Returns whether a list contains the word.
 fn is_in(list: &str, word: &str) -> bool {
     list.split_ascii_whitespace().any(|listed| listed == word)
 }

@@ -22,7 +22,7 @@ use crate::{
 
 /// Reads a file of the reviewed commit (or of the base, for a deleted file).
 pub trait SourceReader {
-    /// The content, or `None` if there is no such file or it is no text.
+    /// Returns the content; `None` if there is no such file or it is not text.
     fn read(&mut self, path: &str, at_base: bool) -> Option<String>;
 }
 
@@ -31,7 +31,7 @@ pub trait SourceReader {
 pub struct Hallucinated {
     /// The claim, for the record.
     pub claim: String,
-    /// What is wrong with it.
+    /// The fault.
     pub reason: String,
     /// Its severity as it was written.
     pub severity: String,
@@ -52,7 +52,7 @@ pub struct Hallucinated {
 }
 
 impl Hallucinated {
-    /// Whether it would block an approval if it were proved. A severity that nobody knows may be the highest.
+    /// Returns whether it would block an approval if it were proved. An unknown severity counts as the highest.
     pub fn is_serious(&self) -> bool {
         let severity = Severity::parse_lenient(&self.severity);
         let unknown = severity.is_none() && !self.severity.is_empty();
@@ -70,7 +70,7 @@ impl Hallucinated {
     }
 }
 
-/// What came out of a reviewer's findings.
+/// The result of checking a reviewer's findings.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Checked {
     /// Findings whose evidence stands in the code.
@@ -79,7 +79,7 @@ pub struct Checked {
     pub hallucinated: Vec<Hallucinated>,
     /// Findings that could not be read; each is among the faults as well.
     pub unreadable: Vec<Hallucinated>,
-    /// What could not be read, in words.
+    /// The parts that could not be read, in words.
     pub faults: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ pub struct Checked {
 ///
 /// Of several places where the quote stands the one nearest to the reported line is taken; among those, white space
 /// does not matter. Ids are given later, when the panel is complete. A reviewer with `rules` has to cite one of them,
-/// for a file that the rule is for; to others rules are none of their business.
+/// for a file that the rule covers; findings of other reviewers carry no rule.
 pub fn check(
     reviewer: &ReviewerName,
     raw: &[RawFinding],
@@ -122,7 +122,7 @@ pub fn check(
     checked
 }
 
-/// What is remembered of a finding that was not taken.
+/// Returns the record of a refused finding.
 fn lost(raw: &RawFinding, files: &[FileDiff], rules: Option<&RuleBook>, refusal: Refusal) -> Hallucinated {
     let text = |field: &str| raw.get(field).unwrap_or_default().to_owned();
     let lost = Hallucinated {
@@ -184,7 +184,7 @@ fn check_one(
     raw.code("evidence")
         .filter(|code| !code.trim().is_empty())
         .ok_or_else(|| Refusal::Unreadable("it has no <evidence>".into()))?;
-    // Hostile text in a title or a comment stands in the context file, which is no part of the diff.
+    // Hostile text in a title or a comment stands in the context file, which is not part of the diff.
     let file = files.get(path.as_str()).copied();
     let at_base = match file {
         Some(file) => file.kind == ChangeKind::Deleted,
@@ -283,7 +283,7 @@ fn has_lines(file: &FileDiff, at_base: bool) -> bool {
     !at_base && file.lines.distance_to_added(1).is_some()
 }
 
-/// The finding with the place of its quote. Somebody who escaped the code escaped the rest as well.
+/// Returns the finding with the place of its quote. A reviewer that escaped the code escaped its other texts, too.
 fn stands(raw: &RawFinding, content: &str, line: u32, changed: impl Fn(u32) -> bool) -> Option<(RawFinding, Place)> {
     let place_of = |raw: &RawFinding| locate(content, raw.code("evidence").unwrap_or_default(), line, &changed);
     if let Some(place) = place_of(raw) {
@@ -362,7 +362,7 @@ fn second_quote(raw: &RawFinding, path: &str, first: Place, source: &mut impl So
     })
 }
 
-/// The changed file that is meant by a path as a model writes it; the path itself if none is.
+/// Returns the changed file that a path written by a model means; the path itself if there is none.
 pub fn path_of(written: &str, files: &[FileDiff]) -> String {
     let known = |path: &str| files.iter().any(|file| file.path == path);
     resolved(written, known, files.iter().map(|file| file.path.as_str()))

@@ -1,4 +1,4 @@
-//! One form of a text for comparing quotes, so that no character that nobody sees makes a true quote "not there".
+//! One form of a text for comparing quotes, so that an invisible character does not make a true quote "not there".
 //!
 //! Models drop invisible characters, write a look-alike as the letter that it looks like, and break lines at separators
 //! that git does not know. Both sides are brought into one form here; nothing else is done with it.
