@@ -10,7 +10,7 @@ mod workers;
 mod wrapper;
 
 pub(crate) use installation::{Component, Installation, JobToken};
-pub(crate) use pipeline::{PROJECT, Pipeline};
+pub(crate) use pipeline::{BOT, PROJECT, Pipeline, ProjectWithBot, in_pipeline};
 pub(crate) use program::{
     BRIEF, Conclave, Outcome, PROVIDER_KEY, brief_opencode, executable, nothing_left_running, opencode, provider,
     repository_root,

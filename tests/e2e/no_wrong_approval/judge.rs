@@ -1,13 +1,13 @@
 //! What a judge may do: drop, merge and lower what weighs only with code that refutes it, and never what tries to steer it.
 
-use conclave_fake_gitlab::AccessLevel;
-use conclave_scripted_provider::{Answer, COORDINATOR, ScriptedProvider};
+mod earlier;
+
+use conclave_scripted_provider::{Answer, COORDINATOR};
 use serde_json::{Value, json};
 
-use crate::support::{Outcome, Pipeline, Repository, Workers, provider};
+use super::scene::{Scene, Seen};
+use crate::support::{Repository, Workers};
 
-/// The only reviewer of a change this small.
-const REVIEWER: &str = "generalist";
 const FILE: &str = "src/report.py";
 
 /// What the target branch has.
@@ -81,51 +81,32 @@ impl Found<'_> {
     }
 }
 
-/// A merge request, and models that say what a test tells them to.
-struct Scene {
-    provider: ScriptedProvider,
-    repository: Repository,
-    pipeline: Pipeline,
+/// The change of [`FILE`].
+async fn changed() -> Scene {
+    changed_with("", |_| {}).await
 }
 
-/// What a review did.
-struct Seen {
-    outcome: Outcome,
-    review: Value,
-    note: String,
-    approved: bool,
+/// The same with these settings of the target branch, and more in the change.
+async fn changed_with(settings: &str, more: impl FnOnce(&Repository)) -> Scene {
+    let repository = Repository::new();
+    repository.write(FILE, BASE);
+    if !settings.is_empty() {
+        repository.write(".conclave.toml", settings);
+    }
+    repository.commit("Names");
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    repository.write(FILE, &format!("{BASE}{ADDED}"));
+    more(&repository);
+    repository.commit("Rows by name");
+    Scene::of(repository).await
 }
 
 impl Scene {
-    /// The change of [`FILE`].
-    async fn new() -> Self {
-        Self::with("", |_| {}).await
-    }
-
-    /// The same with these settings of the target branch, and more in the change.
-    async fn with(settings: &str, more: impl FnOnce(&Repository)) -> Self {
-        let repository = Repository::new();
-        repository.write(FILE, BASE);
-        if !settings.is_empty() {
-            repository.write(".conclave.toml", settings);
-        }
-        repository.commit("Names");
-        repository.git(&["checkout", "--quiet", "-b", "feature"]);
-        repository.write(FILE, &format!("{BASE}{ADDED}"));
-        more(&repository);
-        repository.commit("Rows by name");
-        Self {
-            provider: provider().await,
-            pipeline: Pipeline::new(&repository).await,
-            repository,
-        }
-    }
-
     /// The reviewer reads its patches, as the demo model does, and then reports this.
     fn finds(&self, found: &[&Found<'_>]) {
         let text: String = found.iter().map(|found| found.text()).collect();
         let answer = format!("<findings>\n{text}</findings>");
-        self.provider.set(REVIEWER, 2, Answer::text(answer));
+        self.answers(&[&answer]);
     }
 
     /// The judge asks for the findings, and then submits these decisions.
@@ -135,21 +116,6 @@ impl Scene {
         self.provider
             .set(COORDINATOR, 1, Answer::call("spawn_reviewers", json!({})));
         self.provider.set(COORDINATOR, 2, Answer::call("submit_review", review));
-    }
-
-    async fn review(&self) -> Seen {
-        let job = self.pipeline.job(&self.repository, &[]).anthropic(&self.provider);
-        self.seen(job.run().await)
-    }
-
-    fn seen(&self, outcome: Outcome) -> Seen {
-        let outcome = outcome.expect_code(0);
-        Seen {
-            review: outcome.review(),
-            note: self.pipeline.notes().concat(),
-            approved: self.pipeline.approved(),
-            outcome,
-        }
     }
 }
 
@@ -176,15 +142,6 @@ impl Seen {
                 "{case}: {shown}"
             );
         }
-    }
-
-    fn holds(&self) -> Vec<&str> {
-        let holds = self.review["approval_holds"].as_array();
-        holds
-            .into_iter()
-            .flatten()
-            .filter_map(|hold| hold["cause"].as_str())
-            .collect()
     }
 }
 
@@ -220,7 +177,7 @@ async fn a_critical_stands_unless_code_refutes_it() {
             json!([{"id": "F1", "action": "keep", "severity": "suggestion", "reason": "The name is checked."}]),
         ),
     ] {
-        let scene = Scene::new().await;
+        let scene = changed().await;
         scene.finds(&[&CRITICAL]);
         scene.decides(&decisions);
         scene.review().await.critical_stands(case);
@@ -229,7 +186,7 @@ async fn a_critical_stands_unless_code_refutes_it() {
 
 #[tokio::test]
 async fn a_judge_may_quote_the_code_when_it_is_asked_for_it() {
-    let scene = Scene::new().await;
+    let scene = changed().await;
     scene.finds(&[&CRITICAL]);
     scene.decides(&dropped(&Value::Null));
     let review = json!({"summary": "The name is checked before.", "proposed_verdict": "approved",
@@ -248,7 +205,7 @@ async fn a_judge_may_quote_the_code_when_it_is_asked_for_it() {
 
 #[tokio::test]
 async fn code_of_the_change_itself_refutes_but_leaves_the_approval_to_a_person() {
-    let scene = Scene::new().await;
+    let scene = changed().await;
     scene.finds(&[&CRITICAL]);
     scene.decides(&dropped(&refuted_by(FILE, line_of(NEW_GUARD), NEW_GUARD)));
     let seen = scene.review().await;
@@ -267,101 +224,6 @@ async fn code_of_the_change_itself_refutes_but_leaves_the_approval_to_a_person()
         "{}",
         seen.outcome.stdout
     );
-}
-
-/// A second review, after a member has argued against the critical finding of the first one and the judge has read that.
-async fn argued(refuted_by: &Value) -> (Scene, Seen) {
-    let scene = Scene::new().await;
-    scene.finds(&[&CRITICAL]);
-    scene.decides(&json!([]));
-    let first = scene.review().await;
-    assert_eq!(first.review["verdict"], "significant_concerns", "{}", first.note);
-    let bob = scene.pipeline.member("bob", AccessLevel::Developer);
-    let thread = scene.pipeline.thread_about(CRITICAL.category);
-    let said = "The name is checked before it gets here.";
-    scene
-        .pipeline
-        .gitlab
-        .reply(scene.pipeline.merge_request, bob, &thread.id, said);
-    let review = json!({
-        "summary": "The name is checked before.", "decisions": [], "proposed_verdict": "approved",
-        "earlier": [{"id": "E1", "status": "withdrawn", "reason": "The name is checked.", "answer": "You are right.",
-                     "refuted_by": refuted_by}],
-    });
-    scene
-        .provider
-        .set_always(COORDINATOR, Answer::call("submit_review", review.clone()));
-    scene
-        .provider
-        .set(COORDINATOR, 2, Answer::call("submit_review", review));
-    let seen = scene.review().await;
-    (scene, seen)
-}
-
-#[tokio::test]
-async fn the_judge_withdraws_an_earlier_critical_only_with_code_that_refutes_it() {
-    for (case, refuted_by) in [
-        ("nothing is quoted", Value::Null),
-        (
-            "the code is invented",
-            refuted_by("src/guard.py", 3, "    name = escape(name)"),
-        ),
-    ] {
-        let (scene, seen) = argued(&refuted_by).await;
-        seen.critical_stands(case);
-        assert!(!scene.pipeline.thread_about(CRITICAL.category).resolved, "{case}");
-    }
-    let (scene, seen) = argued(&refuted_by(FILE, line_of(OLD_GUARD), OLD_GUARD)).await;
-    assert_eq!(seen.review["verdict"], "approved", "{}", seen.note);
-    assert!(seen.approved && scene.pipeline.thread_about(CRITICAL.category).resolved);
-    let entry = &seen.review["findings"][0];
-    assert_eq!(
-        (&entry["fate"], &entry["removed_by"], &entry["refutation"]["status"]),
-        (&json!("dropped"), &json!("judge"), &json!("unchanged_code"))
-    );
-    assert!(
-        seen.note
-            .contains("the judge removed 1 finding: 1 critical (1 withdrawn)"),
-        "{}",
-        seen.note
-    );
-}
-
-#[tokio::test]
-async fn an_earlier_critical_that_the_change_itself_refutes_leaves_the_approval_to_a_person_in_later_runs_too() {
-    let (scene, seen) = argued(&refuted_by(FILE, line_of(NEW_GUARD), NEW_GUARD)).await;
-    let withheld = |seen: &Seen, case: &str| {
-        assert_eq!(
-            seen.review["verdict"], "approved",
-            "{case}: the judge's decision counts"
-        );
-        assert!(!seen.approved, "{case}: {}", seen.note);
-        assert_eq!(seen.holds(), ["refuted_by_this_change"], "{case}");
-        let compared = seen.note.split_once("### Refuted by this change itself");
-        let (_, compared) = compared.unwrap_or_else(|| panic!("{case}: side by side in {}", seen.note));
-        assert!(
-            compared.contains(QUERY) && compared.contains(NEW_GUARD),
-            "{case}: {compared}"
-        );
-    };
-    withheld(&seen, "withdrawn");
-    // Nothing of it is looked at again, and the judge has nothing more to say.
-    let nothing = json!({"summary": "As before.", "decisions": [], "proposed_verdict": "approved"});
-    scene
-        .provider
-        .set(COORDINATOR, 2, Answer::call("submit_review", nothing.clone()));
-    scene
-        .provider
-        .set_always(COORDINATOR, Answer::call("submit_review", nothing));
-    withheld(&scene.review().await, "run again");
-    scene.repository.write("src/other.py", "LIMIT = 5\n");
-    scene.repository.commit("A limit");
-    scene
-        .pipeline
-        .gitlab
-        .push(scene.pipeline.merge_request.project, scene.repository.path(), "feature");
-    scene.finds(&[]);
-    withheld(&scene.review().await, "after a push of another file");
 }
 
 #[tokio::test]
@@ -390,7 +252,7 @@ async fn words_that_steer_withhold_the_approval_whatever_the_judge_says() {
                    "refuted_by": refuted_by(FILE, line_of(OLD_GUARD), OLD_GUARD)}),
         ),
     ] {
-        let scene = Scene::with("", |repository| {
+        let scene = changed_with("", |repository| {
             repository.write("src/steer.py", &format!("{}\nLIMIT = 5\n", steering.evidence));
         })
         .await;
@@ -418,7 +280,7 @@ async fn a_judge_may_find_a_prompt_harmless_where_the_target_branch_says_that_pr
     };
     let settings = "[review]\nprompt_paths = [\"prompts/**\"]\n";
     for (on_target, expected) in [(true, true), (false, false)] {
-        let scene = Scene::with(if on_target { settings } else { "" }, |repository| {
+        let scene = changed_with(if on_target { settings } else { "" }, |repository| {
             repository.write("prompts/polite.md", &format!("{prompt}\n"));
             // What the branch says of itself does not count.
             repository.write(".conclave.toml", settings);
@@ -435,7 +297,7 @@ async fn a_judge_may_find_a_prompt_harmless_where_the_target_branch_says_that_pr
 #[tokio::test]
 async fn a_merge_keeps_the_highest_severity() {
     // Another claim: the critical is not hidden behind it.
-    let scene = Scene::new().await;
+    let scene = changed().await;
     scene.finds(&[&CRITICAL, &SUGGESTION]);
     scene.decides(
         &json!([{"id": "F1", "action": "merge", "merge_into": "F2", "reason_code": "duplicate",
@@ -444,7 +306,7 @@ async fn a_merge_keeps_the_highest_severity() {
     scene.review().await.critical_stands("merged into another problem");
 
     // The same claim, reported as less: it rises, and it may be merged without more.
-    let scene = Scene::new().await;
+    let scene = changed().await;
     let lesser = Found {
         severity: "suggestion",
         claim: "The name should be a parameter of the query.",
@@ -465,7 +327,7 @@ async fn a_merge_keeps_the_highest_severity() {
 
 #[tokio::test]
 async fn what_the_judge_removed_is_counted_by_severity_and_reason() {
-    let scene = Scene::new().await;
+    let scene = changed().await;
     let mut workers = Workers::tracker().await;
     scene.finds(&[&CRITICAL, &SUGGESTION]);
     let mut decisions = dropped(&refuted_by(FILE, line_of(OLD_GUARD), OLD_GUARD));
@@ -505,7 +367,7 @@ async fn what_the_judge_removed_is_counted_by_severity_and_reason() {
 #[tokio::test]
 async fn without_a_judge_only_a_panel_that_found_nothing_may_approve() {
     let stays_silent = || Answer::text("I would rather not.".to_owned());
-    let scene = Scene::new().await;
+    let scene = changed().await;
     scene.finds(&[]);
     scene.provider.set_always(COORDINATOR, stays_silent());
     let seen = scene.review().await;
@@ -520,7 +382,7 @@ async fn without_a_judge_only_a_panel_that_found_nothing_may_approve() {
         ..SUGGESTION
     };
     for found in [&SUGGESTION, &unsure] {
-        let scene = Scene::new().await;
+        let scene = changed().await;
         scene.finds(&[found]);
         scene.provider.set_always(COORDINATOR, stays_silent());
         let seen = scene.review().await;

@@ -1,7 +1,7 @@
 //! A merge-request pipeline on the GitLab stand-in.
 
 use conclave_fake_gitlab::{
-    AccessLevel, Builder, FakeGitlab, MergeRequestRef, NewMergeRequest, Scope, ThreadSnapshot, UserId,
+    AccessLevel, Builder, FakeGitlab, MergeRequestRef, NewMergeRequest, ProjectId, Scope, ThreadSnapshot, UserId,
 };
 
 use super::{Conclave, Repository};
@@ -9,7 +9,55 @@ use super::{Conclave, Repository};
 /// The project's path.
 pub(crate) const PROJECT: &str = "group/service";
 /// The account that reviews.
-const BOT: &str = "conclave-bot";
+pub(crate) const BOT: &str = "conclave-bot";
+
+/// A project and a bot that may review its merge requests.
+pub(crate) struct ProjectWithBot {
+    pub(crate) gitlab: FakeGitlab,
+    pub(crate) project: ProjectId,
+    /// Who opens merge requests.
+    pub(crate) author: UserId,
+    /// Who reviews them.
+    pub(crate) bot: UserId,
+    pub(crate) token: String,
+}
+
+impl ProjectWithBot {
+    /// The project of this repository.
+    pub(crate) async fn on(builder: Builder, repository: &Repository) -> Self {
+        repository.git(&["checkout", "--quiet", "main"]);
+        let gitlab = builder.start().await;
+        let author = gitlab.create_user("alice");
+        let bot = gitlab.create_bot(BOT);
+        let project = gitlab.create_project_from_git(repository.path(), PROJECT);
+        gitlab.add_member(project, author, AccessLevel::Developer);
+        gitlab.add_member(project, bot, AccessLevel::Developer);
+        let token = gitlab.create_token(bot, &[Scope::Api]);
+        Self {
+            gitlab,
+            project,
+            author,
+            bot,
+            token,
+        }
+    }
+}
+
+/// A call with the variables of the merge request's pipeline.
+pub(crate) fn in_pipeline(
+    gitlab: &FakeGitlab,
+    token: &str,
+    merge_request: MergeRequestRef,
+    repository: &Repository,
+    call: Conclave,
+) -> Conclave {
+    call.env("CI_API_V4_URL", gitlab.api_url())
+        .env("CI_PROJECT_DIR", repository.path())
+        .env("CI_MERGE_REQUEST_PROJECT_ID", merge_request.project.0.to_string())
+        .env("CI_MERGE_REQUEST_PROJECT_PATH", PROJECT)
+        .env("CI_MERGE_REQUEST_IID", merge_request.iid.to_string())
+        .env("GITLAB_TOKEN", token)
+}
 
 /// A project with an open merge request from `feature` to `main`, and a bot that may review it.
 pub(crate) struct Pipeline {
@@ -29,16 +77,15 @@ impl Pipeline {
 
     /// The same on a server with other switches.
     pub(crate) async fn on(builder: Builder, repository: &Repository) -> Self {
-        repository.git(&["checkout", "--quiet", "main"]);
-        let gitlab = builder.start().await;
-        let author = gitlab.create_user("alice");
-        let bot = gitlab.create_bot(BOT);
-        let project = gitlab.create_project_from_git(repository.path(), PROJECT);
-        gitlab.add_member(project, author, AccessLevel::Developer);
-        gitlab.add_member(project, bot, AccessLevel::Developer);
+        let ProjectWithBot {
+            gitlab,
+            project,
+            author,
+            bot,
+            token,
+        } = ProjectWithBot::on(builder, repository).await;
         // As `docs/gitlab.md` says that it should be.
         gitlab.set_project(project, |settings| settings.pipelines_must_succeed = true);
-        let token = gitlab.create_token(bot, &[Scope::Api]);
         let merge_request = gitlab.create_merge_request(project, NewMergeRequest::new(author, "feature", "main"));
         Self {
             gitlab,
@@ -102,12 +149,7 @@ impl Pipeline {
         repository: &Repository,
         call: Conclave,
     ) -> Conclave {
-        call.env("CI_API_V4_URL", self.gitlab.api_url())
-            .env("CI_PROJECT_DIR", repository.path())
-            .env("CI_MERGE_REQUEST_PROJECT_ID", merge_request.project.0.to_string())
-            .env("CI_MERGE_REQUEST_PROJECT_PATH", PROJECT)
-            .env("CI_MERGE_REQUEST_IID", merge_request.iid.to_string())
-            .env("GITLAB_TOKEN", &self.token)
+        in_pipeline(&self.gitlab, &self.token, merge_request, repository, call)
     }
 
     /// The bot's notes on a merge request.

@@ -8,8 +8,7 @@ use conclave_engine::{
     report::Review,
 };
 use conclave_fake_gitlab::{
-    AccessLevel, Builder, FakeGitlab, Fault as ForgeFault, FaultKind, MergeRequestRef, MergeRequestState,
-    NewMergeRequest, Scope, UserId,
+    Builder, FakeGitlab, Fault as ForgeFault, FaultKind, MergeRequestRef, MergeRequestState, NewMergeRequest, UserId,
 };
 use conclave_plugin_gitlab::{GitLab, GitLabSettings};
 use conclave_scripted_provider::{Answer, COORDINATOR, Fault, ScriptedProvider};
@@ -19,11 +18,11 @@ use nix::{
 };
 use secrecy::SecretString;
 
-use crate::support::{Conclave, Outcome, PROJECT, Repository, crowd, provider};
+use crate::{
+    no_wrong_approval::scene::REVIEWER,
+    support::{BOT, Conclave, Outcome, ProjectWithBot, Repository, crowd, in_pipeline, provider},
+};
 
-const BOT: &str = "conclave-bot";
-/// The only reviewer of a change this small.
-const REVIEWER: &str = "generalist";
 const PATIENCE: Duration = Duration::from_mins(3);
 const FILE: &str = "src/greeting.py";
 /// What every branch adds first, with a critical flaw.
@@ -78,14 +77,13 @@ impl Stage {
         for ending in endings {
             repository.git(&["branch", &branch(ending), "older"]);
         }
-        repository.git(&["checkout", "--quiet", "main"]);
-        let gitlab = builder.start().await;
-        let author = gitlab.create_user("alice");
-        let bot = gitlab.create_bot(BOT);
-        let project = gitlab.create_project_from_git(repository.path(), PROJECT);
-        gitlab.add_member(project, author, AccessLevel::Developer);
-        gitlab.add_member(project, bot, AccessLevel::Developer);
-        let token = gitlab.create_token(bot, &[Scope::Api]);
+        let ProjectWithBot {
+            gitlab,
+            project,
+            author,
+            token,
+            ..
+        } = ProjectWithBot::on(builder, &repository).await;
         let open = |ending: &&str| {
             let new = NewMergeRequest::new(author, &branch(ending), "main");
             ((*ending).to_owned(), gitlab.create_merge_request(project, new))
@@ -209,14 +207,9 @@ impl Stage {
         if !arguments.contains(&"--mode") {
             all.extend(["--mode", "gate"]);
         }
-        Conclave::new(self.repository.path(), &all)
-            .env("CI_API_V4_URL", self.gitlab.api_url())
-            .env("CI_PROJECT_DIR", self.repository.path())
-            .env("CI_MERGE_REQUEST_PROJECT_ID", merge_request.project.0.to_string())
-            .env("CI_MERGE_REQUEST_PROJECT_PATH", PROJECT)
-            .env("CI_MERGE_REQUEST_IID", merge_request.iid.to_string())
+        let call = Conclave::new(self.repository.path(), &all);
+        in_pipeline(&self.gitlab, &self.token, merge_request, &self.repository, call)
             .env("CI_COMMIT_SHA", self.gitlab.head(merge_request))
-            .env("GITLAB_TOKEN", &self.token)
     }
 
     /// Runs the program to this ending.
