@@ -14,6 +14,7 @@ pub(crate) use config::{
     ProviderArguments, ProviderState, RollbackArguments, ShowArguments,
 };
 pub(crate) use memory::{ClearMemoryArguments, MemoryArguments, MemoryCommand, MemoryProject, ShowMemoryArguments};
+pub(crate) use review::refused_directories;
 pub(crate) use review::{
     LocalArguments, PlaceArguments, PlanArguments, RefusedReview, ReplayArguments, ReviewArguments,
 };

@@ -56,6 +56,9 @@ pub fn run(
                 Exit::Reviewed
             };
             show_usage(&error);
+            if exit == Exit::Usage {
+                rundir::clear_refused(&given, &environment);
+            }
             if let (Exit::Usage, Some(review)) = (exit, RefusedReview::read(&given, &environment))
                 && let Ok(runtime) = tokio::runtime::Runtime::new()
             {

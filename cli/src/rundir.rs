@@ -1,6 +1,7 @@
 //! Where a run keeps its records, and the scratch space that it leaves nothing of.
 
 use std::{
+    ffi::OsString,
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
 };
@@ -8,7 +9,9 @@ use std::{
 use camino::{Utf8Path, Utf8PathBuf};
 use tempfile::TempDir;
 
-use crate::{ci_environment, exit::Failure, output, own_directory, reports, settings::Environment};
+use crate::{
+    args::refused_directories, ci_environment, exit::Failure, output, own_directory, reports, settings::Environment,
+};
 
 /// Directories of a run's records.
 const DIRECTORIES: [&str; 2] = ["patches", "prompts"];
@@ -91,6 +94,17 @@ pub(crate) fn clear(output: Option<&Utf8Path>, reports: Option<&Utf8Path>, envir
         if let Err(error) = cleared {
             tracing::warn!(%error, %path, "what stands in the places of the reports could not be removed");
         }
+    }
+}
+
+/// The same for a call whose arguments are wrong.
+pub(crate) fn clear_refused(arguments: &[OsString], environment: &Environment) {
+    let (outputs, reports) = refused_directories(arguments, environment);
+    for output in &outputs {
+        clear(Some(output), None, environment);
+    }
+    for directory in &reports {
+        clear(None, Some(directory), environment);
     }
 }
 

@@ -119,7 +119,7 @@ pub(crate) async fn review(
     }
     protection::write_privately();
     let run_id = Uuid::now_v7();
-    let tape = Tape::open(arguments)?;
+    let tape = Tape::open(arguments, environment)?;
     let mut house = registry::build(assignment, environment, run_id, Purpose::Review(&tape))?;
     house.memory = house.memory.filter(|_| !arguments.no_memory);
     let observers = house.observers.clone();

@@ -61,10 +61,16 @@ impl ReviewerName {
     /// The name of what rules find in the characters of added code.
     pub const TROJAN_SOURCE: &'static str = "trojan_source";
 
+    /// The name of what rules find where somebody else wrote the mark of the prompts' sections.
+    pub const SECTION_MARK: &'static str = "section_mark";
+
+    /// The names that rules report under, where a reviewer's name stands otherwise.
+    pub const RULES: [&'static str; 3] = [Self::LOCK_FILES, Self::TROJAN_SOURCE, Self::SECTION_MARK];
+
     /// Whether it is one that a project has added.
     pub fn is_own(&self) -> bool {
         let name = self.0.as_str();
-        !Self::STANDING.contains(&name) && ![Self::COORDINATOR, Self::LOCK_FILES, Self::TROJAN_SOURCE].contains(&name)
+        !Self::STANDING.contains(&name) && name != Self::COORDINATOR && !Self::RULES.contains(&name)
     }
 
     /// The name as a person reads it: `code_quality` is "code quality". One that a project has added says so.

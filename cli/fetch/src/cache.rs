@@ -9,7 +9,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::TextUrl;
+use crate::{TextUrl, own_copies};
 
 /// Maximum age of a copy that stands in for a server that fails. Rules of long ago may have been taken back.
 const MAX_AGE: chrono::Duration = chrono::Duration::days(7);
@@ -69,7 +69,7 @@ impl Cache {
 
     /// The copy of an address. One that cannot be read, or that somebody else made, is none.
     pub(crate) fn read(&self, url: &TextUrl) -> Option<Copy> {
-        let content = std::fs::read_to_string(self.path(url)).ok()?;
+        let content = String::from_utf8(own_copies::read(self.path(url).as_std_path()).ok()?).ok()?;
         let (head, text) = content.split_once('\n')?;
         let Head {
             mark,
@@ -99,10 +99,7 @@ impl Cache {
             tag: copy.tag.clone(),
             modified: copy.modified.clone(),
         };
-        if self.directory.is_symlink() {
-            return Err(io::Error::other("the directory of the copies is a link"));
-        }
-        std::fs::create_dir_all(&self.directory)?;
+        own_copies::create(self.directory.as_std_path())?;
         // Only its owner can read it: the rules of an organisation are nobody else's business.
         let mut file = tempfile::NamedTempFile::new_in(&self.directory)?;
         writeln!(file, "{}", serde_json::to_string(&head)?)?;

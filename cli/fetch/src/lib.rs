@@ -7,6 +7,7 @@
 mod address;
 mod cache;
 mod download;
+pub mod own_copies;
 
 pub use address::{AddressError, TextUrl};
 

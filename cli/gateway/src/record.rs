@@ -126,11 +126,20 @@ impl Recorder {
             std::fs::create_dir_all(directory).map_err(failed)?;
         }
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
+        // An earlier recording is replaced; a link in its place goes itself.
+        options.write(true).create_new(true);
         // It holds the code under review and the prompts.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&settings.file).map_err(failed)?;
+        let file = options
+            .open(&settings.file)
+            .or_else(|error| match error.kind() {
+                std::io::ErrorKind::AlreadyExists => {
+                    std::fs::remove_file(&settings.file).and_then(|()| options.open(&settings.file))
+                }
+                _ => Err(error),
+            })
+            .map_err(failed)?;
         let recorder = Self {
             file: Mutex::new(BufWriter::new(file)),
             path: settings.file.clone(),

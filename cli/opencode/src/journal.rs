@@ -6,8 +6,9 @@
 //! the record says so itself.
 
 use std::{
-    fs::File,
+    fs::{File, OpenOptions},
     io::Write,
+    os::unix::fs::OpenOptionsExt,
     sync::{
         Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -94,16 +95,13 @@ impl JournalHandle {
 impl Journal {
     /// Creates the file and starts writing.
     pub(crate) fn create(path: &Utf8Path, redactor: Redactor) -> Result<(Self, JournalHandle), std::io::Error> {
-        Self::with_limits(path, redactor, JournalLimits::default())
+        // Nothing may stand there: the run's directory was emptied, and a link is not followed.
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        Ok(Self::on(file, redactor, JournalLimits::default()))
     }
 
-    /// The same with other limits.
-    pub(crate) fn with_limits(
-        path: &Utf8Path,
-        redactor: Redactor,
-        limits: JournalLimits,
-    ) -> Result<(Self, JournalHandle), std::io::Error> {
-        let file = File::create(path)?;
+    /// Starts writing to this file, with these limits.
+    fn on(file: File, redactor: Redactor, limits: JournalLimits) -> (Self, JournalHandle) {
         let (lines, waiting) = mpsc::unbounded_channel();
         let journal = Self {
             lines,
@@ -124,7 +122,7 @@ impl Journal {
             task,
             dropped: Arc::clone(&journal.dropped),
         };
-        Ok((journal, handle))
+        (journal, handle)
     }
 
     /// Appends one object that was this long when it came.

@@ -14,7 +14,7 @@ struct Rig {
 fn rig(redactor: Redactor, limits: JournalLimits) -> Rig {
     let directory = tempfile::tempdir().expect("a directory");
     let path = Utf8PathBuf::from_path_buf(directory.path().join("events.jsonl")).expect("UTF-8");
-    let (journal, handle) = Journal::with_limits(&path, redactor, limits).expect("a file");
+    let (journal, handle) = Journal::on(File::create(&path).expect("a file"), redactor, limits);
     Rig {
         _directory: directory,
         path,
@@ -148,9 +148,22 @@ async fn one_event_that_is_too_large_is_named_and_a_full_queue_drops() {
 }
 
 #[tokio::test]
+async fn what_stands_in_its_place_is_not_written_to() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = Utf8PathBuf::from_path_buf(directory.path().join("events.jsonl")).expect("UTF-8");
+    let precious = path.with_file_name("precious");
+    std::os::unix::fs::symlink(&precious, &path).expect("a link");
+    assert!(Journal::create(&path, Redactor::default()).is_err());
+    assert!(!precious.exists());
+    std::fs::remove_file(&path).expect("removed");
+    assert!(Journal::create(&path, Redactor::default()).is_ok());
+}
+
+#[tokio::test]
 async fn a_full_disk_ends_the_record_and_is_told() {
     // The kernel's own full disk.
-    let (journal, handle) = Journal::create(Utf8Path::new("/dev/full"), Redactor::default()).expect("it opens");
+    let full = OpenOptions::new().write(true).open("/dev/full").expect("it opens");
+    let (journal, handle) = Journal::on(full, Redactor::default(), JournalLimits::default());
     append(&journal, json!({"n": 0}));
     drop(journal);
     let missing = handle.finished().await.expect("it says so");

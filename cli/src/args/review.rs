@@ -119,18 +119,39 @@ impl RefusedReview {
         if only_shows || on("CONCLAVE_DRY_RUN") || on("CONCLAVE_ESTIMATE") {
             return None;
         }
-        let mr = given
-            .iter()
-            .enumerate()
-            .find_map(|(at, argument)| match argument.strip_prefix("--mr") {
-                Some("") => given.get(at + 1).map(|address| (*address).to_owned()),
-                Some(rest) => rest.strip_prefix('=').map(str::to_owned),
-                None => None,
-            });
+        let mr = values(given, "--mr").next().map(str::to_owned);
         Some(Self {
             mr: mr.or_else(|| environment.get("CONCLAVE_MR").map(str::to_owned)),
         })
     }
+}
+
+/// The directories of records and of reports that a call with wrong arguments names: what a branch has committed there must
+/// not be uploaded as the reports of a run that never began.
+pub(crate) fn refused_directories(
+    arguments: &[OsString],
+    environment: &Environment,
+) -> (Vec<Utf8PathBuf>, Vec<Utf8PathBuf>) {
+    let arguments: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
+    let [_, "review" | "local", given @ ..] = arguments.as_slice() else {
+        return (Vec::new(), Vec::new());
+    };
+    let all = |flag: &str, variable: &str| -> Vec<Utf8PathBuf> {
+        let named = values(given, flag).chain(environment.get(variable));
+        named.filter(|path| !path.is_empty()).map(Utf8PathBuf::from).collect()
+    };
+    (all("--output", "CONCLAVE_OUTPUT"), all("--reports", "CONCLAVE_REPORTS"))
+}
+
+/// The values that arguments give to a flag, read without knowing any other.
+fn values<'a>(given: &'a [&'a str], flag: &'a str) -> impl Iterator<Item = &'a str> {
+    given
+        .iter()
+        .enumerate()
+        .filter_map(move |(at, argument)| match argument.strip_prefix(flag)? {
+            "" => given.get(at + 1).copied(),
+            rest => rest.strip_prefix('='),
+        })
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! `progress.jsonl`: what a run told while it went on, one object a line, so that a killed run can be shown again.
 
 use std::{
-    fs::File,
+    fs::{File, OpenOptions},
     io::{BufRead, BufReader, Write},
+    os::unix::fs::OpenOptionsExt,
     sync::{Mutex, PoisonError},
 };
 
@@ -179,7 +180,13 @@ impl Record {
     /// Starts the file with what has waited.
     pub(super) fn open(&self, directory: &Utf8Path) -> std::io::Result<()> {
         let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut file = File::create(directory.join(PROGRESS_FILE))?;
+        // The run's directory was emptied: what stands there now is not ours, and a link is not followed.
+        let mut options = OpenOptions::new();
+        let mut file = options
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(directory.join(PROGRESS_FILE))?;
         if let Place::Waiting(lines) = &*place {
             file.write_all(lines.concat().as_bytes())?;
         }

@@ -1,11 +1,12 @@
 //! The secret mark of the prompts' sections: a new one for every head commit, and what it means if somebody else knows it.
 
 use conclave_engine::{
-    diff::{Content, FileDiff, FilteredDiff},
+    diff::{Content, FileDiff, FilterReason, FilteredDiff},
     judge::{ApprovalHold, HoldCause},
     ports::ReviewSubject,
     prompt::{KnownMarks, Nonce, Untrusted},
 };
+use conclave_git::Blob;
 use conclave_shared::{
     finding::{EvidenceStatus, Finding, fingerprint},
     redact::Redactor,
@@ -19,21 +20,16 @@ use crate::exit::Failure;
 
 /// So many places are reported; one is enough to keep the bot from approving.
 const MAX_PLACES: usize = 20;
+/// Maximum number of files without a reviewer that are searched, of bytes of each, and of characters of a shown line.
+const MAX_NOISE_FILES: usize = 500;
+const MAX_NOISE_BYTES: usize = 2 << 20;
+const MAX_LINE: usize = 400;
 
 /// The mark of a run, and those that it looks for.
 pub(super) struct SectionMark {
     /// What the tags of this run's sections carry.
     pub(super) nonce: Nonce,
     known: KnownMarks,
-}
-
-/// What was found where a mark stands in text that is not ours.
-#[derive(Debug, Default)]
-struct Leaks {
-    /// A finding for each place.
-    findings: Vec<Finding>,
-    /// Why the bot does not approve; none without findings.
-    hold: Option<ApprovalHold>,
 }
 
 impl SectionMark {
@@ -71,25 +67,32 @@ impl SectionMark {
         })
     }
 
-    /// Adds what the mark is found in to the findings of rules and to the reasons to withhold the approval.
-    pub(super) fn add_leaks(
+    /// Returns a finding for each place where the mark stands, and adds the reason to withhold the approval.
+    pub(super) async fn leaks(
         &self,
-        by_rules: Option<Vec<Finding>>,
         holds: &mut Vec<ApprovalHold>,
-        subject: &ReviewSubject,
+        job: &Job,
         diff: &FilteredDiff,
         spool: &Spool,
-    ) -> Result<Option<Vec<Finding>>, Failure> {
-        let Leaks { findings, hold } = self.leaks(subject, diff, spool)?;
-        holds.extend(hold);
-        if findings.is_empty() {
-            return Ok(by_rules);
+    ) -> Result<Vec<Finding>, Failure> {
+        let mut findings = self.in_change(&job.subject, diff, spool)?;
+        if findings.len() < MAX_PLACES {
+            self.in_noise(job, diff, &mut findings).await?;
         }
-        Ok(Some(by_rules.into_iter().flatten().chain(findings).collect()))
+        findings.truncate(MAX_PLACES);
+        if !findings.is_empty() {
+            let places = findings
+                .iter()
+                .map(|finding| format!("{}:{}", finding.file, finding.line));
+            let reason = "The secret mark of this review's prompts stands in text that is not ours: somebody prepared it to be taken for \
+                          the review's own.";
+            holds.push(ApprovalHold::new(HoldCause::PromptInjection, reason).at(places));
+        }
+        Ok(findings)
     }
 
     /// Looks for the mark in everything that people wrote and in every line that the change adds.
-    fn leaks(&self, subject: &ReviewSubject, diff: &FilteredDiff, spool: &Spool) -> Result<Leaks, Failure> {
+    fn in_change(&self, subject: &ReviewSubject, diff: &FilteredDiff, spool: &Spool) -> Result<Vec<Finding>, Failure> {
         let mut findings = self.in_words(subject);
         let mut patch = Vec::new();
         for file in &diff.files {
@@ -104,14 +107,45 @@ impl SectionMark {
                 self.in_patch(file, &String::from_utf8_lossy(&patch), &mut findings);
             }
         }
-        findings.truncate(MAX_PLACES);
-        let hold = (!findings.is_empty()).then(|| {
-            let places = findings.iter().map(|finding| format!("{}:{}", finding.file, finding.line));
-            let reason = "The secret mark of this review's prompts stands in text that is not ours: somebody prepared it to be taken for \
-                          the review's own.";
-            ApprovalHold::new(HoldCause::PromptInjection, reason).at(places)
+        Ok(findings)
+    }
+
+    /// Looks for the mark in the files that no reviewer gets, at head: one process reads the beginnings of all.
+    async fn in_noise(&self, job: &Job, diff: &FilteredDiff, findings: &mut Vec<Finding>) -> Result<(), Failure> {
+        let noise = diff.filtered.iter().filter(|file| {
+            let is_noise = matches!(
+                file.reason,
+                FilterReason::LockFile
+                    | FilterReason::Minified
+                    | FilterReason::Vendored
+                    | FilterReason::Generated
+                    | FilterReason::ExcludedByProject
+            );
+            is_noise && !file.path.contains('\n')
         });
-        Ok(Leaks { findings, hold })
+        let paths: Vec<&str> = noise.map(|file| file.path.as_str()).take(MAX_NOISE_FILES).collect();
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let head = &job.subject.head_sha;
+        let names: Vec<String> = paths.iter().map(|path| format!("{head}:{path}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let search = |at: usize, blob: Option<Blob>| {
+            let Some(blob) = blob.filter(|_| findings.len() < MAX_PLACES) else {
+                return;
+            };
+            let text = String::from_utf8_lossy(&blob.content);
+            if self.known.stand_in(&text) {
+                let place = (1..).zip(text.lines()).find(|(_, line)| self.known.stand_in(line));
+                let (number, line) = place.unwrap_or((1, paths[at]));
+                findings.push(finding(paths[at], number, line.chars().take(MAX_LINE).collect()));
+            }
+        };
+        job.repository
+            .blobs()
+            .read_each(&names, MAX_NOISE_BYTES, search)
+            .await?;
+        Ok(())
     }
 
     fn in_words(&self, subject: &ReviewSubject) -> Vec<Finding> {
@@ -167,7 +201,7 @@ fn first_line(hunk: &str) -> u32 {
 }
 
 fn finding(file: &str, line: u32, evidence: String) -> Finding {
-    let reviewer = ReviewerName::new("security").unwrap_or_else(|_| ReviewerName::coordinator());
+    let reviewer = ReviewerName::new(ReviewerName::SECTION_MARK).unwrap_or_else(|_| ReviewerName::coordinator());
     Finding {
         rule: None,
         id: String::new(),

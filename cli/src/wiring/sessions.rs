@@ -103,6 +103,11 @@ pub(super) struct Sessions<'a> {
 }
 
 impl Sessions<'_> {
+    fn report_start(&self) {
+        let stage = ProgressEvent::Stage("Preparing the workspace and starting OpenCode");
+        self.run.progress.report(stage);
+    }
+
     /// Everything that needs the agent runtime, which the caller stops. Nothing if the run has to end before it has begun.
     pub(super) async fn run(
         &self,
@@ -130,12 +135,11 @@ impl Sessions<'_> {
             mut memory,
             ..
         } = prepared;
-        let stage = ProgressEvent::Stage("Preparing the workspace and starting OpenCode");
-        run.progress.report(stage);
+        self.report_start();
         let workspace = self.workspace();
         let instructions = Instructions::new(&repo.in_force.config, &library, &plan.rules.book);
         let mark = SectionMark::of(&job, run.tape, run.redactor)?;
-        let by_rules = mark.add_leaks(by_rules, &mut approval_holds, &job.subject, &diff, &spool)?;
+        let section_marks = mark.leaks(&mut approval_holds, &job, &diff, &spool).await?;
         let settings = &repo.in_force.config.review;
         let prior = rereview::prepare(
             &mut job,
@@ -186,6 +190,7 @@ impl Sessions<'_> {
             filtered: diff.filtered,
             by_rules,
             trojan_source,
+            section_marks,
             prior,
             memory,
             plan,

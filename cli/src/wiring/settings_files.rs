@@ -24,10 +24,15 @@ fn places(settings: &RepoConfig) -> Vec<String> {
         .collect()
 }
 
-/// Reads all of them once: one that is there and cannot be read ends the run, whatever would be made of its absence.
+/// Reads all of them once, those in directories too: one that is there and cannot be read ends the run, whatever would be made
+/// of its absence.
 pub(super) async fn check(repository: &Repository, commit: &str, settings: &RepoConfig) -> Result<(), GitError> {
     for place in places(settings) {
-        repository.file(commit, &place).await?;
+        if repository.file(commit, &place).await?.is_none() {
+            for name in repository.directory(commit, &place).await? {
+                repository.file(commit, &name).await?;
+            }
+        }
     }
     Ok(())
 }

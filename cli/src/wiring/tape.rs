@@ -6,7 +6,7 @@ use camino::Utf8PathBuf;
 use conclave_engine::{plugin::ProviderSpec, prompt::Nonce};
 use conclave_gateway::{RecordSettings, Recording, TapeSettings};
 
-use crate::{args::CommonArguments, exit::Failure, providers};
+use crate::{args::CommonArguments, ci_environment, exit::Failure, own_directory, providers, settings::Environment};
 
 /// The recording's file in its directory.
 const FILE: &str = "model-calls.jsonl";
@@ -22,11 +22,20 @@ pub(super) enum Tape {
 }
 
 impl Tape {
-    pub(super) fn open(arguments: &CommonArguments) -> Result<Self, Failure> {
+    pub(super) fn open(arguments: &CommonArguments, environment: &Environment) -> Result<Self, Failure> {
         if let Some(file) = &arguments.replay_models {
             return Ok(Self::Replay(Arc::new(Recording::open(file.as_std_path())?)));
         }
-        Ok(arguments.record.clone().map_or(Self::Off, Self::Record))
+        let Some(directory) = &arguments.record else {
+            return Ok(Self::Off);
+        };
+        let directory = own_directory::open(directory, ci_environment::checkout(environment)).map_err(|error| {
+            Failure::Settings(format!(
+                "failed to make the directory of the recording {directory}: {error}. Name a directory that can be written \
+                 with --record"
+            ))
+        })?;
+        Ok(Self::Record(directory))
     }
 
     /// The providers of the recorded run, which need no credentials.

@@ -96,6 +96,23 @@ async fn settings_that_git_cannot_read_are_an_error_and_never_none() {
 }
 
 #[tokio::test]
+async fn rules_in_a_directory_that_git_cannot_read_are_an_error_too() {
+    let (provider, repository) = (provider().await, Repository::clean());
+    let pipeline = Pipeline::new(&repository).await;
+    let job = || pipeline.job(&repository, &[]).anthropic(&provider);
+    let rule = "[[rule]]\nid = \"ENG-1\"\ntitle = \"Names\"\ntext = \"Names say what is meant.\"\nlink = \"https://rules.example/1\"\n";
+    let tip = on_main(
+        &pipeline,
+        &repository,
+        &[(SETTINGS, "[codex]\nrules = \"rules\"\n"), ("rules/names.toml", rule)],
+    );
+    std::fs::remove_file(object(&repository, &tip, "rules/names.toml")).expect("a loose object");
+    let outcome = job().run().await.expect_code(2);
+    assert!(outcome.stderr.contains("git"), "{}", outcome.stderr);
+    assert!(!pipeline.approved(), "what nobody could read approves nothing");
+}
+
+#[tokio::test]
 async fn a_plan_goes_by_the_newest_settings_too() {
     let repository = Repository::clean();
     let pipeline = Pipeline::new(&repository).await;

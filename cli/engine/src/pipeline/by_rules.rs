@@ -16,13 +16,19 @@ pub(super) struct ByRules {
     /// `None` if no lock file changed.
     lock_files: Option<Vec<Finding>>,
     trojan_source: Vec<Finding>,
+    section_marks: Vec<Finding>,
 }
 
 impl ByRules {
-    pub(super) fn new(lock_files: Option<Vec<Finding>>, trojan_source: Vec<Finding>) -> Self {
+    pub(super) fn new(
+        lock_files: Option<Vec<Finding>>,
+        trojan_source: Vec<Finding>,
+        section_marks: Vec<Finding>,
+    ) -> Self {
         Self {
             lock_files,
             trojan_source,
+            section_marks,
         }
     }
 }
@@ -48,6 +54,9 @@ pub(super) fn with_rules(mut panel: PanelResult, found: ByRules) -> PanelResult 
     }
     if !found.trojan_source.is_empty() {
         add_by_rules(&mut panel, ReviewerName::TROJAN_SOURCE, found.trojan_source);
+    }
+    if !found.section_marks.is_empty() {
+        add_by_rules(&mut panel, ReviewerName::SECTION_MARK, found.section_marks);
     }
     record_agreement(&mut panel.findings);
     panel

@@ -60,6 +60,8 @@ pub struct ReviewJob {
     pub by_rules: Option<Vec<Finding>>,
     /// What rules found in the characters of added code.
     pub trojan_source: Vec<Finding>,
+    /// Where the mark of the prompts' sections stands in text that is not ours.
+    pub section_marks: Vec<Finding>,
     /// What is known of earlier reviews.
     pub prior: Prior,
     /// What the repository remembers.
@@ -120,7 +122,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
     let draft = draft(job.run_id, &job.subject, job.plan.assessment);
     ports.desk.check_with(refuter(&input, &job.prompt_paths));
     let earlier = job.subject.existing_findings;
-    let by_rules = ByRules::new(job.by_rules, job.trojan_source);
+    let by_rules = ByRules::new(job.by_rules, job.trojan_source, job.section_marks);
     let idle = job.files.is_empty();
     let known = Known::new(&earlier, &job.memory);
     let ((panel, mut memory), (coordinator, judged_by)) = if idle && !needs_judge(&earlier) {

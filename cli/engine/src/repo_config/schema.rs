@@ -35,11 +35,8 @@ pub(super) fn reviewer_names(_: &mut SchemaGenerator) -> Schema {
 /// The name of a reviewer that a project adds.
 pub(super) fn own_name(_: &mut SchemaGenerator) -> Schema {
     let mut taken = ReviewerName::STANDING.to_vec();
-    taken.extend([
-        ReviewerName::COORDINATOR,
-        ReviewerName::LOCK_FILES,
-        ReviewerName::TROJAN_SOURCE,
-    ]);
+    taken.push(ReviewerName::COORDINATOR);
+    taken.extend(ReviewerName::RULES);
     json_schema!({"type": "string", "pattern": "^[a-z][a-z0-9_]{0,39}$", "not": {"enum": taken}})
 }
 

@@ -9,6 +9,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use conclave_fetch::own_copies;
 use conclave_shared::config::{EffectiveConfig, validate};
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretString};
@@ -79,10 +80,7 @@ impl Cache {
             answer,
         };
         let directory = self.file.parent().unwrap_or(Path::new("."));
-        if directory.is_symlink() {
-            return Err(std::io::Error::other("the directory of the copies is a link"));
-        }
-        std::fs::create_dir_all(directory)?;
+        own_copies::create(directory)?;
         // Two jobs on one machine may do this at once: each writes its own file and puts it in place whole.
         let mut own = tempfile::NamedTempFile::new_in(directory)?;
         own.write_all(&serde_json::to_vec(&kept)?)?;
@@ -103,7 +101,7 @@ impl Cache {
     }
 
     fn read(&self) -> Option<(EffectiveConfig, Duration)> {
-        let kept: Kept = serde_json::from_slice(&std::fs::read(&self.file).ok()?).ok()?;
+        let kept: Kept = serde_json::from_slice(&own_copies::read(&self.file).ok()?).ok()?;
         let mark = hex::decode(&kept.mark).ok()?;
         self.mac(kept.at_seconds, &kept.answer)?.verify_slice(&mark).ok()?;
         let answer: EffectiveConfig = serde_json::from_str(&kept.answer).ok()?;

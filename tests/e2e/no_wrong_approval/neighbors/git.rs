@@ -4,11 +4,15 @@ use std::{
     fmt::Write,
     path::{Path, PathBuf},
     process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
 };
 
 use super::Neighbor;
@@ -108,6 +112,73 @@ fn watched_git(directory: &Path) -> (String, PathBuf) {
     );
     executable(&directory.join("git"), &script);
     (format!("{}:{path}", directory.display()), log)
+}
+
+/// A server that is the given one for the API, if there is one, and sends every other request elsewhere; it counts them.
+async fn redirecting(api: Option<String>, elsewhere: u16) -> (u16, Arc<AtomicUsize>) {
+    let redirected = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&redirected);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let (api, count) = (api.clone(), Arc::clone(&count));
+            tokio::spawn(async move {
+                let mut head = [0; 8192];
+                let length = stream.read(&mut head).await.unwrap_or_default();
+                let api = api.filter(|_| head[..length].starts_with(b"GET /api/"));
+                if let Some(api) = api {
+                    let mut server = TcpStream::connect(api).await.unwrap();
+                    server.write_all(&head[..length]).await.unwrap();
+                    let _ = tokio::io::copy_bidirectional(&mut stream, &mut server).await;
+                } else {
+                    count.fetch_add(1, Ordering::SeqCst);
+                    let answer = format!(
+                        "HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:{elsewhere}/x\r\ncontent-length: 0\r\n\
+                         connection: close\r\n\r\n"
+                    );
+                    let _ = stream.write_all(answer.as_bytes()).await;
+                }
+            });
+        }
+    });
+    (port, redirected)
+}
+
+#[tokio::test]
+async fn the_token_of_a_review_by_address_follows_no_redirect() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let pipeline = Pipeline::new(&repository).await;
+    let neighbor = Neighbor::default();
+    let elsewhere = neighbor.listen(0).await.unwrap();
+    let api = pipeline
+        .gitlab
+        .url()
+        .trim_start_matches("http://")
+        .trim_end_matches('/')
+        .to_owned();
+    let of_git = redirecting(Some(api), elsewhere).await;
+    // The same where even the API is elsewhere.
+    let of_all = redirecting(None, elsewhere).await;
+    let directory = tempfile::tempdir().unwrap();
+    for ((port, redirected), path) in [(of_git, "group/service"), (of_all, "sub/group/service")] {
+        let iid = pipeline.merge_request.iid;
+        let address = format!("http://127.0.0.1:{port}/{path}/-/merge_requests/{iid}");
+        let outcome = Conclave::new(directory.path(), &["review", "--dry-run", "--mr", &address])
+            .env("GITLAB_TOKEN", &pipeline.token)
+            .anthropic(&provider)
+            .run()
+            .await;
+        assert_ne!(outcome.code, Some(0), "{}", outcome.stderr);
+        assert!(redirected.load(Ordering::SeqCst) > 0, "{}", outcome.stderr);
+        assert!(!neighbor.heard().contains(&pipeline.token), "{}", neighbor.heard());
+        assert!(
+            !neighbor.heard().to_lowercase().contains("authorization"),
+            "{}",
+            neighbor.heard()
+        );
+    }
+    assert_eq!(provider.requests().len(), 0);
 }
 
 #[tokio::test]

@@ -96,14 +96,25 @@ async fn reports_that_a_branch_has_committed_are_gone_when_a_run_fails() {
         repository.write(name, "forged\n");
     }
     repository.commit("Forged reports");
-    // No provider's key: it fails before anything is made.
-    Conclave::new(repository.path(), &FLAGS).run().await.expect_code(2);
-    for name in [
+    let forged = [
         "run/records/review.json",
         "out/reports/junit.xml",
         "out/reports/code-quality.json",
-    ] {
-        assert!(!repository.path().join(name).exists(), "{name}");
+    ];
+    // No provider's key: it fails before anything is made. And wrong arguments: it ends before anything is read.
+    let local = || Conclave::new(repository.path(), &FLAGS);
+    let wrong = [&FLAGS[..], &["--agents", "many"]].concat();
+    let of_job = ["review", "--agents", "many"];
+    let in_job = Conclave::new(repository.path(), &of_job)
+        .env("CONCLAVE_OUTPUT", "run/records")
+        .env("CONCLAVE_REPORTS", "out/reports");
+    for call in [local(), Conclave::new(repository.path(), &wrong), in_job] {
+        repository.git(&["checkout", "--quiet", "--force", "HEAD"]);
+        repository.git(&["checkout", "--quiet", "--", "."]);
+        call.run().await.expect_code(2);
+        for name in forged {
+            assert!(!repository.path().join(name).exists(), "{name}");
+        }
     }
     assert!(
         repository.path().join("out/reports/README.md").exists(),

@@ -16,6 +16,72 @@ const SOON: Duration = Duration::from_mins(1);
 /// Connections of the neighbor: more than there is room for, less than this process may have.
 const CROWD: usize = 300;
 
+/// The account of nobody, where the tests run as root.
+#[cfg(target_os = "linux")]
+const NOBODY: u32 = 65534;
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn nothing_of_the_same_user_can_look_into_the_process() {
+    use std::{
+        os::unix::{fs::MetadataExt, fs::PermissionsExt, process::CommandExt},
+        path::Path,
+        process::Command,
+    };
+
+    // A copy in a place that everybody may look into; the build's own may be below root's home.
+    let place = tempfile::tempdir().unwrap();
+    let program = place.path().join("conclave");
+    std::fs::copy(env!("CARGO_BIN_EXE_conclave"), &program).unwrap();
+    for path in [place.path(), &program] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let is_root = nix::unistd::geteuid().is_root();
+    let start = |program: &Path, arguments: &[&str], api: &str| {
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .current_dir("/")
+            .env_clear()
+            .env("CI_API_V4_URL", api)
+            .env("CI_MERGE_REQUEST_PROJECT_ID", "1")
+            .env("CI_MERGE_REQUEST_PROJECT_PATH", "group/service")
+            .env("CI_MERGE_REQUEST_IID", "1")
+            .env("GITLAB_TOKEN", "the-token")
+            .stderr(std::process::Stdio::null());
+        if is_root {
+            command.uid(NOBODY);
+        }
+        command.spawn().unwrap()
+    };
+    // The kernel gives what it tells of a process to root where no other process of the user may look into it.
+    let owner = |pid: u32| std::fs::metadata(format!("/proc/{pid}/environ")).map(|found| found.uid());
+    let user = if is_root {
+        NOBODY
+    } else {
+        nix::unistd::geteuid().as_raw()
+    };
+
+    // A server that never answers holds it up.
+    let server = super::Neighbor::default();
+    let port = server.listen(0).await.unwrap();
+    let mut plain = start(Path::new("/bin/sleep"), &["60"], "");
+    let mut run = start(&program, &["review"], &format!("http://127.0.0.1:{port}/api/v4"));
+    let asked = tokio::time::timeout(SOON, async {
+        while server.heard().is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    });
+    asked.await.expect("it has begun");
+    let (of_plain, of_run) = (owner(plain.id()), owner(run.id()));
+    for child in [&mut plain, &mut run] {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    assert_eq!(of_plain.unwrap(), user, "any other program can be looked into");
+    assert_eq!(of_run.unwrap(), 0);
+}
+
 #[tokio::test]
 async fn a_crowd_of_slow_connections_is_shut_out_and_the_review_goes_on() {
     let (provider, repository) = (provider().await, Repository::flawed());

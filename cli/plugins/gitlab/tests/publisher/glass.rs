@@ -201,7 +201,7 @@ async fn broken_glass_approves_no_other_target_than_the_one_that_was_read() {
 
     let plugin = stage.plugin();
     let glass = plugin.break_glass(BreakGlassPolicy::Developers).await.unwrap().unwrap();
-    stage.advance("release");
+    stage.advance("release", "released\n");
     stage.gitlab.retarget(stage.merge_request, "release");
     let outcome = plugin
         .skip_review(&glass, ReviewMode::Approve, &NoSettings)
@@ -224,7 +224,7 @@ async fn broken_glass_approves_no_other_target_than_the_one_that_was_read() {
     stage.gitlab.comment(stage.merge_request, stage.human, "break glass");
     let plugin = stage.plugin();
     let glass = plugin.break_glass(BreakGlassPolicy::Developers).await.unwrap().unwrap();
-    stage.advance("main");
+    stage.advance("main", "newer\n");
     let outcome = plugin.skip_review(&glass, ReviewMode::Approve, &Changed).await.unwrap();
     assert!(
         !outcome.approved && outcome.warnings[0].contains("Settings of main changed"),
@@ -233,7 +233,7 @@ async fn broken_glass_approves_no_other_target_than_the_one_that_was_read() {
     // Other settings are the same at the newer commit.
     let plugin = stage.plugin();
     let glass = plugin.break_glass(BreakGlassPolicy::Developers).await.unwrap().unwrap();
-    stage.advance("main");
+    stage.advance("main", "newest\n");
     let outcome = plugin
         .skip_review(&glass, ReviewMode::Approve, &NoSettings)
         .await

@@ -207,11 +207,11 @@ impl Stage {
         self.gitlab.push(self.project, path, "feature");
     }
 
-    /// A branch gets a commit more than `main` has.
-    pub(crate) fn advance(&self, branch: &str) {
+    /// A branch gets a commit more than `main` has, with this text in a file.
+    pub(crate) fn advance(&self, branch: &str, text: &str) {
         let path = self.working_copy.path();
         git(path, &["checkout", "--quiet", "-B", branch, "main"]);
-        write(path, &[("newer.txt", Some("newer\n"))]);
+        write(path, &[("newer.txt", Some(text))]);
         self.gitlab.push(self.project, path, branch);
     }
 
