@@ -13,6 +13,6 @@ pub use event::{
     ReviewerOutcome, RunCompleted, RunCoverage, RunStarted, SCHEMA_VERSION, TelemetryDropped, TokensByModel,
     VerdictApplied, is_keyed_hash,
 };
-pub use failure::{FailureKind, RunFailed, RunSkipped, RunStage, SkipReason};
+pub use failure::{FailureKind, InconclusiveCause, RunFailed, RunSkipped, RunStage, SkipReason};
 pub use finding::{FindingEvent, FindingFate, FindingOutcome, FindingPlacement, SettledBy, Settlement};
 pub use metric::{MAX_METRIC_NAME, MAX_METRIC_SAMPLES, MetricSample, Metrics, is_metric_name};

@@ -12,7 +12,7 @@ import * as events from '../support/events.mjs';
 import { painted } from '../support/painted.mjs';
 import { root, start } from '../support/workerd.mjs';
 
-const { breakGlass, circuit, completed, event, failback, finding, metrics, month, outcome, send, session, settled, started, uuid7, verdict } = events;
+const { breakGlass, circuit, completed, event, failback, failed, finding, metrics, month, outcome, send, session, settled, started, uuid7, verdict } = events;
 
 const TOKEN = 'dashboard-token';
 const RUNS = 120;
@@ -48,6 +48,7 @@ before(async () => {
   const more = { run, project: 'payments/ledger', at: now - 300_000 };
   await send(filled.url, 'i', [
     ...month({ count: RUNS }),
+    ...endings(now),
     event(started({ merge_request: 4711 }), more),
     event(session({ attempts: 2, models_tried: ['openai/gpt-6-sol', 'anthropic/claude-sonnet-5'] }), { ...more, at: now - 260_000 }),
     event(circuit({ model: 'openai/gpt-6-sol' }), { ...more, at: now - 280_000 }),
@@ -65,6 +66,20 @@ after(async () => {
   await browser?.close();
   await Promise.all([filled, empty].map((worker) => worker?.dispose()));
 });
+
+/** Reviews that failed, got lost, or were inconclusive for different causes; and findings that judges removed. */
+function endings(now) {
+  const at = now - 9 * 3_600_000;
+  const one = (body) => event(body, { run: uuid7(at), project: 'platform/gateway', at });
+  const kinds = [['runtime', 'runtime_missing'], ['forge', 'forge_unreachable'], ['forge', 'forge_unreachable'], ['configuration', 'unauthorized']];
+  const causes = ['reviewer_timed_out', 'files_not_read', 'reviewer_timed_out', 'no_judgment'];
+  return [
+    ...kinds.map(([stage, kind]) => one(failed({ stage, kind }))),
+    ...causes.map((cause) => one(completed({ verdict: 'inconclusive', inconclusive_cause: cause, merge_request: 12 }))),
+    one(started({ tier: undefined, reviewers: undefined, limit_seconds: 900 })),
+    one(finding({ fate: 'dropped', reason_code: 'refuted', severity: 'critical', removed_by_judge: true, refutation: 'this_change' })),
+  ];
+}
 
 let visitors = 0;
 

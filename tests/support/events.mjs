@@ -50,6 +50,10 @@ export const completed = (more = {}) => ({
   ...more,
 });
 
+export const failed = (more = {}) => ({ type: 'run_failed', stage: 'runtime', kind: 'runtime_missing', merge_request: 7, ...more });
+
+export const unneeded = (more = {}) => ({ type: 'run_skipped', reason: 'nothing_to_review', merge_request: 7, ...more });
+
 export const session = (more = {}) => ({
   type: 'reviewer_completed',
   reviewer: 'security',

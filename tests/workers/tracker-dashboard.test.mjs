@@ -160,7 +160,7 @@ describe('pages', () => {
     }
   });
 
-  test('a run without an end is in progress, and later has no end', async () => {
+  test('a run without an end is in progress, and later lost', async () => {
     const [young, old] = [uuid7(), uuid7()];
     await send(worker.url, 'i', [
       event(started(), { run: young, project: 'pages/open' }),
@@ -168,7 +168,7 @@ describe('pages', () => {
     ]);
     const cookie = await site.logIn();
     assert.match(await site.text(`/runs/${young}`, cookie), /In progress/);
-    assert.match(await site.text(`/runs/${old}`, cookie), /No end seen/);
+    assert.match(await site.text(`/runs/${old}`, cookie), />Lost</);
   });
 
   test('a run that a person skipped says so, and is not one without an end', async () => {

@@ -126,6 +126,11 @@ test('a database that the first version filled keeps everything, and its rollups
       assert.ok(expected.length > 0, what);
       assert.deepEqual(old, expected, what);
     }
+    for (const [what, sql] of Object.entries(WITH_TIERS)) {
+      const [old, expected] = await Promise.all([database, today].map(async (one) => (await one.prepare(sql).all()).results));
+      assert.ok(expected.some(({ tier }) => tier === 'full'), what);
+      assert.deepEqual(old, expected, `${what} by tier`);
+    }
     const kept = await database.prepare(`SELECT count(*) AS n FROM events WHERE body LIKE '%alice%'`).first();
     assert.equal(kept.n, 0, 'names of people are gone');
     // What is sent again is still known.
@@ -206,6 +211,14 @@ const COMPARED = {
   circuits: 'SELECT * FROM circuits ORDER BY event_id',
   failbacks: 'SELECT * FROM failbacks ORDER BY event_id',
   glasses: 'SELECT * FROM glasses ORDER BY event_id',
+};
+
+/** What the raw rows tell of tiers is filled in. What clients dropped, and when a merge request was first seen, is not among it. */
+const WITH_TIERS = {
+  daily_counts: `SELECT * FROM daily_counts WHERE kind NOT IN ('reason', 'placement', 'dropped', 'merge_request') ORDER BY project, kind, day, tier, a, b, c`,
+  daily_usage: 'SELECT * FROM daily_usage ORDER BY project, day, tier, model, reviewer',
+  daily_projects: 'SELECT * FROM daily_projects ORDER BY day, project, tier',
+  hot_files: 'SELECT * FROM hot_files ORDER BY grain, tier, week, project, path',
 };
 
 /** Events that the first version took, over two weeks and two projects. */

@@ -20,6 +20,7 @@ const everything = () => {
     session({ reviewer: 'coordinator' }),
     finding(),
     finding({ fate: 'dropped', reason_code: 'not_in_diff' }),
+    finding({ fate: 'dropped', reason_code: 'refuted', removed_by_judge: true }),
     outcome(),
     circuit(),
     failback(),

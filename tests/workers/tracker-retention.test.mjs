@@ -99,6 +99,42 @@ describe('what is older than RETENTION_DAYS', () => {
   });
 });
 
+test('many rows on old runs and all possible names keep the trigger short', { timeout: 240_000 }, async () => {
+  const other = await start('review-tracker', { vars: { METRICS_TOKENS: 'm' } });
+  try {
+    const tables = await other.mf.getD1Database('DB');
+    const make = (sql) => tables.prepare(`WITH RECURSIVE n(v) AS (SELECT 0 UNION ALL SELECT v + 1 FROM n WHERE v < 299),
+      k(p) AS (SELECT 0 UNION ALL SELECT p + 1 FROM k WHERE p < 299) ${sql}`).run();
+    const old = Date.now() - 200 * DAY;
+    await make(`INSERT INTO runs (run_id, project, at_ms) SELECT 'old-' || v, 'p', ${old} FROM n`);
+    for (const part of [1, 2, 3]) {
+      await make(`INSERT INTO usage SELECT 'e${part}-' || v, p, 'old-' || v, 'security', 'anthropic/a', 1, 1, 1, 1, 1, 1, 1 FROM n CROSS JOIN k`);
+    }
+    await make(`INSERT INTO names (kind, name, rank) SELECT 'model', 'provider/model-' || v, v + 1 FROM n`);
+    await make(`INSERT INTO names (kind, name, rank) SELECT 'reviewer', 'agent-' || v, v + 1 FROM n`);
+    await make(`INSERT INTO daily_usage SELECT '*', 0, '', 'provider/model-' || v, 'agent-' || p, 1, 2, 1, 1, 1, 1, 0.5 FROM n CROSS JOIN k`);
+    const usage = async () => (await tables.prepare('SELECT count(*) AS n FROM usage').first()).n;
+    const before = await usage();
+    await cron(other);
+    const gone = before - (await usage());
+    assert.ok(gone > 0 && gone <= 60_000, `${gone} of ${before} rows went in one go`);
+    let turns = 1;
+    for (; (await tables.prepare('SELECT count(*) AS n FROM runs').first()).n > 0; turns += 1) {
+      assert.ok(turns < 60, `${await usage()} rows are left after ${turns} turns`);
+      await cron(other);
+    }
+    assert.equal(await usage(), 0);
+    // What has a series is told apart, and the sum of everything is in them.
+    const text = await (await fetch(`${other.url}/metrics`, { headers: { authorization: 'Bearer m' } })).text();
+    const inputs = [...text.matchAll(/^conclave_tokens_total\{model="([^"]+)",agent="([^"]+)",kind="input"\} (\d+)$/gm)];
+    assert.equal(inputs.reduce((sum, [, , , value]) => sum + Number(value), 0), 300 * 300 * 2);
+    assert.ok(inputs.length <= 31 * 31, `${inputs.length} series`);
+    assert.ok(inputs.some(([, model]) => model === 'other') && inputs.some(([, model]) => model === 'provider/model-0'));
+  } finally {
+    await other.dispose();
+  }
+});
+
 describe('what is over', () => {
   test('distributions of old days stay as weeks, and sums over a window of weeks stay the same', async () => {
     await send(worker.url, 't', wholeRun(2, 'weeks/project'));

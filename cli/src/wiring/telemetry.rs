@@ -13,9 +13,10 @@ use conclave_plugin_telemetry::anonymous_person;
 use conclave_shared::{
     severity::Severity,
     telemetry::{
-        EventBody, FindingEvent, FindingOutcome, FindingPlacement, MAX_METRIC_NAME, MetricSample, Metrics,
-        RunCompleted, RunCoverage, RunStarted, VerdictApplied,
+        EventBody, FindingEvent, FindingOutcome, FindingPlacement, InconclusiveCause, MAX_METRIC_NAME, MetricSample,
+        Metrics, ReviewerOutcome, RunCompleted, RunCoverage, RunStarted, VerdictApplied,
     },
+    verdict::Verdict,
 };
 use secrecy::ExposeSecret;
 
@@ -115,7 +116,35 @@ pub(super) fn record_review(sink: &dyn TelemetrySink, review: &Review, posted: O
             cut: size(review.coverage.cut.len()),
             gaps: size(review.coverage.gaps.len()),
         }),
+        inconclusive_cause: inconclusive_cause(review),
     }));
+}
+
+/// Why the review is inconclusive, if it is.
+fn inconclusive_cause(review: &Review) -> Option<InconclusiveCause> {
+    if review.verdict != Verdict::Inconclusive {
+        return None;
+    }
+    let ended = |wanted| {
+        review
+            .reviewers
+            .iter()
+            .any(|report| report.required && report.outcome == wanted)
+    };
+    let coverage = &review.coverage;
+    let cause = [
+        (review.partial.is_some(), InconclusiveCause::CutShort),
+        (ended(ReviewerOutcome::TimedOut), InconclusiveCause::ReviewerTimedOut),
+        (ended(ReviewerOutcome::Failed), InconclusiveCause::ReviewerFailed),
+        (ended(ReviewerOutcome::Skipped), InconclusiveCause::ReviewerNotRun),
+        (review.degraded.is_some(), InconclusiveCause::NoJudgment),
+        (!coverage.not_read.is_empty(), InconclusiveCause::FilesNotRead),
+        (!coverage.cut.is_empty(), InconclusiveCause::FilesCut),
+        (!coverage.gaps.is_empty(), InconclusiveCause::Gaps),
+    ]
+    .into_iter()
+    .find_map(|(holds, cause)| holds.then_some(cause));
+    Some(cause.unwrap_or(InconclusiveCause::Other))
 }
 
 /// What the gateway did on its own.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{FindingEvent, FindingOutcome, Metrics, RunFailed, RunSkipped};
+use super::{FindingEvent, FindingOutcome, InconclusiveCause, Metrics, RunFailed, RunSkipped};
 use crate::{model::ModelId, pricing::TokenUsage, risk::RiskTier, verdict::Verdict};
 
 /// The version of the events' shape. A tracker takes events of its own and of older versions, and of newer ones what
@@ -144,6 +144,35 @@ pub struct RunCompleted {
     /// How much of what had to be reviewed was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<RunCoverage>,
+    /// Why the verdict is inconclusive, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inconclusive_cause: Option<InconclusiveCause>,
+}
+
+impl RunCompleted {
+    /// Why the verdict is inconclusive; of an older client as far as its counts tell. `None` for every other verdict.
+    pub fn cause(&self) -> Option<InconclusiveCause> {
+        if self.verdict != Verdict::Inconclusive {
+            return None;
+        }
+        let of_coverage = |coverage: RunCoverage| {
+            [
+                (coverage.not_read, InconclusiveCause::FilesNotRead),
+                (coverage.cut, InconclusiveCause::FilesCut),
+                (coverage.gaps, InconclusiveCause::Gaps),
+            ]
+            .into_iter()
+            .find_map(|(count, cause)| (count > 0).then_some(cause))
+        };
+        let told = self.inconclusive_cause;
+        let judgment = || self.degraded.then_some(InconclusiveCause::NoJudgment);
+        let counted = || self.coverage.and_then(of_coverage);
+        Some(
+            told.or_else(judgment)
+                .or_else(counted)
+                .unwrap_or(InconclusiveCause::Other),
+        )
+    }
 }
 
 /// How much of what had to be reviewed was. A review that has no gap and no unread file is whole.

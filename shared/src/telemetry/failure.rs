@@ -84,6 +84,28 @@ wire_names! {
 }
 
 wire_names! {
+    /// Why a verdict is inconclusive: the first of these that holds, in this order.
+    InconclusiveCause {
+        /// The run was stopped, or its time or its budget ended, before the review was complete.
+        CutShort = "cut_short",
+        /// A reviewer ran out of time.
+        ReviewerTimedOut = "reviewer_timed_out",
+        /// A reviewer failed.
+        ReviewerFailed = "reviewer_failed",
+        /// A reviewer was never started.
+        ReviewerNotRun = "reviewer_not_run",
+        /// The coordinator gave no judgment.
+        NoJudgment = "no_judgment",
+        /// Reviewers did not open all files.
+        FilesNotRead = "files_not_read",
+        /// Reviewers received only a part of a file.
+        FilesCut = "files_cut",
+        /// Something else that had to be reviewed was not.
+        Gaps = "gaps",
+    }
+}
+
+wire_names! {
     /// Why a run ended without a review and without a failure.
     SkipReason {
         /// The change has nothing that could be reviewed.

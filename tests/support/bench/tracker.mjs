@@ -5,6 +5,7 @@
 //   node tests/support/bench/tracker.mjs dashboard --program FILE [--few N] [--many N] [--repeat N]
 //   node tests/support/bench/tracker.mjs page --program FILE [--few N] [--many N] [--repeat N]
 //   node tests/support/bench/tracker.mjs kill [--kills N] [--clients N]
+//   node tests/support/bench/tracker.mjs abuse [--requests N] [--seed N]
 //
 // Prints JSON; exits with 1 if a bar is missed.
 
@@ -22,11 +23,13 @@ const { values: options, positionals } = parseArgs({
     many: { type: 'string', default: '1000000' },
     repeat: { type: 'string', default: '31' },
     kills: { type: 'string', default: '50' },
+    requests: { type: 'string', default: '100000' },
+    seed: { type: 'string', default: '20261122' },
   },
 });
 const [part] = positionals;
-if (!['ingest', 'dashboard', 'page', 'kill'].includes(part)) {
-  process.stderr.write(`bench: unknown part '${part}': give ingest, dashboard, page or kill\n`);
+if (!['ingest', 'dashboard', 'page', 'kill', 'abuse'].includes(part)) {
+  process.stderr.write(`bench: unknown part '${part}': give ingest, dashboard, page, kill or abuse\n`);
   process.exit(2);
 }
 const numbers = Object.fromEntries(

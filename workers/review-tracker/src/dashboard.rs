@@ -7,6 +7,7 @@ mod access;
 mod cells;
 mod chart;
 mod cross;
+mod ends;
 mod filter;
 mod findings;
 mod format;

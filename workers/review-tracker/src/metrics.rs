@@ -3,9 +3,11 @@
 //! The figures come from all-time roll-ups: isolates share no memory, so a counter inside the Worker would count only
 //! what one of them saw, and start again at any moment.
 
+mod ends;
 mod exposition;
 mod histograms;
 mod labels;
+mod log_lines;
 mod render;
 
 use conclave_worker_common::{Outcome, allow, authorize};
@@ -39,7 +41,7 @@ pub(crate) async fn log(env: &Env) -> Outcome<()> {
 }
 
 async fn collect(env: &Env) -> Outcome<Exposition> {
-    let all = store::all_time(env).await?;
+    let all = store::all_time(env, render::name_limits(&render::standing())).await?;
     let waiting = outbox::status(env).await?;
     Ok(render::render(&all, &waiting, clock::now_ms()))
 }

@@ -144,7 +144,7 @@ pub(crate) async fn put(env: &Env, batch: Batch) -> Result<()> {
     for event in batch.events {
         parts.entry(shard_of(&event.project, shards)).or_default().push(event);
     }
-    for (shard, events) in parts {
+    let puts = parts.into_iter().map(|(shard, events)| {
         let count = events.len();
         let part = Batch {
             received_ms: batch.received_ms,
@@ -153,9 +153,9 @@ pub(crate) async fn put(env: &Env, batch: Batch) -> Result<()> {
             proven: batch.proven.clone(),
         };
         let path = format!("{PUT}?received_ms={}&events={count}", batch.received_ms);
-        ask(env, shard, &path, &serde_json::to_string(&part)?).await?;
-    }
-    Ok(())
+        async move { ask(env, shard, &path, &serde_json::to_string(&part)?).await.map(drop) }
+    });
+    futures_util::future::try_join_all(puts).await.map(drop)
 }
 
 /// What waits, and what was given up.

@@ -3,8 +3,10 @@
 mod all_time;
 mod batch;
 mod counts;
+mod ends;
 mod findings_page;
 mod health_page;
+mod lost;
 mod memory;
 mod models_page;
 mod overview_page;
@@ -24,10 +26,11 @@ mod unclassified;
 mod window;
 mod write;
 
-pub(crate) use all_time::{AllTime, RunCount, all_time};
+pub(crate) use all_time::{AllTime, NameLimits, RunCount, all_time};
 #[cfg(test)]
 pub(crate) use all_time::{Count, ModelUse};
 pub(crate) use batch::Batch;
+pub(crate) use ends::Ends;
 pub(crate) use findings_page::{FindingsPage, HotFile, findings_page};
 pub(crate) use health_page::{DayCount, HealthPage, health_page};
 pub(crate) use memory::{forget, memory};

@@ -96,6 +96,7 @@ fn completed() -> EventBody {
         degraded: false,
         merge_request: Some(7),
         coverage: None,
+        inconclusive_cause: None,
     })
 }
 

@@ -23,9 +23,6 @@ pub(crate) const VERDICTS: [&str; 5] = [
 /// Severities, the worst first.
 pub(crate) const SEVERITIES: [&str; 3] = ["critical", "warning", "suggestion"];
 
-/// How long a review without an end is taken to be going on. No review's limits add up to more.
-const LONGEST_RUN_MS: i64 = 2 * 3_600_000;
-
 /// A name on the wire as words.
 pub(crate) fn named(name: &str) -> Cell {
     Cell::Named(format::words(name), name.to_owned())
@@ -108,26 +105,56 @@ pub(crate) fn verdict(run: &RunRow, now_ms: i64) -> Html {
             verdict,
             format::words(verdict)
         ),
-        None if run.skipped != 0 => html!(
-            r#"<span class="verdict v-none" title="{}">{}</span>"#,
-            texts::SKIPPED_DETAIL,
-            texts::SKIPPED,
-        ),
-        None if now_ms - run.at_ms < LONGEST_RUN_MS => {
-            html!(r#"<span class="verdict v-running">{}</span>"#, texts::RUNNING)
-        }
-        None => html!(
-            r#"<span class="verdict v-none" title="{}">{}</span>"#,
-            texts::NO_END_DETAIL,
-            texts::NO_END,
-        ),
+        None => match end_of(run, now_ms) {
+            End::Skipped => mark("v-none", texts::SKIPPED_DETAIL, texts::SKIPPED),
+            End::Unneeded => mark("v-none", texts::UNNEEDED_DETAIL, texts::UNNEEDED),
+            End::Failed(stage, kind) => mark("v-failed", &texts::failed_detail(stage, kind), texts::FAILED),
+            End::Running => html!(r#"<span class="verdict v-running">{}</span>"#, texts::RUNNING),
+            End::Lost => mark("v-lost", texts::LOST_DETAIL, texts::LOST),
+        },
+    }
+}
+
+fn mark(class: &str, detail: &str, name: &str) -> Html {
+    html!(r#"<span class="verdict {}" title="{}">{}</span>"#, class, detail, name)
+}
+
+/// How a run without a verdict ended, or has not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End<'a> {
+    /// A person skipped it.
+    Skipped,
+    /// There was nothing to review.
+    Unneeded,
+    /// It failed, at a stage, for a reason.
+    Failed(&'a str, &'a str),
+    /// Its end was not heard of within its limit.
+    Lost,
+    /// It may be going on.
+    Running,
+}
+
+/// How a run ended that has no verdict.
+pub(crate) fn end_of(run: &RunRow, now_ms: i64) -> End<'_> {
+    match (run.skipped, &run.failed_stage, &run.failed_kind) {
+        (1, ..) => End::Skipped,
+        (0, Some(stage), Some(kind)) => End::Failed(stage, kind),
+        (0, ..) if now_ms > run.deadline_ms() => End::Lost,
+        (0, ..) => End::Running,
+        _ => End::Unneeded,
     }
 }
 
 /// The same as one word, empty while nothing is known.
-fn outcome(run: &RunRow) -> String {
-    let skipped = || (run.skipped != 0).then(|| "skipped".to_owned());
-    run.verdict.clone().or_else(skipped).unwrap_or_default()
+fn outcome(run: &RunRow, now_ms: i64) -> String {
+    let ended = || match end_of(run, now_ms) {
+        End::Skipped => "skipped",
+        End::Unneeded => "nothing_to_review",
+        End::Failed(..) => "failed",
+        End::Lost => "lost",
+        End::Running => "",
+    };
+    run.verdict.clone().unwrap_or_else(|| ended().to_owned())
 }
 
 /// The tier as a chip.
@@ -170,7 +197,7 @@ pub(crate) fn runs_table(runs: &[RunRow], now_ms: i64) -> Table {
                 Cell::Markup(name, run.project.clone()),
                 Cell::Moment(run.at_ms),
                 Cell::Markup(tier(run), run.tier.clone().unwrap_or_default()),
-                Cell::Markup(verdict(run, now_ms), outcome(run)),
+                Cell::Markup(verdict(run, now_ms), outcome(run, now_ms)),
                 Cell::Markup(findings(run), found(run)),
                 Cell::or_nothing(run.files, Cell::Count),
                 Cell::or_nothing(run.duration_ms, duration),
@@ -183,7 +210,7 @@ pub(crate) fn runs_table(runs: &[RunRow], now_ms: i64) -> Table {
                 Cell::Markup(Html::default(), run.run_id.to_string()),
             ],
             href: Some(format!("/runs/{}", run.run_id)),
-            class: if run.verdict.is_some() || run.skipped != 0 {
+            class: if run.verdict.is_some() || end_of(run, now_ms) != End::Running {
                 "ended"
             } else {
                 "open"

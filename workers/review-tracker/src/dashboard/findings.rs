@@ -83,7 +83,32 @@ fn lead(page: &FindingsPage) -> Html {
         let count = outcome_sum(page, outcome);
         figure(name, &part(count, settled), &texts::counted(count, "finding"))
     };
-    figures(
+    let removed = |wanted: fn(&str) -> bool| -> u64 {
+        let rows = page.removed.iter().filter(|row| wanted(&row.severity));
+        rows.map(|row| row.findings).sum()
+    };
+    let (all_removed, critical_removed) = (removed(|_| true), removed(|severity| severity == "critical"));
+    let judged = figures(
+        "three",
+        [
+            figure(
+                texts::REMOVED_BY_JUDGE,
+                &format::count(all_removed),
+                &texts::counted(all_removed, "finding"),
+            ),
+            figure(
+                texts::REMOVED_CRITICAL,
+                &format::count(critical_removed),
+                texts::REMOVED_CRITICAL_DETAIL,
+            ),
+            figure(
+                texts::REMOVED_SHARE,
+                &part(all_removed, reported),
+                texts::REMOVED_SHARE_DETAIL,
+            ),
+        ],
+    );
+    let reported = figures(
         "six",
         [
             figure(texts::REPORTED, &format::count(reported), texts::REPORTED_DETAIL),
@@ -97,7 +122,8 @@ fn lead(page: &FindingsPage) -> Html {
             of_settled("resolved", texts::RESOLVED),
             of_settled("rejected", texts::REJECTED),
         ],
-    )
+    );
+    html!("{}{}", reported, judged)
 }
 
 fn days(page: &FindingsPage, periods: Periods) -> Table {

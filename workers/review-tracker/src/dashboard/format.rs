@@ -32,6 +32,8 @@ pub(crate) fn short(value: u64) -> String {
 
 /// US dollars: cents above ten, more digits where cents would all be zero.
 pub(crate) fn money(value: f64) -> String {
+    // The sum of nothing is a negative zero.
+    let value = value + 0.0;
     if value >= 1000.0 {
         #[expect(
             clippy::cast_possible_truncation,

@@ -12,6 +12,7 @@ use super::{
     cells::{VERDICTS, count_or_nothing, named, runs_table, share},
     chart::{Chart, Kind, Unit},
     cross::Cross,
+    ends,
     filter::TIERS,
     format, layout,
     page::{Asked, Content, finished},
@@ -56,6 +57,9 @@ pub(crate) async fn page(request: &Request, env: &Env) -> Outcome<Response> {
             quantiles(&page),
             verdicts(&page),
             tiers(&page),
+            ends::repositories(&page, &asked.filter),
+            ends::causes(&page),
+            ends::failed(&page),
             latest_table,
         ],
         tail: Html::default(),
@@ -203,7 +207,9 @@ fn tiers(page: &OverviewPage) -> Table {
         .map(|tier| tier_row(tier, page, &none))
         .collect();
     let sums = summary::sums(&page.tiers);
-    let unended = page.counts.started.saturating_sub(sums.runs);
+    let failed: u64 = page.ends.failed.iter().map(|row| row.runs).sum();
+    let ended = sums.runs + failed + page.counts.nothing_to_review;
+    let unended = page.counts.started.saturating_sub(ended);
     if unended > 0 {
         let nothing = std::iter::repeat_n(Cell::Nothing, 8);
         rows.push(Row::from(

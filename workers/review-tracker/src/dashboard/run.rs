@@ -83,7 +83,14 @@ fn marks(run: &RunDetail) -> Html {
     let more = &run.more;
     let missed = more.not_read.unwrap_or_default() + more.cut.unwrap_or_default() + more.gaps.unwrap_or_default();
     let applied = texts::not_applied(more.wanted.as_deref(), more.shown.as_deref());
+    let failed = run.row.failed_stage.as_deref().zip(run.row.failed_kind.as_deref());
+    let failed = failed.map(|(stage, kind)| texts::failed_detail(stage, kind));
     Html::join([
+        chip(
+            failed.is_some() && run.row.verdict.is_none(),
+            failed.as_deref().unwrap_or_default(),
+            texts::FAILED_BY_STAGE_NOTE,
+        ),
         chip(more.degraded == Some(1), texts::DEGRADED, texts::DEGRADED_DETAIL),
         chip(missed > 0, &texts::missed(missed), texts::MISSED_DETAIL),
         chip(more.mismatch == Some(1), texts::MISMATCH, &applied),

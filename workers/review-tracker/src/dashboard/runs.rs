@@ -22,6 +22,9 @@ const FILE_SIZE: u32 = 5_000;
 
 /// What stands for runs without an end.
 const NOT_YET: &str = "open";
+/// What stands for runs that failed, and for those whose end was not heard of within their limit.
+const FAILED: &str = "failed";
+const LOST: &str = "lost";
 
 /// Answers with the page.
 pub(crate) async fn page(request: &Request, env: &Env) -> Outcome<Response> {
@@ -81,8 +84,9 @@ impl Search {
     fn of(url: &Url) -> Self {
         Self {
             text: parameter(url, "q").filter(|text| text.len() <= 256),
-            ended: parameter(url, "verdict")
-                .filter(|verdict| VERDICTS.contains(&verdict.as_str()) || verdict == NOT_YET),
+            ended: parameter(url, "verdict").filter(|verdict| {
+                VERDICTS.contains(&verdict.as_str()) || [NOT_YET, FAILED, LOST].contains(&verdict.as_str())
+            }),
         }
     }
 
@@ -102,7 +106,11 @@ impl Search {
             part: (!text.is_empty() && run.is_none() && merge_request.is_none()).then(|| text.to_owned()),
             ended: match VERDICTS.into_iter().find(|verdict| Some(*verdict) == ended) {
                 Some(verdict) => Some(Ended::With(verdict)),
-                None => ended.map(|_| Ended::NotYet),
+                None => ended.map(|ended| match ended {
+                    FAILED => Ended::Failed,
+                    LOST => Ended::Lost,
+                    _ => Ended::NotYet,
+                }),
             },
         }
     }
@@ -118,13 +126,15 @@ impl Search {
             .map(|verdict| layout::option(verdict, &format::words(verdict), self.ended.as_deref() == Some(verdict)));
         html!(
             r#"<label class="wide">{}<input type="search" name="q" value="{}" placeholder="{}" maxlength="256" autocomplete="off" spellcheck="false"></label>
-<label>{}<select name="verdict">{}{}{}</select></label>"#,
+<label>{}<select name="verdict">{}{}{}{}{}</select></label>"#,
             texts::SEARCH,
             self.text,
             texts::SEARCH_EXAMPLE,
             texts::VERDICT,
             layout::option("", texts::ANY_VERDICT, self.ended.is_none()),
             Html::join(options),
+            layout::option(FAILED, texts::FAILED, self.ended.as_deref() == Some(FAILED)),
+            layout::option(LOST, texts::LOST, self.ended.as_deref() == Some(LOST)),
             layout::option(NOT_YET, texts::NO_END, self.ended.as_deref() == Some(NOT_YET)),
         )
     }
@@ -156,6 +166,8 @@ mod tests {
         assert_eq!(search("q=0").part.as_deref(), Some("0"));
         assert_eq!(search("verdict=inconclusive").ended, Some(Ended::With("inconclusive")));
         assert_eq!(search("verdict=open").ended, Some(Ended::NotYet));
+        assert_eq!(search("verdict=failed").ended, Some(Ended::Failed));
+        assert_eq!(search("verdict=lost").ended, Some(Ended::Lost));
         assert_eq!(search("q=&verdict=x%27"), RunSearch::default());
     }
 

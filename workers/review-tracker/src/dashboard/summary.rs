@@ -76,7 +76,7 @@ pub(crate) fn overview(page: &OverviewPage, periods: Periods, all_tiers: bool) -
     let merge_requests = page.counts.merge_requests;
     let mean = |count: u64| (count > 0).then(|| all.cost_usd / as_f64(count));
     figures(
-        "eight",
+        "twelve",
         [
             figure(
                 texts::REVIEWS,
@@ -128,8 +128,40 @@ pub(crate) fn overview(page: &OverviewPage, periods: Periods, all_tiers: bool) -
             } else {
                 figure(texts::BREAK_GLASS, format::NOTHING, texts::SKIPPED_HAVE_NO_TIER)
             },
-        ],
+        ]
+        .into_iter()
+        .chain(ends(page, all.runs)),
     )
+}
+
+/// The figures about how reviews end, and how often a merge request is reviewed.
+fn ends(page: &OverviewPage, completed: u64) -> [Html; 4] {
+    let ends = &page.ends;
+    let reviews = ends.first_reviews + ends.re_reviews;
+    let failed: u64 = ends.failed.iter().map(|row| row.runs).sum();
+    let per_request = ratio(reviews, ends.first_reviews).map(|mean| format!("{mean:.1}"));
+    [
+        figure(
+            texts::REVIEWS_PER_REQUEST,
+            &or_nothing(per_request),
+            &texts::counted(reviews, "review"),
+        ),
+        figure(
+            texts::RE_REVIEWS,
+            &or_nothing(ratio(ends.re_reviews, reviews).map(format::percent)),
+            &texts::of_reviews(ends.re_reviews, reviews),
+        ),
+        figure(
+            texts::FAILED_REVIEWS,
+            &or_nothing(ratio(failed, completed + failed).map(format::percent)),
+            &texts::of_reviews(failed, completed + failed),
+        ),
+        figure(
+            texts::LOST_REVIEWS,
+            &format::count(ends.lost),
+            texts::LOST_REVIEWS_DETAIL,
+        ),
+    ]
 }
 
 fn or_nothing(text: Option<String>) -> String {

@@ -67,6 +67,24 @@ pub(crate) const COST_A_FINDING: &str = "Cost per finding";
 pub(crate) const COST_A_FINDING_DETAIL: &str = "that stands in a review";
 pub(crate) const INCONCLUSIVE: &str = "Inconclusive";
 pub(crate) const BREAK_GLASS: &str = "Break glass";
+pub(crate) const REVIEWS_PER_REQUEST: &str = "Reviews per merge request";
+pub(crate) const RE_REVIEWS: &str = "Re-reviews";
+pub(crate) const FAILED_REVIEWS: &str = "Failed reviews";
+pub(crate) const LOST_REVIEWS: &str = "Lost reviews";
+pub(crate) const LOST_REVIEWS_DETAIL: &str = "no end within their time limit";
+pub(crate) const FAILED_BY_STAGE: &str = "Failed reviews by stage";
+pub(crate) const FAILED_BY_STAGE_NOTE: &str = "Reviews that ended before a verdict.";
+pub(crate) const NONE_FAILED: &str = "No review failed in this period.";
+pub(crate) const STAGE: &str = "Stage";
+pub(crate) const CAUSE: &str = "Cause";
+pub(crate) const INCONCLUSIVE_BY_CAUSE: &str = "Inconclusive reviews by cause";
+pub(crate) const INCONCLUSIVE_BY_CAUSE_NOTE: &str = "Unknown: counted before causes were kept.";
+pub(crate) const NONE_INCONCLUSIVE: &str = "No review was inconclusive in this period.";
+pub(crate) const REPOSITORIES: &str = "Repositories";
+pub(crate) const REPOSITORIES_NOTE: &str = "The 50 with the most reviews. A click shows one alone.";
+pub(crate) const REPOSITORY: &str = "Repository";
+pub(crate) const LAST_REVIEW: &str = "Last review";
+pub(crate) const CRITICAL: &str = "Critical";
 pub(crate) const REVIEWS_BY_DAY: &str = "Reviews by verdict";
 pub(crate) const VERDICTS: &str = "Verdicts";
 pub(crate) const QUANTILES: &str = "A review";
@@ -75,7 +93,7 @@ pub(crate) const OF_A_REVIEW: &str = "Of a review";
 pub(crate) const MEDIAN: &str = "Median";
 pub(crate) const AVERAGE: &str = "Average";
 pub(crate) const TIERS: &str = "By tier";
-pub(crate) const TIERS_NOTE: &str = "Unclassified: reviews that began and whose end was never reported.";
+pub(crate) const TIERS_NOTE: &str = "Unclassified: reviews that began and have not reported an end.";
 pub(crate) const AVERAGE_COST: &str = "Average cost";
 pub(crate) const MEDIAN_COST: &str = "Median cost";
 pub(crate) const P95_COST: &str = "P95 cost";
@@ -99,8 +117,11 @@ pub(crate) const DURATION: &str = "Duration";
 pub(crate) const FILES: &str = "Files";
 pub(crate) const RUNNING: &str = "In progress";
 pub(crate) const NO_END: &str = "No end seen";
-pub(crate) const NO_END_DETAIL: &str =
-    "The end of this review was never reported: it was cancelled, or it could not reach the tracker.";
+pub(crate) const LOST: &str = "Lost";
+pub(crate) const LOST_DETAIL: &str = "The end of this review was not reported within its time limit: its job was killed, or it could not reach the tracker.";
+pub(crate) const FAILED: &str = "Failed";
+pub(crate) const UNNEEDED: &str = "Nothing to review";
+pub(crate) const UNNEEDED_DETAIL: &str = "The change has nothing that could be reviewed.";
 pub(crate) const SKIPPED: &str = "Skipped";
 pub(crate) const SKIPPED_DETAIL: &str = "A person skipped this review with a comment: break glass.";
 pub(crate) const NONE: &str = "none";
@@ -162,6 +183,11 @@ pub(crate) const REASONS: &str = "Why findings do not stand";
 pub(crate) const NOTHING_DROPPED: &str = "Nothing was merged or dropped in this period.";
 pub(crate) const REMOVED: &str = "What judges removed";
 pub(crate) const REMOVED_NOTE: &str = "A critical finding is removed only by code that refutes it.";
+pub(crate) const REMOVED_BY_JUDGE: &str = "Removed by the judge";
+pub(crate) const REMOVED_CRITICAL: &str = "Critical ones removed";
+pub(crate) const REMOVED_CRITICAL_DETAIL: &str = "each by code that refutes it";
+pub(crate) const REMOVED_SHARE: &str = "Share removed";
+pub(crate) const REMOVED_SHARE_DETAIL: &str = "of all reported findings";
 pub(crate) const REFUTED_BY: &str = "Refuted by";
 pub(crate) const PLACEMENTS: &str = "Where findings were posted";
 pub(crate) const PLACE: &str = "Place";
@@ -294,6 +320,15 @@ pub(crate) fn chart_label(table: &str) -> String {
 
 pub(crate) fn reviews_of(rate: &str, merge_requests: &str) -> String {
     format!("{rate} a day, {merge_requests} new merge requests")
+}
+
+pub(crate) fn failed_detail(stage: &str, kind: &str) -> String {
+    format!("{}: {}", format::words(stage), format::words(kind).to_lowercase())
+}
+
+/// Of how many reviews a share is.
+pub(crate) fn of_reviews(part: u64, whole: u64) -> String {
+    format!("{} of {}", format::count(part), counted(whole, "review"))
 }
 
 pub(crate) fn cost_each(mean: &str, median: &str) -> String {

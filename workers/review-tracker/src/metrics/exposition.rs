@@ -3,10 +3,7 @@
 
 use std::fmt::Write;
 
-use serde_json::{Map, Value, json};
-
-/// The most samples on one line of the log. Lines have a limit, and what is beyond it would be cut off.
-const SAMPLES_A_LINE: usize = 100;
+use super::log_lines;
 
 /// How a family is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,25 +65,25 @@ impl Format {
 
 /// A sample's value.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Number {
+pub(super) enum Number {
     Whole(u64),
     Fraction(f64),
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Sample {
-    suffix: &'static str,
-    labels: Vec<(&'static str, String)>,
-    value: Number,
+pub(super) struct Sample {
+    pub(super) suffix: &'static str,
+    pub(super) labels: Vec<(&'static str, String)>,
+    pub(super) value: Number,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Family {
-    name: &'static str,
-    kind: Kind,
+pub(super) struct Family {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
     unit: Option<&'static str>,
     help: &'static str,
-    samples: Vec<Sample>,
+    pub(super) samples: Vec<Sample>,
 }
 
 /// Families one after another.
@@ -145,41 +142,9 @@ impl Exposition {
         text
     }
 
-    /// The same figures as lines of JSON, for the Worker's log. Borders of histograms are left out: their count and sum tell
-    /// enough there.
-    pub(crate) fn log_lines(&self) -> Vec<String> {
-        let lines = self.families.iter().flat_map(|family| {
-            let samples: Vec<Value> = family
-                .samples
-                .iter()
-                .filter(|sample| sample.suffix != "_bucket")
-                .map(|sample| {
-                    let labels = sample
-                        .labels
-                        .iter()
-                        .map(|(name, value)| ((*name).to_owned(), json!(value)));
-                    let mut fields: Map<String, Value> = labels.collect();
-                    fields.insert(
-                        format!(
-                            "value{}",
-                            if family.kind == Kind::Histogram {
-                                sample.suffix
-                            } else {
-                                ""
-                            }
-                        ),
-                        sample.value.json(),
-                    );
-                    Value::Object(fields)
-                })
-                .collect();
-            let name = family.name;
-            let chunks: Vec<Vec<Value>> = samples.chunks(SAMPLES_A_LINE).map(<[Value]>::to_vec).collect();
-            chunks
-                .into_iter()
-                .map(move |samples| json!({ "message": "metrics", "metric": name, "samples": samples }).to_string())
-        });
-        lines.collect()
+    /// The same figures as lines of JSON, for the Worker's log: see [`super::log_lines`].
+    pub(super) fn log_lines(&self) -> Vec<String> {
+        log_lines::of(&self.families)
     }
 }
 
@@ -210,13 +175,6 @@ impl Number {
         match self {
             Self::Whole(value) => value.to_string(),
             Self::Fraction(value) => format!("{value:?}"),
-        }
-    }
-
-    fn json(self) -> Value {
-        match self {
-            Self::Whole(value) => json!(value),
-            Self::Fraction(value) => json!(value),
         }
     }
 }

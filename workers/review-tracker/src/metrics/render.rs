@@ -5,29 +5,48 @@ use std::collections::BTreeMap;
 use conclave_shared::reviewer::ReviewerName;
 
 use super::{
+    ends,
     exposition::{Exposition, Kind, Labels},
     histograms,
     labels::Known,
 };
-use crate::{outbox::OutboxStatus, store::AllTime};
+use crate::{
+    outbox::OutboxStatus,
+    store::{AllTime, NameLimits},
+};
 
 /// Reviewers beyond the standing ones, and models, that keep a series of their own. Their combinations make at most 26 × 31 × 5
 /// series.
 const MAX_REVIEWERS: usize = 15;
 const MAX_MODELS: usize = 30;
 
-/// All families. The names of reviewers and models that are not among the first so many ones are `other`.
-pub(super) fn render(all: &AllTime, waiting: &OutboxStatus, now_ms: i64) -> Exposition {
-    let standing: Vec<&str> = ReviewerName::STANDING
+/// Agents that always have a series of their own.
+pub(super) fn standing() -> Vec<&'static str> {
+    ReviewerName::STANDING
         .into_iter()
         .chain([ReviewerName::COORDINATOR])
-        .collect();
+        .collect()
+}
+
+/// The same limits for the database, so that names without a series are not even read.
+pub(super) const fn name_limits<'a>(standing: &'a [&'a str]) -> NameLimits<'a> {
+    NameLimits {
+        standing,
+        agents: MAX_REVIEWERS,
+        models: MAX_MODELS,
+    }
+}
+
+/// All families. The names of reviewers and models that are not among the first so many ones are `other`.
+pub(super) fn render(all: &AllTime, waiting: &OutboxStatus, now_ms: i64) -> Exposition {
+    let standing = standing();
     let names = Names {
         reviewers: Known::new(&standing, seen(all, "reviewer"), MAX_REVIEWERS),
         models: Known::new(&[], seen(all, "model"), MAX_MODELS),
     };
     let mut out = Exposition::default();
     runs(&mut out, all);
+    ends::ends(&mut out, all);
     histograms::runs(&mut out, all);
     findings(&mut out, all, &names);
     usage(&mut out, all, &names);
@@ -48,7 +67,7 @@ fn seen<'a>(all: &'a AllTime, kind: &str) -> &'a [String] {
 }
 
 /// Sums of one kind of counts by labels.
-fn counted<const N: usize>(
+pub(super) fn counted<const N: usize>(
     out: &mut Exposition,
     all: &AllTime,
     kind: &str,
@@ -66,7 +85,7 @@ fn counted<const N: usize>(
 }
 
 /// The sum of a kind that has no labels, also when it is zero: a rate needs its beginning.
-fn single(out: &mut Exposition, all: &AllTime, kind: &str) {
+pub(super) fn single(out: &mut Exposition, all: &AllTime, kind: &str) {
     let count = all.counts.iter().filter(|row| row.kind == kind).map(|row| row.n).sum();
     out.count("_total", &[], count);
 }

@@ -9,7 +9,12 @@ const DEFAULT_FLUSH_MS: u64 = 2000;
 
 /// The most bytes and events that are written in one transaction; one batch may be more.
 pub(super) const FLUSH_BYTES: u64 = 1_000_000;
-pub(super) const FLUSH_EVENTS: u64 = 2_000;
+/// The variable that says how many events are written in one transaction. A write keeps the object's thread from requests, so this
+/// is what an answer waits for at most; fewer make each event dearer.
+pub(super) const FLUSH_EVENTS: &str = "OUTBOX_FLUSH_EVENTS";
+const DEFAULT_FLUSH_EVENTS: u64 = 300;
+const MIN_FLUSH_EVENTS: u64 = 50;
+const MAX_FLUSH_EVENTS: u64 = 5_000;
 
 /// Transactions in one alarm: the next alarm goes on.
 pub(super) const FLUSHES: usize = 20;
@@ -35,6 +40,13 @@ pub(super) fn flush_after(set: Option<&str>) -> Duration {
     Duration::from_millis(set.unwrap_or(DEFAULT_FLUSH_MS).min(MAX_WAIT_MS))
 }
 
+/// How many events are written in one transaction.
+pub(super) fn flush_events(set: Option<&str>) -> u64 {
+    let set = set.and_then(|set| set.trim().parse().ok());
+    set.unwrap_or(DEFAULT_FLUSH_EVENTS)
+        .clamp(MIN_FLUSH_EVENTS, MAX_FLUSH_EVENTS)
+}
+
 /// The first wait after a failure.
 pub(super) fn retry_ms(set: Option<&str>) -> u64 {
     let set = set.and_then(|set| set.trim().parse().ok());
@@ -48,14 +60,14 @@ pub(super) fn wait_ms(retry_ms: u64, failures: u32) -> u64 {
 }
 
 /// How many of the waiting batches, by their sizes and numbers of events, are written together.
-pub(super) fn together(sizes: impl Iterator<Item = (u64, u64)>) -> usize {
+pub(super) fn together(sizes: impl Iterator<Item = (u64, u64)>, max_events: u64) -> usize {
     let (mut bytes, mut events) = (0, 0);
     sizes
         .take_while(|(more_bytes, more_events)| {
             let first = bytes == 0;
             bytes += more_bytes;
             events += more_events;
-            first || (bytes <= FLUSH_BYTES && events <= FLUSH_EVENTS)
+            first || (bytes <= FLUSH_BYTES && events <= max_events)
         })
         .count()
 }
@@ -82,9 +94,12 @@ mod tests {
 
     #[test]
     fn a_flush_is_bounded_by_bytes_and_events_and_takes_at_least_one_batch() {
-        assert_eq!(together([].into_iter()), 0);
-        assert_eq!(together([(2_000_000, 500), (1, 1)].into_iter()), 1);
-        assert_eq!(together([(400_000, 1); 5].into_iter()), 2);
-        assert_eq!(together([(1, 500); 9].into_iter()), 4);
+        assert_eq!(together([].into_iter(), 2000), 0);
+        assert_eq!(together([(2_000_000, 500), (1, 1)].into_iter(), 2000), 1);
+        assert_eq!(together([(400_000, 1); 5].into_iter(), 2000), 2);
+        assert_eq!(together([(1, 500); 9].into_iter(), 2000), 4);
+        assert_eq!(together([(1, 500); 9].into_iter(), 100), 1);
+        let set = [None, Some("x"), Some("1"), Some(" 300 "), Some("99999")].map(flush_events);
+        assert_eq!(set, [DEFAULT_FLUSH_EVENTS, DEFAULT_FLUSH_EVENTS, 50, 300, 5000]);
     }
 }

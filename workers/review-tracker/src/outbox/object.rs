@@ -140,8 +140,9 @@ impl Outbox {
     /// Writes what is due. An error means that the database takes no writes now; what waits then goes on waiting.
     async fn flush(&self) -> Result<()> {
         let table = self.table();
+        let max_events = flush::flush_events(configured(&self.env, flush::FLUSH_EVENTS).as_deref());
         for _ in 0..FLUSHES {
-            let due = table.due(now_ms())?;
+            let due = table.due(now_ms(), max_events)?;
             if due.is_empty() {
                 return Ok(());
             }

@@ -57,7 +57,7 @@ impl Table {
     }
 
     /// The oldest batches that may be tried now, as many as are written together.
-    pub(super) fn due(&self, now_ms: i64) -> Result<Vec<Waiting>> {
+    pub(super) fn due(&self, now_ms: i64, max_events: u64) -> Result<Vec<Waiting>> {
         #[derive(Deserialize)]
         struct Size {
             seq: i64,
@@ -71,7 +71,7 @@ impl Table {
                 vec![now_ms.into()],
             )?
             .to_array()?;
-        let count = flush::together(sizes.iter().map(|size| (size.bytes, size.events)));
+        let count = flush::together(sizes.iter().map(|size| (size.bytes, size.events)), max_events);
         let Some(last) = count.checked_sub(1).and_then(|last| sizes.get(last)) else {
             return Ok(Vec::new());
         };

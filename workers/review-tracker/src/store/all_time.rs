@@ -7,8 +7,11 @@ use conclave_worker_common::Outcome;
 use serde::Deserialize;
 use worker::Env;
 
+use crate::clock;
+
 use super::{
-    query::{database, fault, rows},
+    lost,
+    query::{database, fault, number, rows},
     size::size_if_known,
     window::{Distributions, distributions},
 };
@@ -26,6 +29,8 @@ pub(crate) struct AllTime {
     pub(crate) counts: Vec<Count>,
     /// Names in the order in which they were first seen, by kind.
     pub(crate) names: BTreeMap<String, Vec<String>>,
+    /// Runs of the time whose raw rows are kept that began and whose end was not heard of within their limit.
+    pub(crate) lost: u64,
     /// How full the database is, if that is known.
     pub(crate) database: Option<DatabaseSize>,
 }
@@ -92,22 +97,57 @@ const STATEMENTS: [&str; 5] = [
      ORDER BY tier, verdict",
     "SELECT metric, tier, bin, n FROM bins WHERE project = '*' AND metric IN ('duration_ms', 'cost_usd', 'lag_ms')
      AND span = 0 ORDER BY metric, tier, bin",
-    "SELECT model, reviewer, input, output, reasoning, cache_read, cache_write, cost_usd FROM daily_usage
-     WHERE project = '*' AND day = 0 ORDER BY model, reviewer",
+    // Names that get no series of their own are added up here: there may be 90,000 combinations of names.
+    "WITH models AS (SELECT name FROM names WHERE kind = 'model' ORDER BY position LIMIT ?3),
+     agents AS (SELECT value AS name FROM json_each(?1) UNION SELECT name FROM (SELECT name FROM names
+       WHERE kind = 'reviewer' AND name NOT IN (SELECT value FROM json_each(?1)) ORDER BY position LIMIT ?2))
+     SELECT iif(model IN (SELECT name FROM models), model, 'other') AS model,
+     iif(reviewer IN (SELECT name FROM agents), reviewer, 'other') AS reviewer, sum(input) AS input, sum(output) AS output,
+     sum(reasoning) AS reasoning, sum(cache_read) AS cache_read, sum(cache_write) AS cache_write, sum(cost_usd) AS cost_usd
+     FROM daily_usage WHERE project = '*' AND day = 0 GROUP BY 1, 2 ORDER BY 1, 2",
     // No metric tells which model took over: two names in one row would be the square of their number.
-    "SELECT kind, a, iif(kind = 'failback', '', b) AS b, c, sum(n) AS n FROM daily_counts WHERE project = '*'
-     AND kind IN ('finding', 'removed', 'outcome', 'session', 'failback', 'circuit', 'break_glass', 'verdict', 'dropped', 'event', 'started',
+    // Nor why a judge removed a finding, which clients choose freely.
+    "SELECT kind, a, iif(kind IN ('failback', 'removed'), '', b) AS b, c, sum(n) AS n FROM daily_counts WHERE project = '*'
+     AND kind IN ('failed', 'run_skipped', 'inconclusive', 'mr_review', 'finding', 'removed', 'outcome', 'session', 'failback', 'circuit', 'break_glass', 'verdict', 'dropped', 'event', 'started',
      'merge_request') AND day = 0 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4",
-    "SELECT kind, name FROM names WHERE kind IN ('reviewer', 'model') ORDER BY position LIMIT 1000",
+    // The first ones of each kind: one kind of made-up names must not push the other one out.
+    "SELECT kind, name FROM names WHERE kind IN ('reviewer', 'model') AND rank <= 300 ORDER BY position",
 ];
 
+/// Which names of usage are told apart.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NameLimits<'a> {
+    /// Agents that always are.
+    pub(crate) standing: &'a [&'a str],
+    /// How many other agents.
+    pub(crate) agents: usize,
+    /// How many models.
+    pub(crate) models: usize,
+}
+
 /// Reads the sums in one round trip.
-pub(crate) async fn all_time(env: &Env) -> Outcome<AllTime> {
+pub(crate) async fn all_time(env: &Env, limits: NameLimits<'_>) -> Outcome<AllTime> {
     let database = database(env)?;
+    let size = |count: usize| number(i64::try_from(count).unwrap_or(i64::MAX));
+    let names = [
+        serde_json::to_string(limits.standing)
+            .map_err(worker::Error::from)?
+            .into(),
+        size(limits.agents),
+        size(limits.models),
+    ];
     let statements = STATEMENTS
         .into_iter()
-        .map(|statement| database.prepare(statement))
-        .collect();
+        .map(|statement| {
+            let statement_with = database.prepare(statement);
+            if statement.contains("?1") {
+                statement_with.bind(&names)
+            } else {
+                Ok(statement_with)
+            }
+        })
+        .chain([lost::statement(&database, None, clock::now_ms())])
+        .collect::<worker::Result<_>>()?;
     let mut results = database.batch(statements).await.map_err(fault)?.into_iter();
     let mut all = AllTime {
         runs: rows(&mut results)?,
@@ -120,5 +160,6 @@ pub(crate) async fn all_time(env: &Env) -> Outcome<AllTime> {
     for row in rows::<NameRow>(&mut results)? {
         all.names.entry(row.kind).or_default().push(row.name);
     }
+    all.lost = lost::read(&mut results)?;
     Ok(all)
 }

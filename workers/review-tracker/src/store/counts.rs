@@ -62,7 +62,11 @@ pub(super) fn of(event: &Event, skewed: bool) -> impl Iterator<Item = Count<'_>>
             ..count("run_skipped")
         }),
         // Completed runs, usage and figures have sums as well, and tables of their own.
-        EventBody::RunCompleted(_) | EventBody::Metrics(_) => {}
+        EventBody::RunCompleted(completed) => counts.extend(completed.cause().map(|cause| Count {
+            a: cause.as_str(),
+            ..count("inconclusive")
+        })),
+        EventBody::Metrics(_) => {}
         EventBody::ReviewerCompleted(session) => counts.push(Count {
             b: session.outcome.as_str(),
             ..by_reviewer("session", &session.reviewer)

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use worker::{Env, wasm_bindgen::JsValue};
 
 use super::{
-    Window,
+    Ends, Window, ends,
     query::{database, fault, rows},
     retention::first_day_with_bins,
     spans::{BINS, spans},
@@ -23,6 +23,8 @@ pub(crate) struct OverviewPage {
     pub(crate) distributions: Distributions,
     /// Other counts of the window.
     pub(crate) counts: Counts,
+    /// How runs end, and where.
+    pub(crate) ends: Ends,
 }
 
 /// Runs of a day with a verdict.
@@ -93,6 +95,8 @@ pub(crate) struct Counts {
     pub(crate) started: u64,
     /// Merge requests that were reviewed for the first time.
     pub(crate) merge_requests: u64,
+    /// Runs that ended because there was nothing to review.
+    pub(crate) nothing_to_review: u64,
     /// Reviews that a person skipped. They have no tier.
     pub(crate) break_glass: u64,
 }
@@ -114,7 +118,7 @@ const TIERS: &str =
   WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY tier ORDER BY tier";
 
 const COUNTS: &str = "SELECT kind, sum(n) AS n FROM daily_counts
-  WHERE project = ?1 AND kind IN ('started', 'merge_request', 'break_glass') AND day BETWEEN ?2 AND ?3
+  WHERE project = ?1 AND kind IN ('started', 'merge_request', 'break_glass', 'run_skipped') AND day BETWEEN ?2 AND ?3
   AND (?4 IS NULL OR tier = ?4) GROUP BY kind";
 
 /// Reads the overview in one round trip.
@@ -122,12 +126,13 @@ pub(crate) async fn overview_page(env: &Env, query: &Window) -> Outcome<Overview
     let database = database(env)?;
     let spans = spans(query.first_day, query.last_day, first_day_with_bins(env));
     let bins: Vec<JsValue> = [grain(query)].into_iter().chain(spans.parameters()).collect();
-    let statements = vec![
+    let mut statements = vec![
         bound(&database, DAYS, query)?,
         bound(&database, TIERS, query)?,
         database.prepare(BINS).bind(&bins)?,
         bound(&database, COUNTS, query)?,
     ];
+    statements.extend(ends::statements(&database, query)?);
     let mut results = database.batch(statements).await.map_err(fault)?.into_iter();
     let mut page = OverviewPage {
         days: rows(&mut results)?,
@@ -142,8 +147,10 @@ pub(crate) async fn overview_page(env: &Env, query: &Window) -> Outcome<Overview
         match row.kind.as_str() {
             "started" => page.counts.started = row.n,
             "merge_request" => page.counts.merge_requests = row.n,
+            "run_skipped" => page.counts.nothing_to_review = row.n,
             _ => page.counts.break_glass = row.n,
         }
     }
+    page.ends = ends::read(&mut results)?;
     Ok(page)
 }

@@ -14,7 +14,7 @@ pub(crate) fn database(env: &Env) -> Outcome<D1Database> {
 /// A failed statement as a refusal. Missing tables are an operator's task and are said so; the rest is a fault.
 pub(crate) fn fault(error: worker::Error) -> Refusal {
     let text = error.to_string();
-    if ["no such table", "no such column", "has no column"]
+    if ["no such table", "no such column", "has no column", "no such index"]
         .iter()
         .any(|sign| text.contains(sign))
     {

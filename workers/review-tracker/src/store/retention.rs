@@ -14,27 +14,31 @@ const DEFAULT_DAYS: i64 = 90;
 const MIN_DAYS: i64 = 7;
 const MAX_DAYS: i64 = 3660;
 
-/// Events that one step deletes; runs, each with everything that hangs on it; projects whose rollups are looked at.
+/// Events that one step deletes; runs, each with everything that hangs on it; rows of a table that hang on them; projects whose
+/// rollups are looked at.
 const EVENTS_A_STEP: i64 = 1000;
 const RUNS_A_STEP: i64 = 100;
+const ROWS_A_STEP: i64 = 2000;
 const PROJECTS_A_STEP: i64 = 50;
 /// In so many turns of the cron, three and a half days, each project has its turn, however many there are: a week's hot files are
 /// looked at for two weeks.
 const TURNS: i64 = 1000;
-/// The most steps of a kind in one go: the next one goes on.
+/// The most steps of a kind in one go, and the most rows that hang on runs: the next one goes on. A client may hang as many rows on
+/// a run as its quota lets it, and deleting millions of them at once would keep the database from everything else.
 const STEPS: usize = 20;
+const ROWS_A_TURN: usize = 40_000;
 /// Files that stay of each week that is over.
 const HOT_FILES_A_WEEK: i64 = 200;
 
-/// What hangs on a run, by its table.
-const OF_A_RUN: [&str; 7] = [
-    "sessions",
-    "usage",
-    "findings",
-    "circuits",
-    "failbacks",
-    "glasses",
-    "outcomes",
+/// What hangs on a run: its table, and what a row of it is told apart by.
+const OF_A_RUN: [(&str, &str); 7] = [
+    ("sessions", "event_id"),
+    ("usage", "event_id, position"),
+    ("findings", "event_id"),
+    ("circuits", "event_id"),
+    ("failbacks", "event_id"),
+    ("glasses", "event_id"),
+    ("outcomes", "event_id"),
 ];
 
 /// What was done in one go.
@@ -83,11 +87,13 @@ pub(crate) async fn clean_up(env: &Env) -> Result<CleanedUp> {
     let database = env.d1("DB")?;
     let mut done = CleanedUp::default();
     let mut runs_left = true;
+    let mut rows = 0;
     for _ in 0..STEPS {
         let deleted = delete_runs(&database, cutoff).await?;
-        done.runs += deleted;
-        runs_left = deleted > 0;
-        if !runs_left {
+        done.runs += deleted.runs;
+        rows += deleted.rows;
+        runs_left = deleted.runs + deleted.rows > 0;
+        if !runs_left || rows >= ROWS_A_TURN {
             break;
         }
     }
@@ -105,21 +111,41 @@ pub(crate) async fn clean_up(env: &Env) -> Result<CleanedUp> {
     Ok(done)
 }
 
-/// Runs with all that hangs on them, in one transaction, so that no page ever shows half of one.
-async fn delete_runs(database: &D1Database, cutoff: i64) -> Result<usize> {
+/// What a step deleted.
+#[derive(Debug, Clone, Copy, Default)]
+struct Deleted {
+    runs: usize,
+    /// Rows that hung on runs.
+    rows: usize,
+}
+
+/// Runs with all that hangs on them, in one transaction, so that no page ever shows half of one. Only of a run with more rows than
+/// a step may delete, some go earlier than the run itself.
+async fn delete_runs(database: &D1Database, cutoff: i64) -> Result<Deleted> {
     let old = "SELECT run_id FROM runs WHERE at_ms < ?1 ORDER BY at_ms LIMIT ?2";
-    let parameters = [number(cutoff), number(RUNS_A_STEP)];
-    let statements = OF_A_RUN
-        .into_iter()
-        .chain(["runs"])
-        .map(|table| {
-            database
-                .prepare(format!("DELETE FROM {table} WHERE run_id IN ({old})"))
-                .bind(&parameters)
-        })
-        .collect::<Result<_>>()?;
+    let mut statements = Vec::new();
+    let mut empty = String::new();
+    for (table, key) in OF_A_RUN {
+        let statement = format!(
+            "DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table} WHERE run_id IN ({old}) LIMIT ?3)"
+        );
+        let parameters = [number(cutoff), number(RUNS_A_STEP), number(ROWS_A_STEP)];
+        statements.push(database.prepare(statement).bind(&parameters)?);
+        empty.push_str(" AND NOT EXISTS (SELECT 1 FROM ");
+        empty.push_str(table);
+        empty.push_str(" AS t WHERE t.run_id = runs.run_id)");
+    }
+    let runs = format!("DELETE FROM runs WHERE run_id IN ({old}){empty}");
+    statements.push(database.prepare(runs).bind(&[number(cutoff), number(RUNS_A_STEP)])?);
     let results = database.batch(statements).await?;
-    changes(results.last())
+    let mut deleted = Deleted {
+        runs: changes(results.last())?,
+        rows: 0,
+    };
+    for result in results.iter().take(OF_A_RUN.len()) {
+        deleted.rows += changes(Some(result))?;
+    }
+    Ok(deleted)
 }
 
 /// Events, by their own time. Until they are gone, they are what tells that an id was counted.

@@ -175,6 +175,28 @@ pub(super) const MERGE_REQUESTS: &str = "INSERT INTO daily_counts (project, kind
     WHERE m.project = j.value->>0 AND m.merge_request = j.value->>1)
   GROUP BY 1, 3, 4 ON CONFLICT DO UPDATE SET n = n + excluded.n";
 
+/// Reviews of merge requests, told apart by whether the merge request had been reviewed before. What decides is how often it was
+/// until now.
+pub(super) const REVIEWS_OF_MERGE_REQUESTS: &str = "INSERT INTO daily_counts (project, kind, day, tier, a, n)
+  SELECT CASE grain WHEN 0 THEN project ELSE '*' END, 'mr_review', CASE grain WHEN 2 THEN 0 ELSE day END,
+  CASE grain WHEN 2 THEN '' ELSE tier END, part, sum(CASE part WHEN 'first' THEN is_first ELSE reviews - is_first END)
+  FROM (SELECT value->>0 AS project, value->>2 AS day, value->>3 AS tier, value->>4 AS reviews,
+      NOT EXISTS (SELECT 1 FROM merge_requests AS m WHERE m.project = value->>0 AND m.merge_request = value->>1
+        AND m.reviews > 0) AS is_first FROM json_each(?1))
+  CROSS JOIN (SELECT column1 AS grain FROM (VALUES (0), (1), (2)))
+  CROSS JOIN (SELECT column1 AS part FROM (VALUES ('first'), ('again')))
+  WHERE part = 'first' AND is_first = 1 OR part = 'again' AND reviews > is_first
+  GROUP BY 1, 3, 4, 5 ON CONFLICT DO UPDATE SET n = n + excluded.n";
+
+/// Reviews of projects by day, for a list of all projects: the day stands first, so that the list reads its days only.
+pub(super) const PROJECTS: &str = "INSERT INTO daily_projects
+  (project, day, tier, runs, inconclusive, failed, cost_usd, findings, critical)
+  SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8
+  FROM json_each(?1) WHERE true
+  ON CONFLICT DO UPDATE SET runs = runs + excluded.runs, inconclusive = inconclusive + excluded.inconclusive,
+  failed = failed + excluded.failed, cost_usd = cost_usd + excluded.cost_usd, findings = findings + excluded.findings,
+  critical = critical + excluded.critical";
+
 /// Distributions: every value in its day and in its week, for its project and for all, and once for all time. How long events
 /// waited is only kept for all projects.
 pub(super) const BINS: &str = "INSERT INTO bins (project, metric, span, start, tier, bin, n)

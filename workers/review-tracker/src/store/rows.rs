@@ -34,6 +34,12 @@ pub(crate) struct Rows {
     pub(super) circuits: Vec<String>,
     /// `failback`.
     pub(super) failbacks: Vec<String>,
+    /// `run_failed`.
+    pub(super) failed: Vec<String>,
+    /// `run_skipped`.
+    pub(super) unneeded: Vec<String>,
+    /// How often merge requests were reviewed.
+    pub(super) reviews: Vec<String>,
     /// `verdict_applied`.
     pub(super) verdicts: Vec<String>,
     /// `break_glass`.
@@ -54,6 +60,7 @@ impl Rows {
         let mut names = BTreeSet::new();
         let mut runs = BTreeMap::new();
         let mut merge_requests = BTreeMap::new();
+        let mut reviews = BTreeMap::new();
         for batch in batches {
             let mut new = 0;
             for event in batch.events.iter().filter(|event| seen.insert(event.id)) {
@@ -71,6 +78,14 @@ impl Rows {
                         .entry((&event.project, number))
                         .or_insert_with(|| (day(event.at_ms), tier));
                 }
+                if let EventBody::RunCompleted(completed) = &event.event
+                    && let Some(number) = completed.merge_request
+                {
+                    let review = reviews
+                        .entry((&event.project, number))
+                        .or_insert_with(|| (day(event.at_ms), tier, 0_u64));
+                    review.2 += 1;
+                }
             }
             if new > 0 {
                 rows.sums.lag(day(batch.received_ms), now_ms - batch.received_ms);
@@ -83,6 +98,10 @@ impl Rows {
         rows.merge_requests = merge_requests
             .into_iter()
             .map(|((project, number), (day, tier))| json(&(project, number, day, tier)))
+            .collect();
+        rows.reviews = reviews
+            .into_iter()
+            .map(|((project, number), (day, tier, count))| json(&(project, number, day, tier, count)))
             .collect();
         rows.names = names.iter().map(json).collect();
         rows
@@ -108,6 +127,8 @@ impl Rows {
             EventBody::RunStarted(started) if started.planned => self.planned.push(row(event, started)),
             EventBody::RunStarted(started) => self.started.push(row(event, started)),
             EventBody::RunCompleted(completed) => self.completed.push(row(event, completed)),
+            EventBody::RunFailed(failed) => self.failed.push(row(event, failed)),
+            EventBody::RunSkipped(skipped) => self.unneeded.push(row(event, skipped)),
             EventBody::ReviewerCompleted(session) => self.session(event, session),
             EventBody::Finding(finding) => self.findings.push(row(event, finding)),
             EventBody::FindingOutcome(outcome) => self.outcomes.push(proven_row(event, outcome, proven)),
@@ -116,10 +137,7 @@ impl Rows {
             EventBody::VerdictApplied(verdict) => self.verdicts.push(row(event, verdict)),
             EventBody::BreakGlass(glass) => self.glasses.push(row(event, glass)),
             // Only counted.
-            EventBody::RunFailed(_)
-            | EventBody::RunSkipped(_)
-            | EventBody::TelemetryDropped(_)
-            | EventBody::Metrics(_) => {}
+            EventBody::TelemetryDropped(_) | EventBody::Metrics(_) => {}
         }
     }
 

@@ -7,9 +7,10 @@ use worker::{Env, wasm_bindgen::JsValue};
 
 use super::{
     Window,
+    lost::{DEADLINE_MS, DEFAULT_LIMIT_MS, GRACE_MS, OPEN},
     query::{database, fault, number},
 };
-use crate::clock::DAY_MS;
+use crate::clock::{self, DAY_MS};
 
 /// One run as the table shows it. What is `None` has not been heard of yet.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -38,8 +39,22 @@ pub(crate) struct RunRow {
     pub(crate) warning: Option<u64>,
     /// See `critical`.
     pub(crate) suggestion: Option<u64>,
-    /// 1 when a person skipped the review: it has no verdict and never will.
+    /// 1 when a person skipped the review, 2 when there was nothing to review: it has no verdict and never will.
     pub(crate) skipped: u8,
+    /// Where it failed, if it did.
+    pub(crate) failed_stage: Option<String>,
+    /// Why it failed, if it did.
+    pub(crate) failed_kind: Option<String>,
+    /// Its time limit, as far as it is known.
+    pub(crate) limit_ms: Option<i64>,
+}
+
+impl RunRow {
+    /// After this time without an end it counts as lost.
+    pub(crate) fn deadline_ms(&self) -> i64 {
+        let limit = self.limit_ms.map_or(DEFAULT_LIMIT_MS, |limit| limit + GRACE_MS);
+        self.at_ms.saturating_add(limit)
+    }
 }
 
 /// Where a page begins: after this run. A position rather than an offset, so that runs which arrive meanwhile neither
@@ -79,6 +94,10 @@ pub(crate) struct RunSearch {
 pub(crate) enum Ended {
     /// With this verdict.
     With(&'static str),
+    /// With a failure.
+    Failed,
+    /// Its end was not heard of within its limit.
+    Lost,
     /// Its end was not heard of.
     NotYet,
 }
@@ -123,13 +142,21 @@ fn statement(query: &Window, search: &RunSearch, after: Option<Cursor>, limit: u
     }
     match search.ended {
         Some(Ended::With(verdict)) => with("verdict = ?", JsValue::from_str(verdict)),
-        Some(Ended::NotYet) => conditions.push_str(" AND verdict IS NULL AND skipped = 0"),
+        Some(Ended::Failed) => conditions.push_str(" AND failed_kind IS NOT NULL AND verdict IS NULL"),
+        Some(Ended::Lost) => {
+            let condition = format!("{OPEN} AND {DEADLINE_MS} < ?");
+            with(&condition, number(clock::now_ms()));
+        }
+        Some(Ended::NotYet) => {
+            conditions.push_str(" AND ");
+            conditions.push_str(OPEN);
+        }
         None => {}
     }
     parameters.push(number(i64::from(limit)));
     let statement = format!(
         "SELECT run_id, project, at_ms, merge_request, tier, verdict, duration_ms, cost_usd, files, critical, warning,
-        suggestion, skipped FROM runs WHERE {conditions} ORDER BY at_ms DESC, run_id DESC LIMIT ?{}",
+        suggestion, skipped, failed_stage, failed_kind, limit_ms FROM runs WHERE {conditions} ORDER BY at_ms DESC, run_id DESC LIMIT ?{}",
         parameters.len()
     );
     (statement, parameters)

@@ -21,7 +21,8 @@ pub(super) const STARTED: &str = "UPDATE runs SET
   forge = j.value->>'$.of.forge', merge_request = coalesce(j.value->>'$.of.merge_request', merge_request),
   client_version = j.value->>'$.of.client_version',
   panel = CASE json_array_length(j.value->'$.of.reviewers') WHEN 0 THEN panel ELSE j.value->'$.of.reviewers' END,
-  author = coalesce(j.value->>'$.of.author', author)
+  author = coalesce(j.value->>'$.of.author', author),
+  limit_ms = coalesce(j.value->>'$.of.limit_seconds' * 1000, limit_ms)
   FROM json_each(?1) j WHERE runs.run_id = j.value->>'run_id'";
 
 /// What a run's end says. Without a known start, the run began its duration before its end.
@@ -37,6 +38,18 @@ pub(super) const COMPLETED: &str = "UPDATE runs SET
   warning = j.value->>'$.of.warning', suggestion = j.value->>'$.of.suggestion', degraded = j.value->>'$.of.degraded',
   not_read = j.value->>'$.of.coverage.not_read', cut = j.value->>'$.of.coverage.cut', gaps = j.value->>'$.of.coverage.gaps'
   FROM json_each(?1) j WHERE runs.run_id = j.value->>'run_id'";
+
+/// Where and why a run failed.
+pub(super) const FAILED: &str =
+    "UPDATE runs SET failed_stage = j.value->>'$.of.stage', failed_kind = j.value->>'$.of.kind',
+  merge_request = coalesce(j.value->>'$.of.merge_request', merge_request),
+  duration_ms = coalesce(duration_ms, j.value->>'$.of.duration_ms')
+  FROM json_each(?1) j WHERE runs.run_id = j.value->>'run_id'";
+
+/// Runs that had nothing to review. Told apart from those that a person skipped.
+pub(super) const UNNEEDED: &str = "UPDATE runs SET skipped = 2,
+  merge_request = coalesce(j.value->>'$.of.merge_request', merge_request)
+  FROM json_each(?1) j WHERE runs.run_id = j.value->>'run_id' AND skipped = 0";
 
 /// What a verdict asked of the forge, and what that showed.
 pub(super) const VERDICTS: &str = "UPDATE runs SET wanted = j.value->>'$.of.wanted', shown = j.value->>'$.of.shown',
@@ -89,8 +102,12 @@ pub(super) const FAILBACKS: &str = "INSERT OR IGNORE INTO failbacks
   value->>'$.of.from', value->>'$.of.to', value->>'$.of.reason' FROM json_each(?1)";
 
 /// Merge requests that are known from now on.
-pub(super) const MERGE_REQUESTS: &str = "INSERT OR IGNORE INTO merge_requests (project, merge_request)
-  SELECT value->>0, value->>1 FROM json_each(?1)";
+pub(super) const MERGE_REQUESTS: &str = "INSERT OR IGNORE INTO merge_requests (project, merge_request, reviews)
+  SELECT value->>0, value->>1, 0 FROM json_each(?1)";
+
+/// How often they were reviewed.
+pub(super) const REVIEWED: &str = "UPDATE merge_requests SET reviews = reviews + (j.value->>4) FROM json_each(?1) j
+  WHERE merge_requests.project = j.value->>0 AND merge_requests.merge_request = j.value->>1";
 
 /// The events themselves. Fails if one of them is known.
 pub(super) const EVENTS: &str = "INSERT INTO events

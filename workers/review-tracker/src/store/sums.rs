@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use conclave_shared::{
     severity::Severity,
     telemetry::{Event, EventBody, FindingEvent, RunCompleted, TokensByModel},
+    verdict::Verdict,
 };
 use serde::Serialize;
 
@@ -56,6 +57,7 @@ struct Place<'a> {
 #[derive(Debug, Default)]
 pub(super) struct AllSums {
     pub(super) runs: Sums,
+    pub(super) projects: Sums,
     pub(super) usage: Sums,
     pub(super) counts: Sums,
     pub(super) metrics: Sums,
@@ -89,6 +91,9 @@ impl AllSums {
         };
         match &event.event {
             EventBody::RunCompleted(completed) => self.run(at, completed),
+            EventBody::RunFailed(_) => self
+                .projects
+                .add(&(at.project, at.day, at.tier), &[0.0, 0.0, 1.0, 0.0, 0.0, 0.0]),
             EventBody::ReviewerCompleted(session) => {
                 for usage in &session.usage {
                     self.usage(at, &session.reviewer, usage);
@@ -135,6 +140,17 @@ impl AllSums {
         let mut values = vec![1.0, float(run.duration_ms), run.cost_usd];
         values.extend(counts.map(float));
         self.runs.add(&(project, day, tier, run.verdict.as_str()), &values);
+        let findings = run.critical + run.warning + run.suggestion;
+        let inconclusive = u64::from(run.verdict == Verdict::Inconclusive);
+        let of_project = [
+            1.0,
+            float(inconclusive),
+            0.0,
+            run.cost_usd,
+            float(findings),
+            float(run.critical),
+        ];
+        self.projects.add(&(project, day, tier), &of_project);
         for (metric, value) in [("duration_ms", float(run.duration_ms)), ("cost_usd", run.cost_usd)] {
             self.bins.add(&(project, day, metric, tier, sketch::bin(value)), &[1.0]);
         }

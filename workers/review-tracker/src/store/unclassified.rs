@@ -10,9 +10,10 @@ use super::{
     window::grain,
 };
 
-/// Events of runs whose tier nobody told, and what was counted before tiers were kept; of that, not reviews that were skipped.
+/// Events of runs whose tier nobody told, and what was counted before tiers were kept; of that, neither reviews that were skipped
+/// nor starts, which are told before the tier is decided.
 const STATEMENT: &str = "SELECT coalesce(sum(n), 0) AS n FROM daily_counts WHERE project = ?1 AND kind = 'event'
-  AND day BETWEEN ?2 AND ?3 AND tier = '' AND a <> 'break_glass'";
+  AND day BETWEEN ?2 AND ?3 AND tier = '' AND a NOT IN ('break_glass', 'run_started')";
 
 #[derive(Deserialize)]
 struct Count {

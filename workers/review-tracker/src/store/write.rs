@@ -83,7 +83,7 @@ fn statements(database: &D1Database, rows: &Rows) -> Result<Vec<D1PreparedStatem
 type Write<'a> = (Cow<'static, str>, Cow<'a, [String]>);
 
 /// Every statement of a write with its rows, in order.
-fn every(rows: &Rows) -> [Write<'_>; 23] {
+fn every(rows: &Rows) -> [Write<'_>; 28] {
     let raw = |statement: &'static str, rows| (Cow::from(statement), Cow::Borrowed(rows));
     let sums = |statement: Cow<'static, str>, sums: &Sums| (statement, Cow::Owned(sums.rows()));
     let Rows { sums: all, .. } = rows;
@@ -95,6 +95,8 @@ fn every(rows: &Rows) -> [Write<'_>; 23] {
         raw(sql::STARTED, &rows.started),
         raw(sql::STARTED, &rows.planned),
         raw(sql::COMPLETED, &rows.completed),
+        raw(sql::FAILED, &rows.failed),
+        raw(sql::UNNEEDED, &rows.unneeded),
         raw(sql::VERDICTS, &rows.verdicts),
         raw(sql::SKIPPED, &rows.glasses),
         raw(sql::GLASSES, &rows.glasses),
@@ -105,6 +107,7 @@ fn every(rows: &Rows) -> [Write<'_>; 23] {
         raw(sql::CIRCUITS, &rows.circuits),
         raw(sql::FAILBACKS, &rows.failbacks),
         sums(rollups::RUNS.statement().into(), &all.runs),
+        sums(rollups::PROJECTS.into(), &all.projects),
         sums(rollups::USAGE.statement().into(), &all.usage),
         sums(rollups::COUNTS.statement().into(), &all.counts),
         sums(rollups::METRICS.statement().into(), &all.metrics),
@@ -112,6 +115,8 @@ fn every(rows: &Rows) -> [Write<'_>; 23] {
         sums(rollups::HOT_FILES.into(), &all.hot_files),
         raw(rollups::MERGE_REQUESTS, &rows.merge_requests),
         raw(sql::MERGE_REQUESTS, &rows.merge_requests),
+        raw(rollups::REVIEWS_OF_MERGE_REQUESTS, &rows.reviews),
+        raw(sql::REVIEWED, &rows.reviews),
     ]
 }
 
