@@ -93,3 +93,53 @@ pub fn still_refuted(
 fn clip(text: &str, max_characters: usize) -> String {
     text.chars().take(max_characters).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use conclave_shared::severity::Severity;
+
+    use super::*;
+    use crate::{
+        judge::RefutationStatus,
+        ports::Voice,
+        rereview::test_support::{FILE, existing, fresh, said},
+    };
+
+    #[test]
+    fn what_the_change_itself_refutes_is_carried_while_its_file_is_as_it_was_and_no_person_has_settled_it() {
+        let refuted = RefutedFinding {
+            record: FindingRecord::new(&fresh("F1", Severity::Critical, "c"), "1111111111"),
+            evidence: "c".into(),
+            refutation: Refutation {
+                file: "src/guard.py".into(),
+                line: 3,
+                end_line: None,
+                quote: "name = checked(name)".into(),
+                status: RefutationStatus::ThisChange,
+                needed: true,
+                fault: None,
+            },
+            reason: None,
+        };
+        let unchanged = [FileDiff {
+            path: FILE.into(),
+            ..FileDiff::default()
+        }];
+        let carried = |unchanged: &[FileDiff], earlier: &[ExistingFinding]| {
+            still_refuted(std::slice::from_ref(&refuted), unchanged, earlier)
+        };
+        let [entry] = &carried(&unchanged, &[])[..] else {
+            panic!("it is carried")
+        };
+        assert!(!entry.stands() && entry.refuted_by_this_change().is_some());
+        assert_eq!(carried(&[], &[]), [], "its file is reviewed again, or gone");
+        let mut argued = existing("E1", "c");
+        argued.replies.push(said(Voice::Member, "I disagree."));
+        assert_eq!(carried(&unchanged, &[argued.clone()]).len(), 1, "that is no decision");
+        argued.replies.push(said(Voice::Member, "won't fix"));
+        assert_eq!(carried(&unchanged, &[argued]), []);
+        let mut resolved = existing("E1", "c");
+        resolved.state = ThreadState::ResolvedByPerson;
+        assert_eq!(carried(&unchanged, &[resolved]), []);
+    }
+}

@@ -448,6 +448,11 @@ fn nothing_serious_hides_behind_another_kind_of_problem() {
         standing(&hidden.settle()),
         [("F1".to_owned(), Severity::Critical, false)]
     );
+    // The judge says that a new suggestion of another kind is the critical one, whose code has changed.
+    let mut hiding = severe(|_| {}).judged(Severity::Suggestion, "i");
+    hiding.judged[0].finding.category = "naming".to_owned();
+    hiding.words.repeats = vec![("F1".into(), "E1".into())];
+    assert!(standing(&hiding.settle()).contains(&("E1".to_owned(), Severity::Critical, true)));
     // It drops the repetition, and says that the problem is fixed.
     let mut dropped = scene().judged(Severity::Warning, "c").word(Status::Fixed);
     dropped.judged[0].fate = FindingFate::Dropped;

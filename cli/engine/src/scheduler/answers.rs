@@ -340,3 +340,42 @@ fn is_alike(claim: &str, file: &str, category: &str, lost: &Hallucinated) -> boo
     let alike = shared * 2 >= one.len().min(other.len()).max(1);
     file == lost.file && (alike || (category == lost.category && category != "other"))
 }
+
+#[cfg(test)]
+mod tests {
+    use conclave_shared::finding::RuleCitation;
+
+    use super::*;
+    use crate::{judge::test_support::finding, rules::RuleInForce};
+
+    #[test]
+    fn a_finding_that_its_rule_caps_makes_good_what_was_written_as_critical() {
+        let rule = |id: &str, most| RuleInForce {
+            id: id.into(),
+            link: String::new(),
+            text: String::new(),
+            most,
+            files: ["a.py".to_owned()].into_iter().collect(),
+        };
+        let rules = RuleBook::new(vec![rule("CFG-1", Some(Severity::Warning)), rule("CFG-2", None)]);
+        let cites = |id: &str| Finding {
+            rule: Some(RuleCitation {
+                id: id.into(),
+                link: String::new(),
+            }),
+            ..finding("F1", Severity::Warning, "settings", "a.py", 1)
+        };
+        let lost = |rule: Option<&str>| Hallucinated {
+            claim: "Claim F1.".into(),
+            severity: "critical".into(),
+            file: "a.py".into(),
+            rule: rule.map(str::to_owned),
+            ..Hallucinated::default()
+        };
+        let good = |finding: &str, before: Option<&str>| makes_good(&cites(finding), &lost(before), Some(&rules));
+        assert!(good("CFG-1", Some("CFG-1")));
+        assert!(good("CFG-1", None), "it cited no rule before");
+        assert!(!good("CFG-1", Some("CFG-2")), "another rule is another finding");
+        assert!(!good("CFG-2", Some("CFG-2")), "nothing caps it: it is milder now");
+    }
+}
