@@ -13,6 +13,9 @@ pub(crate) const NO_CREDENTIALS: &str = "no model provider has credentials. Set 
      CLOUDFLARE_ACCOUNT_ID, or, for all providers behind an AI Gateway, CLOUDFLARE_GATEWAY_ID with \
      CLOUDFLARE_ACCOUNT_ID and CF_AIG_TOKEN";
 
+/// The address of OpenAI itself.
+const OPENAI_ADDRESS: &str = "https://api.openai.com/v1";
+
 /// The name of an endpoint of one's own among the providers.
 const COMPATIBLE: &str = "compatible";
 
@@ -42,29 +45,12 @@ pub(crate) fn read(environment: &Environment) -> Result<Vec<ProviderSpec>, Failu
         providers.push(provider("anthropic", ProviderWire::Anthropic, base_url, key));
     }
     if let Some(key) = environment.get(env_vars::OPENAI_API_KEY) {
-        let base = environment
-            .get(env_vars::OPENAI_BASE_URL)
-            .unwrap_or("https://api.openai.com/v1");
+        let base = environment.get(env_vars::OPENAI_BASE_URL).unwrap_or(OPENAI_ADDRESS);
         let base_url = url(env_vars::OPENAI_BASE_URL, base)?;
         let wire = openai_wire(environment, &base_url)?;
         providers.push(provider("openai", wire, base_url, key));
     }
-    if let Some(address) = environment.get(env_vars::COMPATIBLE_BASE_URL) {
-        providers.push(ProviderSpec {
-            name: COMPATIBLE.to_owned(),
-            wire: compatible_wire(environment)?,
-            base_url: url(env_vars::COMPATIBLE_BASE_URL, address)?,
-            // A model server of one's own may want none.
-            credential: environment.get(env_vars::COMPATIBLE_API_KEY).map(Into::into),
-            headers: Vec::new(),
-        });
-    } else if environment.get(env_vars::COMPATIBLE_API_KEY).is_some() {
-        return Err(Failure::Settings(format!(
-            "{} is set, but {} is not. Set it to the endpoint's address, as in http://localhost:11434/v1",
-            env_vars::COMPATIBLE_API_KEY,
-            env_vars::COMPATIBLE_BASE_URL
-        )));
-    }
+    providers.extend(compatible(environment)?);
     if let (Some(key), Some(account)) = (
         environment.get(env_vars::CLOUDFLARE_API_TOKEN),
         environment.get(env_vars::CLOUDFLARE_ACCOUNT_ID),
@@ -74,6 +60,33 @@ pub(crate) fn read(environment: &Environment) -> Result<Vec<ProviderSpec>, Failu
         providers.push(provider(WORKERS_AI, ProviderWire::OpenAiChat, base_url, key));
     }
     Ok(providers)
+}
+
+/// The endpoint of one's own, if one is set.
+pub(crate) fn compatible(environment: &Environment) -> Result<Option<ProviderSpec>, Failure> {
+    let Some(address) = environment.get(env_vars::COMPATIBLE_BASE_URL) else {
+        if environment.get(env_vars::COMPATIBLE_API_KEY).is_some() {
+            return Err(Failure::Settings(format!(
+                "{} is set, but {} is not. Set it to the endpoint's address, as in http://localhost:11434/v1",
+                env_vars::COMPATIBLE_API_KEY,
+                env_vars::COMPATIBLE_BASE_URL
+            )));
+        }
+        return Ok(None);
+    };
+    Ok(Some(ProviderSpec {
+        name: COMPATIBLE.to_owned(),
+        wire: compatible_wire(environment)?,
+        base_url: url(env_vars::COMPATIBLE_BASE_URL, address)?,
+        // A model server of one's own may want none.
+        credential: environment.get(env_vars::COMPATIBLE_API_KEY).map(Into::into),
+        headers: Vec::new(),
+    }))
+}
+
+/// The format in which `openai` is asked behind an AI Gateway, which fronts OpenAI itself.
+pub(crate) fn fronted_openai_wire(environment: &Environment) -> Result<ProviderWire, Failure> {
+    openai_wire(environment, &url(env_vars::OPENAI_BASE_URL, OPENAI_ADDRESS)?)
 }
 
 /// The format that an endpoint of `OpenAI` speaks. `OpenAI` itself has models that are to be had with Responses only; what

@@ -10,7 +10,7 @@ use secrecy::SecretString;
 use super::{Check, Found, Request, network::unreachable_step};
 use crate::{
     env_vars,
-    providers::{NO_CREDENTIALS, WORKERS_AI, read},
+    providers::{NO_CREDENTIALS, WORKERS_AI, compatible, read},
     wiring::{plugin_settings, upstream},
 };
 
@@ -22,24 +22,41 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
         Err(failure) => return Found::one(Check::of_error("ai-gateway", &failure)),
         Ok(Some(gateway)) => {
             let host = gateway.url.host_str().unwrap_or_default();
-            let detail =
-                format!("all models are asked through {host}; whether it takes its token only a paid call tells");
-            return Found::one(Check::ok("ai-gateway", detail));
+            let detail = format!(
+                "Anthropic, OpenAI and Workers AI are asked through {host}; whether it takes its token only a paid call tells"
+            );
+            let mut found = Found::one(Check::ok("ai-gateway", detail));
+            match compatible(environment) {
+                Err(failure) => found.checks.push(Check::of_error("providers", &failure)),
+                Ok(beside) => {
+                    let direct = beside.filter(|spec| !gateway.holds(&spec.base_url));
+                    found
+                        .checks
+                        .extend(ask_all(request, direct.into_iter().collect()).await);
+                }
+            }
+            return found;
         }
         Ok(None) => {}
     }
-    let providers = match read(environment) {
-        Ok(providers) => providers,
-        Err(failure) => return Found::one(Check::of_error("providers", &failure)),
-    };
-    if providers.is_empty() {
-        return Found::one(Check::of_error("providers", &NO_CREDENTIALS));
+    match read(environment) {
+        Err(failure) => Found::one(Check::of_error("providers", &failure)),
+        Ok(providers) if providers.is_empty() => Found::one(Check::of_error("providers", &NO_CREDENTIALS)),
+        Ok(providers) => {
+            let mut found = Found::default();
+            found.checks.extend(ask_all(request, providers).await);
+            found
+        }
     }
+}
+
+/// Asks all of them at once.
+async fn ask_all(request: &Request<'_>, providers: Vec<ProviderSpec>) -> Vec<Check> {
+    let environment = request.environment;
     let http = HttpSettings {
         extra_ca_file: environment.get(env_vars::CA_FILE).map(Into::into),
         ..HttpSettings::default()
     };
-    let mut found = Found::default();
     let mut running = tokio::task::JoinSet::new();
     for (place, provider) in providers.into_iter().enumerate() {
         let (http, limit) = (http.clone(), request.limit);
@@ -50,8 +67,7 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
         checks.extend(ended.ok());
     }
     checks.sort_by_key(|(place, _)| *place);
-    found.checks.extend(checks.into_iter().map(|(_, check)| check));
-    found
+    checks.into_iter().map(|(_, check)| check).collect()
 }
 
 async fn provider_check(provider: &ProviderSpec, http: &HttpSettings, limit: Duration) -> Check {

@@ -240,12 +240,15 @@ fn source(choice: &ModelChoice, plan: &PlanDocument) -> String {
     if choice.source == "configured" {
         return format!("{class} models, named by a plugin or the remote configuration");
     }
-    let by = match plan.preset.chosen_by {
+    let Some(preset) = &plan.preset else {
+        return format!("{class} models");
+    };
+    let by = match preset.chosen_by {
         ChosenBy::Default => "the default",
         ChosenBy::Repo => "chosen by .conclave.toml",
         ChosenBy::Job => "chosen by the job",
     };
-    format!("{class} models of the preset {}, {by}", plan.preset.name)
+    format!("{class} models of the preset {}, {by}", preset.name)
 }
 
 fn remark(model: &PlannedModel) -> String {

@@ -53,7 +53,8 @@ pub(crate) struct PlanDocument {
     pub(crate) tier_reasons: Vec<String>,
     pub(crate) files: Vec<PlannedFile>,
     pub(crate) filtered: Vec<FilteredFile>,
-    pub(crate) preset: PlannedPreset,
+    /// None where nobody's models come from it.
+    pub(crate) preset: Option<PlannedPreset>,
     pub(crate) remote_revision: Option<u64>,
     pub(crate) repo_config: bool,
     pub(crate) reviewers: Vec<PlannedReviewer>,
@@ -278,10 +279,10 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
             })
             .collect(),
         filtered: diff.filtered.clone(),
-        preset: PlannedPreset {
+        preset: prepared.is_preset_in_force().then(|| PlannedPreset {
             name: prepared.preset.0.as_str(),
             chosen_by: prepared.preset.1,
-        },
+        }),
         remote_revision: (prepared.config.revision > 0).then_some(prepared.config.revision),
         repo_config: prepared.repo.found,
         reviewers: plan

@@ -6,7 +6,12 @@ use conclave_plugin_telemetry::{TelemetrySettings, TrackerAccess};
 use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
 
-use crate::{env_vars, exit::Failure, providers::url, settings::Environment};
+use crate::{
+    env_vars,
+    exit::Failure,
+    providers::{fronted_openai_wire, url},
+    settings::Environment,
+};
 
 /// The token that goes with an address.
 fn token(environment: &Environment, address: &str, name: &str, what: &str) -> Result<SecretString, Failure> {
@@ -104,26 +109,32 @@ pub(crate) fn ai_gateway(
     Ok(Some(AiGateway {
         url: address,
         user: anonymous_user(&key, project),
+        openai: fronted_openai_wire(environment)?,
         token,
     }))
 }
 
-/// A note about keys of providers that are not used beside an AI Gateway.
-pub(super) fn unused_keys(environment: &Environment) -> Option<String> {
-    let keys = [env_vars::ANTHROPIC_API_KEY, env_vars::OPENAI_API_KEY];
-    let set: Vec<&str> = keys
-        .into_iter()
-        .filter(|name| environment.get(name).is_some())
-        .collect();
-    (!set.is_empty()).then(|| {
-        format!(
-            "{} not used: all providers are asked through AI Gateway, which holds their keys",
-            match set.as_slice() {
-                [one] => format!("{one} is"),
-                all => format!("{} are", all.join(" and ")),
-            }
-        )
-    })
+/// A note about variables of providers that have no effect beside an AI Gateway. An endpoint of one's own stays in use; its
+/// key has no effect if the endpoint is one of the gateway's.
+pub(super) fn unused_variables(environment: &Environment, is_compatible_fronted: bool) -> Option<String> {
+    let mut names = vec![
+        env_vars::ANTHROPIC_API_KEY,
+        env_vars::ANTHROPIC_BASE_URL,
+        env_vars::OPENAI_API_KEY,
+        env_vars::OPENAI_BASE_URL,
+        env_vars::CLOUDFLARE_API_TOKEN,
+    ];
+    names.extend(is_compatible_fronted.then_some(env_vars::COMPATIBLE_API_KEY));
+    names.retain(|name| environment.get(name).is_some());
+    let (last, others) = names.split_last()?;
+    let list = if others.is_empty() {
+        format!("{last} is")
+    } else {
+        format!("{} and {last} are", others.join(", "))
+    };
+    Some(format!(
+        "{list} not used: these providers are asked through AI Gateway, at its addresses and with the keys that it holds"
+    ))
 }
 
 /// Where traces go, if a collector is set.

@@ -13,7 +13,7 @@ use crate::{exit::Failure, providers};
 
 /// Providers that are asked with keys of their own.
 pub(super) struct DirectProviders {
-    specs: Option<Vec<ProviderSpec>>,
+    specs: Vec<ProviderSpec>,
     /// Whether a run without any of them makes sense.
     optional: bool,
 }
@@ -21,25 +21,14 @@ pub(super) struct DirectProviders {
 impl DirectProviders {
     /// These.
     pub(super) fn on(specs: Vec<ProviderSpec>) -> Self {
-        Self {
-            specs: Some(specs),
-            optional: false,
-        }
+        Self { specs, optional: false }
     }
 
-    /// These, if any: a plan can be made without.
+    /// These, if any: a plan can be made without, and a run can have its providers from elsewhere.
     pub(super) fn if_any(specs: Vec<ProviderSpec>) -> Self {
         Self {
             optional: true,
             ..Self::on(specs)
-        }
-    }
-
-    /// None, because somebody else brings them.
-    pub(super) fn off() -> Self {
-        Self {
-            specs: None,
-            optional: true,
         }
     }
 }
@@ -50,11 +39,10 @@ impl ReviewPlugin for DirectProviders {
     }
 
     fn configure(&self, context: &mut ConfigureContext<'_>) -> Result<(), PluginError> {
-        let Some(specs) = &self.specs else { return Ok(()) };
-        if specs.is_empty() && !self.optional {
+        if self.specs.is_empty() && !self.optional {
             return Err(PluginError(providers::NO_CREDENTIALS.to_owned()));
         }
-        for spec in specs {
+        for spec in &self.specs {
             context.add_provider(spec.clone());
         }
         Ok(())

@@ -17,7 +17,7 @@ use conclave_engine::{
 };
 use conclave_plugin_reviewer_config::Follower;
 use conclave_shared::{
-    config::{ConfigDocument, ModelTier, Preset, RouteExplanation, known_providers},
+    config::{ConfigDocument, ModelSource, ModelTier, Preset, RouteExplanation, known_providers},
     finding::Finding,
     model::ModelId,
     nearest::nearest,
@@ -65,7 +65,7 @@ pub(super) struct Prepared {
     pub(super) library: PromptLibrary,
     /// The repository's own settings.
     pub(super) repo: LoadedRepoConfig,
-    /// The preset in force, and who chose it.
+    /// The preset, which is in force for whom nobody names models, and who chose it.
     pub(super) preset: (Preset, ChosenBy),
     /// How the models of the panel, and then of the coordinator, come about.
     pub(super) models: Vec<(ReviewerName, RouteExplanation)>,
@@ -160,7 +160,7 @@ pub(super) async fn prepare(
     let settings = &repo.in_force.config;
     let diff = filter(&job, diff, &security, &settings.paths).await?;
     let trojan_source = trojan_source::check(&diff, &spool)?;
-    let preset = preset_in_force(arguments, settings.review.preset);
+    let preset = chosen_preset(arguments, settings.review.preset);
     let rules = organisation::applied(&rules, &diff);
     let registered = registered(&assembled, &rules);
     let focus = focus(arguments, settings)?;
@@ -179,7 +179,8 @@ pub(super) async fn prepare(
     };
     let plan = plan(&input)?;
     let models = explain(&plan, &input);
-    let of_plan = warnings_of_plan(&plan, &arguments.models);
+    let mut of_plan = warnings_of_plan(&plan, &arguments.models);
+    of_plan.extend(preset_without_effect(preset, &models, !arguments.models.is_empty()));
     report_all(progress, &of_plan);
     warnings.extend(of_plan);
     let runtime = assembled.for_plan(&plan, &config);
@@ -242,12 +243,40 @@ async fn diff_and_settings(job: &Job, scratch: &Utf8Path) -> Result<((Diff, Spoo
 }
 
 /// The preset, and who chose it.
-fn preset_in_force(arguments: &PlanningArguments, repo: Option<Preset>) -> (Preset, ChosenBy) {
+fn chosen_preset(arguments: &PlanningArguments, repo: Option<Preset>) -> (Preset, ChosenBy) {
     match (arguments.preset, repo) {
         (Some(preset), _) => (preset.into(), ChosenBy::Job),
         (None, Some(preset)) => (preset, ChosenBy::Repo),
         (None, None) => (Preset::default(), ChosenBy::Default),
     }
+}
+
+/// Whether anybody's models come from the preset.
+fn comes_from_preset(models: &[(ReviewerName, RouteExplanation)], of_job: bool) -> bool {
+    !of_job
+        && models
+            .iter()
+            .any(|(_, explained)| explained.source == ModelSource::Preset)
+}
+
+/// A warning about a preset that was chosen and changes nothing.
+fn preset_without_effect(
+    (preset, chosen_by): (Preset, ChosenBy),
+    models: &[(ReviewerName, RouteExplanation)],
+    of_job: bool,
+) -> Option<String> {
+    let chosen_by = match chosen_by {
+        ChosenBy::Default => return None,
+        ChosenBy::Repo => ".conclave.toml",
+        ChosenBy::Job => "the job",
+    };
+    let by = if of_job { "--models" } else { "the configuration" };
+    (!comes_from_preset(models, of_job)).then(|| {
+        format!(
+            "the preset {}, chosen by {chosen_by}, has no effect: {by} names the models of everybody on the panel",
+            preset.as_str()
+        )
+    })
 }
 
 /// Who can sit on a panel.
@@ -377,6 +406,11 @@ async fn filter(
 }
 
 impl Prepared {
+    /// Whether anybody's models come from the preset.
+    pub(super) fn is_preset_in_force(&self) -> bool {
+        comes_from_preset(&self.models, self.models_of_job)
+    }
+
     /// Whether findings of earlier reviews may stand: then the run goes on without a file, because only a review says what
     /// has become of them.
     fn carries_findings(&self) -> bool {

@@ -1,7 +1,7 @@
 //! All plugins, in the order in which they contribute.
 
-use conclave_engine::plugin::{ReviewPlugin, StandingPanel};
-use conclave_plugin_cloudflare::CloudflarePlugin;
+use conclave_engine::plugin::{ProviderSpec, ReviewPlugin, StandingPanel};
+use conclave_plugin_cloudflare::{AiGateway, CloudflarePlugin};
 use conclave_plugin_reviewer_config::{Follower, ReviewerConfigPlugin};
 use conclave_plugin_telemetry::TelemetryPlugin;
 use secrecy::SecretString;
@@ -75,16 +75,15 @@ pub(super) fn build(
     };
     let direct = if let Some(recorded) = recorded {
         DirectProviders::on(recorded)
-    } else if ai_gateway.is_none() {
+    } else if let Some(gateway) = &ai_gateway {
+        // The providers that AI Gateway fronts are asked through it. An endpoint of one's own is asked as without it.
+        DirectProviders::if_any(beside_gateway(environment, gateway, &mut notes)?)
+    } else {
         let providers = providers::read(environment)?;
         match purpose {
             Purpose::Plan => DirectProviders::if_any(providers),
             Purpose::Review(_) => DirectProviders::on(providers),
         }
-    } else {
-        // With AI Gateway all providers are behind it; a key beside it is left alone, and the person told.
-        notes.extend(plugin_settings::unused_keys(environment));
-        DirectProviders::off()
     };
     let told = matches!(purpose, Purpose::Review(_));
     let tracker = plugin_settings::telemetry(environment, run_id, &project)?.filter(|_| told);
@@ -146,6 +145,18 @@ pub(super) fn build(
         memory,
         notes,
     })
+}
+
+/// The providers that are asked beside an AI Gateway; notes which variables have no effect then.
+fn beside_gateway(
+    environment: &Environment,
+    gateway: &AiGateway,
+    notes: &mut Vec<String>,
+) -> Result<Vec<ProviderSpec>, Failure> {
+    let compatible = providers::compatible(environment)?;
+    let is_fronted = compatible.as_ref().is_some_and(|spec| gateway.holds(&spec.base_url));
+    notes.extend(plugin_settings::unused_variables(environment, is_fronted));
+    Ok(compatible.map(|spec| gateway.front(spec)).into_iter().collect())
 }
 
 #[cfg(test)]

@@ -80,7 +80,11 @@ async fn configuring_needs_no_server_and_says_what_is_missing() {
         "no provider's key is needed behind AI Gateway"
     );
     assert!(assembled.reviewers().contains("security"));
-    assert!(!document.models.top.is_empty());
+    assert_eq!(
+        document,
+        ConfigDocument::default(),
+        "preset and configuration decide about models"
+    );
 
     let house = self::house(&[]).expect("keys are missed later");
     let error = plugin::configure(&house.plugins, &mut document)
@@ -102,6 +106,32 @@ async fn keys_beside_a_gateway_are_left_alone_and_named() {
     let with_key = [gateway[0], gateway[1], ("OPENAI_API_KEY", "k")];
     let notes = house(&with_key).expect("settings").notes;
     assert!(notes[0].starts_with("OPENAI_API_KEY is not used"), "{notes:?}");
+    let all = [
+        gateway[0],
+        gateway[1],
+        ("OPENAI_API_KEY", "k"),
+        ("OPENAI_BASE_URL", "http://127.0.0.1:2/v1"),
+        ("CLOUDFLARE_API_TOKEN", "k"),
+        ("CONCLAVE_COMPATIBLE_BASE_URL", "http://127.0.0.1:1/v1/a/g/compat"),
+        ("CONCLAVE_COMPATIBLE_API_KEY", "k"),
+    ];
+    let notes = house(&all).expect("settings").notes;
+    let said = "OPENAI_API_KEY, OPENAI_BASE_URL, CLOUDFLARE_API_TOKEN and CONCLAVE_COMPATIBLE_API_KEY are not used";
+    assert!(notes[0].starts_with(said), "{notes:?}");
+}
+
+#[tokio::test]
+async fn an_endpoint_of_ones_own_is_a_provider_beside_a_gateway_too() {
+    let mut house = house(&[
+        ("CONCLAVE_AI_GATEWAY_URL", "http://127.0.0.1:1/v1/a/g"),
+        ("CF_AIG_TOKEN", "t"),
+        ("CONCLAVE_COMPATIBLE_BASE_URL", "http://127.0.0.1:2/v1"),
+    ])
+    .expect("settings");
+    house.plugins.retain(|plugin| plugin.name() != "local");
+    let assembled = plugin::configure(&house.plugins, &mut ConfigDocument::default()).expect("no conflict");
+    let names: Vec<String> = assembled.providers().into_iter().collect();
+    assert_eq!(names, ["anthropic", "cloudflare-workers-ai", "compatible", "openai"]);
 }
 
 #[tokio::test]

@@ -125,6 +125,11 @@ impl Assembled {
         providers.map(|provider| provider.value.name.clone()).collect()
     }
 
+    /// The same, with how each is asked.
+    pub fn provider_specs(&self) -> Vec<&ProviderSpec> {
+        self.contributions.providers.iter().map(|owned| &owned.value).collect()
+    }
+
     /// Notes who changed which models between two versions of the document.
     pub(super) fn note_changes(&mut self, plugin: &'static str, before: &ConfigDocument, after: &ConfigDocument) {
         for (reviewer, settings) in &after.reviewers {

@@ -1,4 +1,7 @@
-//! The `cloudflare` plugin: AI Gateway as the address of every provider, the classes of models, and who stands in for whom.
+//! The `cloudflare` plugin: AI Gateway as the address of every provider that it fronts.
+//!
+//! It contributes no models: preset, flags, and configuration decide which are used and in which order, with the gateway as
+//! without it.
 //!
 //! AI Gateway holds the providers' keys (stored keys or unified billing), so none is needed here: every provider that it
 //! fronts can be used. What a call carries is the gateway's own token and an anonymous id of the installation; what a
@@ -8,13 +11,7 @@ mod user;
 
 pub use user::anonymous_user;
 
-use std::collections::BTreeSet;
-
 use conclave_engine::plugin::{ConfigureContext, PluginError, ProviderSpec, ProviderWire, ReviewPlugin};
-use conclave_shared::{
-    config::{ModelTier, Preset, default_failback},
-    model::ModelId,
-};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 use url::Url;
@@ -23,11 +20,14 @@ use uuid::Uuid;
 /// Where Cloudflare's own AI Gateway is.
 const ADDRESS: &str = "https://gateway.ai.cloudflare.com/v1";
 
+/// The provider that can be asked in two formats.
+const OPENAI: &str = "openai";
+
 /// The providers behind the gateway: our name, how it is spoken to, and the gateway's path up to the endpoint. For
 /// `openai` the gateway has no `/v1` of its own.
 const PROVIDERS: [(&str, ProviderWire, &str); 3] = [
     ("anthropic", ProviderWire::Anthropic, "anthropic/v1"),
-    ("openai", ProviderWire::OpenAiResponses, "openai"),
+    (OPENAI, ProviderWire::OpenAiResponses, "openai"),
     ("cloudflare-workers-ai", ProviderWire::OpenAiChat, "workers-ai/v1"),
 ];
 
@@ -40,6 +40,8 @@ pub struct AiGateway {
     pub token: SecretString,
     /// Who asks; see [`anonymous_user`].
     pub user: Uuid,
+    /// The format in which `openai` is asked; the gateway has both of OpenAI's.
+    pub openai: ProviderWire,
 }
 
 /// Not an account or not a gateway's name.
@@ -66,20 +68,45 @@ impl AiGateway {
         let base_url = address
             .parse()
             .map_err(|error| PluginError(format!("the AI Gateway's address {address} cannot be used: {error}")))?;
-        let metadata = json!({"userId": self.user});
         Ok(ProviderSpec {
             name: name.to_owned(),
             wire,
             base_url,
             credential: None,
-            headers: vec![
-                (
-                    "cf-aig-authorization".to_owned(),
-                    format!("Bearer {}", self.token.expose_secret()).into(),
-                ),
-                ("cf-aig-metadata".to_owned(), metadata.to_string().into()),
-            ],
+            headers: self.headers(),
         })
+    }
+
+    /// The headers of a call through the gateway.
+    fn headers(&self) -> Vec<(String, SecretString)> {
+        let metadata = json!({"userId": self.user});
+        vec![
+            (
+                "cf-aig-authorization".to_owned(),
+                format!("Bearer {}", self.token.expose_secret()).into(),
+            ),
+            ("cf-aig-metadata".to_owned(), metadata.to_string().into()),
+        ]
+    }
+
+    /// Whether an address is one of this gateway's.
+    pub fn holds(&self, address: &Url) -> bool {
+        let below = |path: &str| path.trim_end_matches('/').to_owned() + "/";
+        address.origin() == self.url.origin() && below(address.path()).starts_with(&below(self.url.path()))
+    }
+
+    /// Asks a provider as the gateway wants it, if its address is one of the gateway's: with the gateway's own token, and
+    /// without the provider's key, which the gateway has.
+    #[must_use]
+    pub fn front(&self, spec: ProviderSpec) -> ProviderSpec {
+        if !self.holds(&spec.base_url) {
+            return spec;
+        }
+        ProviderSpec {
+            credential: None,
+            headers: self.headers(),
+            ..spec
+        }
     }
 }
 
@@ -104,32 +131,10 @@ impl ReviewPlugin for CloudflarePlugin {
     fn configure(&self, context: &mut ConfigureContext<'_>) -> Result<(), PluginError> {
         let Some(gateway) = &self.gateway else { return Ok(()) };
         for (name, wire, path) in PROVIDERS {
+            let wire = if name == OPENAI { gateway.openai } else { wire };
             context.add_provider(gateway.provider(name, wire, path)?);
         }
-        // Said in full, though they are the built-in ones: behind the gateway every provider of a list can be reached, and
-        // whoever amends them later sees what there is to amend.
-        let mut chained = BTreeSet::new();
-        for tier in ModelTier::ALL {
-            let models = Preset::default().models(tier);
-            for model in &models {
-                chain(context, model.clone(), &mut chained);
-            }
-            context.prefer_models(tier, models);
-        }
         Ok(())
-    }
-}
-
-/// Says who stands in for a model, down to the end of its family.
-fn chain(context: &mut ConfigureContext<'_>, start: ModelId, said: &mut BTreeSet<ModelId>) {
-    let mut model = Some(start);
-    while let Some(current) = model {
-        if !said.insert(current.clone()) {
-            return;
-        }
-        let next = default_failback(&current);
-        context.stand_in(current, next.clone());
-        model = next;
     }
 }
 

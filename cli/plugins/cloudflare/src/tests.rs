@@ -10,6 +10,7 @@ fn gateway() -> AiGateway {
         url: gateway_url("acc0unt", "my-gateway").expect("names"),
         token: "the-token".to_owned().into(),
         user: anonymous_user(b"secret", "group/project"),
+        openai: ProviderWire::OpenAiResponses,
     }
 }
 
@@ -66,14 +67,52 @@ fn every_provider_is_behind_the_gateway_and_none_has_a_key_of_its_own() {
 }
 
 #[test]
-fn classes_and_chains_are_contributed() {
+fn it_names_no_models_so_that_the_preset_in_force_does() {
     let (_, document) = assembled(Some(gateway()));
-    for tier in ModelTier::ALL {
-        assert_eq!(document.models.of(tier), Preset::default().models(tier), "{tier:?}");
+    assert_eq!(document, ConfigDocument::default());
+}
+
+#[test]
+fn openai_is_asked_in_the_format_that_is_set() {
+    let asked = |openai| {
+        let plugin = CloudflarePlugin::new(Some(AiGateway { openai, ..gateway() }));
+        let mut document = ConfigDocument::default();
+        let assembled = configure(&[Box::new(plugin)], &mut document).expect("no conflict");
+        let providers = assembled.provider_specs();
+        providers.iter().find(|spec| spec.name == OPENAI).map(|spec| spec.wire)
+    };
+    for wire in [ProviderWire::OpenAiChat, ProviderWire::OpenAiResponses] {
+        assert_eq!(asked(wire), Some(wire));
     }
-    let chain = |model: &str| document.failback[model].as_ref().map(ModelId::as_str);
-    assert_eq!(chain("anthropic/claude-opus-5-5"), Some("anthropic/claude-opus-4-8"));
-    assert_eq!(chain("anthropic/claude-opus-4-6"), None, "the end of the family");
+}
+
+#[test]
+fn an_endpoint_at_the_gateways_address_gets_its_token_and_one_elsewhere_keeps_its_key() {
+    let gateway = gateway();
+    let fronted = |address: &str| {
+        gateway.front(ProviderSpec {
+            name: "compatible".to_owned(),
+            wire: ProviderWire::OpenAiChat,
+            base_url: address.parse().expect("an address"),
+            credential: Some("key".to_owned().into()),
+            headers: Vec::new(),
+        })
+    };
+    let inside = fronted("https://gateway.ai.cloudflare.com/v1/acc0unt/my-gateway/compat");
+    assert!(inside.credential.is_none());
+    assert_eq!(inside.headers.len(), 2);
+    for elsewhere in [
+        "http://localhost:11434/v1",
+        "https://gateway.ai.cloudflare.com/v1/acc0unt/my-gateway-2/compat",
+        "http://gateway.ai.cloudflare.com/v1/acc0unt/my-gateway/compat",
+        "https://gateway.ai.cloudflare.com.example.org/v1/acc0unt/my-gateway/compat",
+    ] {
+        let outside = fronted(elsewhere);
+        assert!(
+            outside.credential.is_some() && outside.headers.is_empty(),
+            "{elsewhere}"
+        );
+    }
 }
 
 #[test]

@@ -15,10 +15,11 @@ pub struct AiGateway {
 }
 
 /// The paths behind a gateway's name.
-const ENDPOINTS: [(&str, Format); 4] = [
+const ENDPOINTS: [(&str, Format); 5] = [
     ("anthropic/v1/messages", Format::Messages),
     ("openai/chat/completions", Format::ChatCompletions),
     ("openai/responses", Format::Responses),
+    ("compat/chat/completions", Format::ChatCompletions),
     ("workers-ai/v1/chat/completions", Format::ChatCompletions),
 ];
 
