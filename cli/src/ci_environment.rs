@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use secrecy::SecretString;
 use url::Url;
 
-use crate::{env_vars, exit::Failure, settings::Environment};
+use crate::{env_vars, exit::Failure, settings::Environment, wiring::RunSubject};
 use conclave_plugin_gitlab::{GitLabSettings, Located, MergeRequestAddress};
 
 /// What a merge-request pipeline says of itself.
@@ -50,6 +50,18 @@ pub(crate) fn project(environment: &Environment) -> Option<&str> {
     environment
         .get("CI_MERGE_REQUEST_PROJECT_PATH")
         .or_else(|| environment.get("CI_PROJECT_PATH"))
+}
+
+/// What a run of the pipeline is about, as far as its variables say; nothing outside of a pipeline.
+pub(crate) fn run_subject(environment: &Environment) -> Option<RunSubject> {
+    let project = project(environment).or_else(|| environment.get("CI_MERGE_REQUEST_PROJECT_ID"))?;
+    Some(RunSubject {
+        project: project.to_owned(),
+        forge: "gitlab",
+        merge_request: environment
+            .get("CI_MERGE_REQUEST_IID")
+            .and_then(|number| number.parse().ok()),
+    })
 }
 
 /// Reads the pipeline's variables.

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use clap::CommandFactory;
+use conclave_shared::config::TIME_LIMITS;
 use serde_json::Value;
 
 use crate::{args::Arguments, env_vars, exit::Exit};
@@ -11,8 +12,8 @@ const INTRODUCTION: &str = "# Configuration reference
 
 Made of the program by a test: change the program, then run `CONCLAVE_WRITE_DOCS=1 cargo nextest run -p conclave reference`.
 
-What is set for a job (arguments, then variables) counts more than the repository's `.conclave.toml`; in the document of all reviews an operator's limits
-are the most that a job can have. An empty variable counts as not set, because CI systems cannot unset one.
+What is set for a job (arguments, then variables) counts more than the repository's `.conclave.toml`, and both count more than the document of all reviews;
+but for budgets, of which an operator's are the most that a job can have. An empty variable counts as not set, because CI systems cannot unset one.
 ";
 
 /// The whole document.
@@ -31,6 +32,19 @@ fn document() -> String {
     text.push_str("\n## Exit codes\n\n| exit code | means |\n|---|---|\n");
     for exit in Exit::ALL {
         let _ = writeln!(text, "| {} | {} |", exit.code(), exit.meaning());
+    }
+    text.push_str(
+        "\n## Time limits\n\nBy these names in `limits` of the document of all reviews, in `[limits]` of `.conclave.toml`, and with `--limits`; see [time limits](models.md#time-limits).\n\n| limit | by default | from | to | limits |\n|---|---|---|---|---|\n",
+    );
+    for limit in TIME_LIMITS {
+        let (name, default) = (limit.name, limit.default());
+        let _ = writeln!(
+            text,
+            "| `{name}` | {default} s | {} s | {} s | {} |",
+            limit.min,
+            limit.max,
+            cell(limit.describe())
+        );
     }
     let toml = include_str!("../../docs/schema/conclave-toml.schema.json");
     text.push_str("\n## .conclave.toml\n\nAt the root of a repository; read from the target branch. The [JSON Schema](schema/conclave-toml.schema.json) helps editors.\n");

@@ -7,6 +7,7 @@ pub(crate) mod changes;
 mod checkout;
 mod decode;
 mod ending;
+mod failures;
 mod holds;
 mod inputs;
 mod live;
@@ -15,6 +16,7 @@ mod memory;
 mod observers;
 mod organisation;
 mod outcome;
+mod overrides;
 mod own_reviewers;
 pub(crate) mod patches;
 mod plan;
@@ -23,6 +25,7 @@ mod plugins;
 mod prepare;
 mod registry;
 mod rereview;
+mod run_report;
 mod runtime;
 mod section_mark;
 mod sessions;
@@ -42,8 +45,13 @@ use conclave_engine::{
     rereview::Ledger,
 };
 use conclave_git::Repository;
-use conclave_shared::{redact::Redactor, telemetry::EventBody};
+use conclave_shared::{
+    config::Limits,
+    redact::Redactor,
+    telemetry::{EventBody, RunStage},
+};
 use secrecy::SecretString;
+use tokio::sync::watch;
 use uuid::Uuid;
 
 pub(crate) use self::{
@@ -53,6 +61,7 @@ pub(crate) use self::{
     outcome::nothing_reviewed,
     plan::{ModelChoice, PlanDocument, PlanRequest, PlannedModel, PlannedReviewer, plan},
     prepare::ChosenBy,
+    run_report::{RunReport, RunSubject},
     runtime::upstream,
     signals::Signals,
 };
@@ -61,7 +70,7 @@ use self::{
     ending::Ending,
     observers::Observers,
     outcome::{ended_early, exit_of, worth_a_review},
-    prepare::prepare,
+    prepare::{prepare, report_all},
     registry::{House, Purpose},
     runtime::Child,
     sessions::{Ran, Sessions},
@@ -112,22 +121,23 @@ pub(crate) async fn review(
     scratch: Scratch,
     environment: &Environment,
     redactor: &Redactor,
-    signals: &Signals,
+    (signals, report): (&Signals, &RunReport),
 ) -> Result<Exit, Failure> {
+    report.enter(RunStage::Configuration);
     if let Some(time) = ci_environment::time_left(environment) {
         signals.end_in(time);
     }
     protection::write_privately();
-    let run_id = Uuid::now_v7();
     let tape = Tape::open(arguments, environment)?;
-    let mut house = registry::build(assignment, environment, run_id, Purpose::Review(&tape))?;
+    let mut house = registry::build(assignment, environment, Purpose::Review(&tape, report))?;
     house.memory = house.memory.filter(|_| !arguments.no_memory);
     let observers = house.observers.clone();
     let in_job = ci_environment::is_gitlab_job(environment);
     let screen = output::screen(arguments.quiet, in_job, environment.get("TERM"));
     let display = Arc::new(output::Display::new(screen, redactor.clone()));
     let run = Run {
-        id: run_id,
+        id: report.id(),
+        report,
         tape: &tape,
         arguments,
         environment,
@@ -153,6 +163,7 @@ pub(crate) async fn review(
         }
         result = async {
             let result = Box::pin(run.review(house, scratch)).await;
+            report.conclude(&result);
             observers.flush(display.as_ref()).await;
             result
         } => result,
@@ -162,6 +173,7 @@ pub(crate) async fn review(
 /// What all parts of a run share.
 struct Run<'a> {
     id: Uuid,
+    report: &'a RunReport,
     tape: &'a Tape,
     arguments: &'a CommonArguments,
     environment: &'a Environment,
@@ -179,20 +191,27 @@ impl Run<'_> {
             environment,
             redactor,
             signals,
+            report,
             ..
         } = *self;
         let mut watch = Stopwatch::start(self.observers.trace());
         self.progress
             .report(ProgressEvent::Stage("Reading the diff and the configuration"));
         let mut child = Child::start(environment, scratch.path());
+        // The start's limit is known only when all settings are; the child starts meanwhile.
+        let (start_limit, limit) = watch::channel(None);
         let preparing = async {
             let progress = self.progress.as_ref();
             let prepared = prepare(house, &arguments.planning, arguments.agents, scratch.path(), progress);
-            worth_a_review(prepared.await.map_err(Err)?, redactor)
+            let prepared = prepared.await.map_err(Err)?;
+            report.enter(RunStage::Plan);
+            let seconds = prepared.config.limits.start_seconds;
+            start_limit.send_replace(Some(Duration::from_secs(seconds)));
+            worth_a_review(prepared, redactor)
         };
         let answering = async {
             Ok(match &mut child {
-                Ok(child) => child.answers().await,
+                Ok(child) => child.answers(limit).await,
                 Err(_) => Ok(()),
             })
         };
@@ -201,7 +220,7 @@ impl Run<'_> {
             // That there is nothing to review counts more than what would be missing for it.
             ready = async { tokio::try_join!(preparing, answering) } => ready,
         };
-        let (prepared, answered) = match ready {
+        let (mut prepared, answered) = match ready {
             Ok(ready) => ready,
             Err(end) => {
                 if let Ok(child) = child {
@@ -210,9 +229,14 @@ impl Run<'_> {
                 return end;
             }
         };
-        let child = child?;
+        report.enter(RunStage::Runtime);
+        let mut child = child?;
         answered?;
+        child.limit_start(Duration::from_secs(prepared.config.limits.start_seconds));
         watch.lap("diff, configuration, plan");
+        let cut_short = cut_short_by_job(environment, prepared.config.limits.run_seconds);
+        report_all(self.progress.as_ref(), &cut_short);
+        prepared.warnings.extend(cut_short);
         let repo = &prepared.repo.in_force.config.review;
         let settings = prepared.repo.in_force.config.clone();
         let publishing = prepared.job.posting.settings(repo, &prepared.config.limits.budget);
@@ -223,20 +247,27 @@ impl Run<'_> {
             .record_in(directory.path())
             .map_err(Failure::io(format!("write {}", output::PROGRESS_FILE)))?;
         let sink = self.observers.sink();
-        sink.record(EventBody::RunStarted(telemetry::run_started(
+        sink.record(EventBody::RunStarted(telemetry::run_planned(
             &prepared.job,
             &prepared.plan,
+            prepared.config.limits.run_seconds,
         )));
         self.progress
             .report(ProgressEvent::Stage(&output::plan_line(&prepared.plan, &prepared.diff)));
 
         self.display.expect(&prepared.plan.reviewers());
-        signals.end_in(Duration::from_secs(prepared.config.limits.run_seconds));
+        let run_limit = watch::Sender::new(Duration::from_secs(prepared.config.limits.run_seconds));
+        signals.end_within(run_limit.subscribe());
+        if let Some(forge) = &prepared.job.forge {
+            forge.limit_requests(Duration::from_secs(prepared.config.limits.forge_seconds));
+        }
         let sessions = Sessions {
             run: self,
             scratch: scratch.path(),
             directory: &directory,
+            run_limit,
         };
+        report.enter(RunStage::Review);
         let ran = Box::pin(sessions.run(child, prepared, &mut watch)).await;
         self.display.close();
         let Some(Ran {
@@ -249,6 +280,7 @@ impl Run<'_> {
         else {
             return Ok(nothing_reviewed(signals.exit().unwrap_or(Exit::Terminated), redactor));
         };
+        report.enter(RunStage::Publish);
         let early = signals.exit();
         let ending = Ending {
             job: &job,
@@ -268,10 +300,23 @@ impl Run<'_> {
         watch.lap("printing and posting");
         let outcome = posted.as_ref().ok().and_then(Option::as_ref);
         telemetry::record_review(sink.as_ref(), &review, outcome.filter(|_| early.is_none()));
+        report.ended();
         telemetry::record_figures(sink.as_ref(), &review, figures, &watch.laps());
         match early {
             None => posted.map(|_| exit_of(&review, gate, arguments.strict)),
             Some(exit) => Ok(ended_early(exit, posted.map(drop), redactor)),
         }
     }
+}
+
+/// A warning about a run's limit that was set and cannot take effect, because the job's time is shorter.
+fn cut_short_by_job(environment: &Environment, run_seconds: u64) -> Option<String> {
+    let left = ci_environment::time_left(environment)?;
+    let is_set = run_seconds != Limits::default().run_seconds;
+    (is_set && left < Duration::from_secs(run_seconds)).then(|| {
+        format!(
+            "the limit run_seconds ({run_seconds} s) cannot take effect: the CI job has {} s left. Raise the job's timeout",
+            left.as_secs()
+        )
+    })
 }

@@ -96,3 +96,129 @@ async fn a_wrong_token_is_a_review_that_did_not_happen() {
     assert_eq!(outcome.review()["verdict"], "inconclusive");
     assert!(provider.violations().iter().all(|violation| violation.status == 401));
 }
+
+/// The models that were asked for.
+fn asked(provider: &ScriptedProvider) -> BTreeSet<String> {
+    let requests = provider.requests();
+    requests.iter().map(|request| request.model.clone()).collect()
+}
+
+fn command(provider: &ScriptedProvider, repository: &Repository, arguments: &[&str]) -> Conclave {
+    Conclave::new(repository.path(), arguments)
+        .env(
+            "CONCLAVE_AI_GATEWAY_URL",
+            format!("{}/v1/acc0unt/reviews", provider.url()),
+        )
+        .env("CF_AIG_TOKEN", TOKEN)
+}
+
+async fn plan(provider: &ScriptedProvider, repository: &Repository, more: &[&str]) -> Value {
+    let all: Vec<&str> = ["plan", "--format", "json"].iter().chain(more).copied().collect();
+    let outcome = command(provider, repository, &all).run().await.expect_code(0);
+    serde_json::from_str(&outcome.stdout).expect("a plan")
+}
+
+#[tokio::test]
+async fn a_preset_that_the_plan_reports_is_the_one_that_reviews() {
+    let (provider, repository) = (gateway().await, Repository::new());
+    repository.write(".conclave.toml", "[review]\npreset = \"yardstick\"\n");
+    repository.commit("Settings");
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    repository.write("auth/session.py", "def renew(token):\n    return token\n");
+    repository.commit("Renew sessions");
+    let yardstick = BTreeSet::from([
+        "@cf/moonshotai/kimi-k2.6".to_owned(),
+        "claude-opus-4-7".to_owned(),
+        "claude-sonnet-4-6".to_owned(),
+    ]);
+
+    let of_project = plan(&provider, &repository, &["main"]).await;
+    let chosen = |by| serde_json::json!({"name": "yardstick", "chosen_by": by});
+    assert_eq!(of_project["preset"], chosen("repo"));
+    command(&provider, &repository, &["local", "main"])
+        .run()
+        .await
+        .expect_code(0);
+    assert_eq!(asked(&provider), yardstick);
+
+    let of_job = plan(&provider, &repository, &["main", "--preset", "yardstick"]).await;
+    assert_eq!(of_job["preset"], chosen("job"));
+    let first = &of_job["coordinator"]["models"];
+    assert_eq!(first["considered"][0]["model"], "anthropic/claude-opus-4-7");
+    assert_eq!(first["source"], "job");
+
+    // A preset that nobody's models come from is not reported, and that it has no effect is.
+    let named = ["main", "--preset", "yardstick", "--models", "openai/gpt-6-sol"];
+    let named = plan(&provider, &repository, &named).await;
+    assert_eq!(named["preset"], Value::Null);
+    let warnings = named["warnings"].to_string();
+    assert!(
+        warnings.contains("the preset yardstick, chosen by the job, has no effect"),
+        "{warnings}"
+    );
+    assert_eq!(provider.violations(), []);
+}
+
+#[tokio::test]
+async fn models_of_the_job_and_endpoints_beside_it_are_used_as_without_it() {
+    let (provider, repository) = (gateway().await, Repository::flawed());
+    for (format, path) in [("chat", "openai/chat/completions"), ("responses", "openai/responses")] {
+        let from = provider.requests().len();
+        command(
+            &provider,
+            &repository,
+            &["local", "main", "--models", "openai/gpt-6-sol"],
+        )
+        .env("CONCLAVE_OPENAI_API", format)
+        .run()
+        .await
+        .expect_code(0);
+        let paths: BTreeSet<String> = provider.requests()[from..]
+            .iter()
+            .map(|request| request.path.clone())
+            .collect();
+        assert_eq!(paths, BTreeSet::from([format!("/v1/acc0unt/reviews/{path}")]));
+    }
+
+    // An endpoint at an address of the gateway gets the gateway's token, and no key.
+    let from = provider.requests().len();
+    let fronted = format!("{}/v1/acc0unt/reviews/compat", provider.url());
+    let own = ["local", "main", "--models", "compatible/workers-ai/@cf/own/model"];
+    let outcome = command(&provider, &repository, &own)
+        .env("CONCLAVE_COMPATIBLE_BASE_URL", &fronted)
+        .env("CONCLAVE_COMPATIBLE_API_KEY", PROVIDER_KEY)
+        .run()
+        .await
+        .expect_code(0);
+    let requests = provider.requests();
+    assert!(
+        requests[from..]
+            .iter()
+            .all(|request| request.path.ends_with("/reviews/compat/chat/completions"))
+    );
+    assert!(
+        outcome.stderr.contains("CONCLAVE_COMPATIBLE_API_KEY is not used"),
+        "{}",
+        outcome.stderr
+    );
+    assert_eq!(provider.violations(), []);
+
+    // One elsewhere is asked directly, with its own key and without the gateway's token.
+    let beside = crate::support::provider().await;
+    let asked_before = provider.requests().len();
+    command(&provider, &repository, &own)
+        .env("CONCLAVE_COMPATIBLE_BASE_URL", format!("{}/v1", beside.url()))
+        .env("CONCLAVE_COMPATIBLE_API_KEY", PROVIDER_KEY)
+        .run()
+        .await
+        .expect_code(0);
+    assert_eq!(provider.requests().len(), asked_before);
+    assert!(!beside.requests().is_empty());
+    assert!(
+        beside
+            .requests()
+            .iter()
+            .all(|request| request.header("cf-aig-metadata").is_none())
+    );
+    assert_eq!(beside.violations(), []);
+}

@@ -28,9 +28,7 @@ async fn events(workers: &mut Workers, runs: usize) -> Vec<Value> {
                 .filter(|row| row["body"].as_str().unwrap().contains(kind))
                 .count()
         };
-        of(r#""type":"run_completed""#) == runs
-            && of(r#""type":"metrics""#) == runs
-            && of(r#""type":"run_started""#) == runs
+        of(r#""type":"run_completed""#) == runs && of(r#""type":"metrics""#) == runs && of(r#""planned":true"#) == runs
     };
     let rows = workers.rows(query, whole).await;
     let body = |row: &Value| serde_json::from_str(row["body"].as_str().unwrap()).unwrap();
@@ -43,7 +41,14 @@ fn of_kind<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
 
 /// The start, and the end of each session.
 fn run_and_sessions(told: &[Value], first: &Value, merge_request: u64) {
-    let started = of_kind(told, "run_started")[0];
+    let starts = of_kind(told, "run_started");
+    assert_eq!(told[0]["type"], "run_started", "before anything else is known");
+    assert_eq!(
+        (&starts[0]["tier"], &starts[0]["planned"]),
+        (&Value::Null, &Value::Null)
+    );
+    let started = starts[1];
+    assert_eq!(started["limit_seconds"], 2400);
     assert_eq!(
         (&started["forge"], &started["tier"]),
         (&json!("gitlab"), &first["tier"])

@@ -23,6 +23,10 @@ pub use trace::{CallOutcome, ModelCall, RunTrace};
 
 use conclave_shared::{model::ModelId, telemetry::EventBody, telemetry::TokensByModel};
 
+/// The model that every provider has in the runtime's configuration beside its own: it stands for whichever model a session
+/// uses that was named after the runtime had started.
+pub const SPARE_MODEL: &str = "named-later";
+
 /// Where telemetry goes. Never blocks and never fails.
 pub trait TelemetrySink: Send + Sync {
     /// Takes one event.
@@ -40,6 +44,11 @@ pub trait ModelLedger: Send + Sync {
     fn cost_usd(&self) -> f64;
     /// How close the run is to the end of its budget.
     fn budget(&self) -> BudgetStanding;
+    /// The name under which the runtime asks for this model in this session: its own, or, for a model that was named after the
+    /// runtime had started, a spare one that the gateway translates.
+    fn name_in_runtime(&self, _session: &SessionId, model: &ModelId) -> ModelId {
+        model.clone()
+    }
     /// Tells the gateway which sessions belong to which reviewer and which models may stand in, best first.
     fn assign(&self, session: &SessionId, reviewer: &str, models: &[ModelId]);
 }

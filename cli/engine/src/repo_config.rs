@@ -13,7 +13,7 @@ pub use schema::schema;
 use std::collections::BTreeMap;
 
 use conclave_shared::{
-    config::{ModelTier, Preset},
+    config::{ModelTier, Preset, TimeLimitOverrides},
     reviewer::ReviewerName,
 };
 use schemars::JsonSchema;
@@ -43,6 +43,9 @@ pub struct RepoConfig {
     pub verdict: RubricSettings,
     /// Whose comment `break glass` skips the review.
     pub break_glass: BreakGlassSettings,
+    /// Time limits in seconds, each in place of what the configuration of all reviews says.
+    #[serde(skip_serializing_if = "is_unlimited")]
+    pub limits: TimeLimitOverrides,
     /// Reviewers that the project adds to the standing ones, at most 5.
     #[schemars(length(max = 5))]
     pub reviewers: Vec<OwnReviewer>,
@@ -68,6 +71,10 @@ pub struct OwnReviewer {
     /// Whether the review is inconclusive without it; by default it is not.
     #[serde(default)]
     pub required: bool,
+}
+
+fn is_unlimited(limits: &TimeLimitOverrides) -> bool {
+    *limits == TimeLimitOverrides::default()
 }
 
 impl OwnReviewer {

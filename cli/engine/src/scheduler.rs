@@ -18,6 +18,7 @@ pub use answers::{RepairKind, UnprovenFinding};
 pub use coordinator::{JudgedBy, coordinate};
 pub use desk::{Desk, Submitted};
 pub use head_start::HeadStart;
+pub(crate) use panel::most_at_once;
 pub use panel::{PanelInput, PanelMember, PanelResult, ReviewerReport, SourceTree, milliseconds, run_panel};
 pub use refuter::Refuter;
 pub use routing::{LiveRoutes, RouteFacts};

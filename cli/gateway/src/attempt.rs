@@ -81,8 +81,8 @@ pub(crate) struct Opened {
 pub(crate) struct Attempt<'a> {
     pub(crate) provider: &'a Provider,
     pub(crate) flight: &'a Arc<Flight>,
-    /// The model that the runtime asks for.
-    pub(crate) asked: &'a ModelId,
+    /// The model that the runtime wrote the body for.
+    pub(crate) written_for: &'a ModelId,
     /// The model that is asked.
     pub(crate) model: &'a ModelId,
     pub(crate) headers: &'a HeaderMap,
@@ -101,14 +101,14 @@ impl Attempt<'_> {
     pub(crate) async fn prepare(&self, core: &Core) -> Ready {
         let adapted = Adaptation {
             wire: self.provider.wire,
-            asked: self.asked,
+            asked: self.written_for,
             target: self.model,
             facts: core.prices.facts(self.model),
             session: &self.flight.session,
         }
         .apply(self.body);
-        let sent = prefix::canonical(self.provider.wire, &adapted, self.asked, self.model);
-        let turn = core.warming.enter(&sent.prefix, core.limits.hold_back).await;
+        let sent = prefix::canonical(self.provider.wire, &adapted, self.written_for, self.model);
+        let turn = core.warming.enter(&sent.prefix, core.limits().hold_back).await;
         self.flight.touch();
         Ready { sent, turn }
     }
@@ -131,7 +131,7 @@ impl Attempt<'_> {
         };
         self.flight.touch();
         let answer = Answer::new(source, self.provider.wire, booking, Arc::clone(self.flight), take);
-        let opened = until_content(answer, core.limits.idle, deadline).await?;
+        let opened = until_content(answer, core.limits().idle, deadline).await?;
         turn.answered();
         Ok(opened)
     }
@@ -195,7 +195,7 @@ async fn send(
     take: Option<&mut Take>,
     deadline: Deadline,
 ) -> Result<Response, Failure> {
-    let limit = deadline.clamp(now(), core.limits.first_byte);
+    let limit = deadline.clamp(now(), core.limits().first_byte);
     let response = match timeout(limit, request.send()).await {
         Err(_) => return Err(ProviderFault::Timeout.into()),
         Ok(Err(error)) => {

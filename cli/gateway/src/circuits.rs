@@ -55,6 +55,11 @@ impl Circuits {
         }))
     }
 
+    /// Takes other settings.
+    pub(crate) fn set(&self, settings: BreakerSettings) {
+        self.0.breakers().set(settings);
+    }
+
     /// The right to call this model, or nothing if its circuit is open.
     pub(crate) fn enter(&self, model: &ModelId) -> Option<Pass> {
         let (admission, change) = self.0.breakers().admit(model, now());

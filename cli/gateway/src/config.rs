@@ -1,9 +1,16 @@
 //! What a gateway is told when it starts.
 
-use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
 
 use conclave_resilience::{breaker::BreakerSettings, budget::Budget, retry::RetryPolicy};
 use conclave_shared::{
+    config::ProviderSwitch,
     model::ModelId,
     pricing::{self, ModelFacts},
     redact::Redactor,
@@ -67,8 +74,7 @@ pub struct Limits {
     pub first_byte: Duration,
     /// Between two pieces of an answer.
     pub idle: Duration,
-    /// All attempts together until the first content. `OpenCode` gives up after five minutes without a byte, so this
-    /// plus `idle` has to be less.
+    /// All attempts together until the first content. What waits for the gateway has to wait longer than this plus `idle`.
     pub hold: Duration,
     /// Repetitions before another model is asked.
     pub retry: RetryPolicy,
@@ -157,6 +163,10 @@ pub struct GatewayConfig {
     pub tape: TapeSettings,
     /// What a recording must not hold, besides the gateway's own secrets.
     pub redactor: Redactor,
+    /// Providers that are switched off from the beginning.
+    pub switches: BTreeMap<String, ProviderSwitch>,
+    /// The models that the runtime is told of at its start. Others it asks for under a spare name; `None` if it knows all.
+    pub runtime_models: Option<BTreeSet<ModelId>>,
     /// Texts that differ from run to run (the path of the workspace), and the names that they have in recordings.
     pub places: Vec<(String, String)>,
 }
@@ -175,6 +185,8 @@ impl GatewayConfig {
             observer: Observer::default(),
             tape: TapeSettings::Off,
             redactor: Redactor::default(),
+            switches: BTreeMap::new(),
+            runtime_models: None,
             places: Vec::new(),
         }
     }

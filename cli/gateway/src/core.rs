@@ -1,8 +1,8 @@
 //! What all calls share.
 
 use std::{
-    collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, PoisonError},
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
 use conclave_resilience::budget::{Budget, Standing, Used};
@@ -41,7 +41,9 @@ pub(crate) struct Core {
     budget: Mutex<BudgetState>,
     pub(crate) circuits: Circuits,
     pub(crate) switches: Switches,
-    pub(crate) limits: Limits,
+    limits: RwLock<Limits>,
+    /// The models that the runtime was told of at its start; nothing if it knows all that it is asked to use.
+    runtime_models: Option<BTreeSet<ModelId>>,
     pub(crate) calls: CallListener,
     pub(crate) sessions: Sessions,
     pub(crate) events: Arc<Events>,
@@ -94,14 +96,41 @@ impl Core {
                 spent_was_told: false,
             }),
             circuits: Circuits::new(config.limits.breaker, Arc::clone(&events)),
-            switches: Switches::default(),
-            limits: config.limits,
+            switches: Switches::new(config.switches),
+            limits: RwLock::new(config.limits),
+            runtime_models: config.runtime_models,
             calls: config.calls,
             sessions: Sessions::default(),
             events,
             closing: CancellationToken::new(),
             killed: CancellationToken::new(),
         })
+    }
+
+    /// The limits in force.
+    pub(crate) fn limits(&self) -> Limits {
+        *self.limits.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes other limits. Calls under way keep those that they began with.
+    pub(crate) fn set_limits(&self, limits: Limits) {
+        self.circuits.set(limits.breaker);
+        *self.limits.write().unwrap_or_else(PoisonError::into_inner) = limits;
+    }
+
+    /// Takes another budget. What was said about the one before may have to be said again.
+    pub(crate) fn set_budget(&self, budget: Budget) {
+        let mut state = self.budget.lock().unwrap_or_else(PoisonError::into_inner);
+        *state = BudgetState {
+            budget,
+            tight_was_told: false,
+            spent_was_told: false,
+        };
+    }
+
+    /// Whether the runtime can ask for this model under its own name.
+    pub(crate) fn runtime_knows(&self, model: &ModelId) -> bool {
+        self.runtime_models.as_ref().is_none_or(|known| known.contains(model))
     }
 
     /// What all calls have cost so far, by the providers' own counts.

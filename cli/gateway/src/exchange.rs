@@ -34,6 +34,8 @@ pub(crate) struct Exchange<'a> {
     pub(crate) core: &'a Arc<Core>,
     pub(crate) provider: &'a Provider,
     pub(crate) flight: Arc<Flight>,
+    /// The name that stands in the body: the model's, or the spare one.
+    pub(crate) written_for: ModelId,
     /// The model that the runtime asks for.
     pub(crate) asked: ModelId,
     pub(crate) headers: HeaderMap,
@@ -43,17 +45,17 @@ pub(crate) struct Exchange<'a> {
 impl Exchange<'_> {
     /// Finds a model that answers.
     pub(crate) async fn run(&self) -> Result<Response<Body>, Rejection> {
-        if tool_calls::count(&self.body) >= self.core.limits.tool_calls {
+        if tool_calls::count(&self.body) >= self.core.limits().tool_calls {
             return Err(Rejection::ToolCallsSpent);
         }
-        let deadline = Deadline::after(now(), self.core.limits.hold);
+        let deadline = Deadline::after(now(), self.core.limits().hold);
         let session = &self.flight.session;
         let chain = session.models();
         let mut model = session.stand_in(&self.asked).unwrap_or_else(|| self.asked.clone());
         loop {
             let reason = match self.ask(&model, deadline).await? {
                 Ok(opened) => {
-                    session.keep_stand_in(&self.asked, &model, self.core.limits.stand_in);
+                    session.keep_stand_in(&self.asked, &model, self.core.limits().stand_in);
                     return Ok(relay::response(Arc::clone(self.core), opened));
                 }
                 Err(reason) => reason,
@@ -103,7 +105,7 @@ impl Exchange<'_> {
             let attempt = Attempt {
                 provider: self.provider,
                 flight: &self.flight,
-                asked: &self.asked,
+                written_for: &self.written_for,
                 model,
                 headers: &self.headers,
                 body: &self.body,
@@ -136,7 +138,7 @@ impl Exchange<'_> {
                 return Ok(Err(last));
             };
             failed += 1;
-            let wait = self.core.limits.retry.next_wait_within(
+            let wait = self.core.limits().retry.next_wait_within(
                 deadline.left(now()),
                 failed,
                 fault,

@@ -7,13 +7,13 @@ use std::{
     time::Duration,
 };
 
-use conclave_engine::ports::{BudgetStanding, ModelLedger, SessionId};
-use conclave_resilience::budget::Standing;
+use conclave_engine::ports::{BudgetStanding, ModelLedger, SPARE_MODEL, SessionId};
+use conclave_resilience::budget::{Budget, Standing};
 use conclave_shared::{config::ConfigDocument, model::ModelId, telemetry::TokensByModel};
 use tokio::{net::TcpListener, task::JoinHandle, time::timeout};
 
 use crate::{
-    config::{ConfigError, GatewayConfig},
+    config::{ConfigError, GatewayConfig, Limits},
     core::Core,
     event::GatewayEvent,
     server::router,
@@ -72,12 +72,22 @@ impl Gateway {
         }
     }
 
+    /// Takes other limits. Calls under way keep those that they began with; connecting keeps its own.
+    pub fn set_limits(&self, limits: Limits) {
+        self.core.set_limits(limits);
+    }
+
+    /// Takes another budget; what was used so far counts for it.
+    pub fn set_budget(&self, budget: Budget) {
+        self.core.set_budget(budget);
+    }
+
     /// Takes no new calls, gives those under way a moment, and ends. A second call does nothing.
     pub async fn shutdown(&self) {
         self.core.closing.cancel();
         let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mut server) = server else { return };
-        if timeout(self.core.limits.shutdown, &mut server).await.is_err() {
+        if timeout(self.core.limits().shutdown, &mut server).await.is_err() {
             self.core.killed.cancel();
             if timeout(LAST_GRACE, &mut server).await.is_err() {
                 server.abort();
@@ -137,6 +147,17 @@ impl ModelLedger for Gateway {
             Standing::Free => BudgetStanding::Free,
             Standing::Tight(line) => BudgetStanding::Tight(line.to_string()),
             Standing::Spent(line) => BudgetStanding::Spent(line.to_string()),
+        }
+    }
+
+    fn name_in_runtime(&self, session: &SessionId, model: &ModelId) -> ModelId {
+        let known = self.core.sessions.get(session);
+        match (known, ModelId::from_parts(model.provider(), SPARE_MODEL)) {
+            (Some(known), Ok(spare)) if !self.core.runtime_knows(model) => {
+                known.use_spare_for(model);
+                spare
+            }
+            _ => model.clone(),
         }
     }
 

@@ -74,7 +74,7 @@ impl Relay {
     }
 
     async fn read(&mut self) {
-        let idle = self.core.limits.idle;
+        let idle = self.core.limits().idle;
         let piece = tokio::select! {
             piece = self.answer.next(idle) => piece,
             () = self.core.killed.cancelled() => {
@@ -103,7 +103,7 @@ impl Relay {
             model: model.clone(),
             reason: class,
         });
-        if self.answer.flight().cut(class) <= self.core.limits.cuts {
+        if self.answer.flight().cut(class) <= self.core.limits().cuts {
             return Some(Err(dropped()));
         }
         // With nobody left to ask, what there is of a text is worth more than an error.

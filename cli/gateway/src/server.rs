@@ -8,7 +8,7 @@ use axum::{
     extract::{Request, State},
     http::{HeaderMap, Method, Response},
 };
-use conclave_engine::ports::SessionId;
+use conclave_engine::ports::{SPARE_MODEL, SessionId};
 use conclave_shared::model::ModelId;
 
 use crate::{
@@ -78,7 +78,12 @@ async fn admit(core: &Arc<Core>, request: Request, caller: &mut Caller) -> Resul
     let flight = Arc::new(Flight::begin(session));
     let body = to_bytes(body, LONGEST_BODY).await.map_err(|_| Rejection::Malformed)?;
     let outline = outline(&body).map_err(|_| Rejection::Malformed)?;
-    let asked = ModelId::from_parts(name, &outline.model).map_err(|_| Rejection::Malformed)?;
+    let written_for = ModelId::from_parts(name, &outline.model).map_err(|_| Rejection::Malformed)?;
+    let asked = if outline.model == SPARE_MODEL {
+        flight.session.spare(name).ok_or(Rejection::Malformed)?
+    } else {
+        written_for.clone()
+    };
     caller.model = Some(asked.clone());
     if !flight.session.admits(outline.last_message) {
         return Err(Rejection::RequestLoop);
@@ -88,6 +93,7 @@ async fn admit(core: &Arc<Core>, request: Request, caller: &mut Caller) -> Resul
         core,
         provider,
         flight,
+        written_for,
         asked,
         headers: forwarded(&parts.headers),
         body,

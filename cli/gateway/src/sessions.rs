@@ -71,6 +71,8 @@ struct State {
     loops: LoopGuard,
     cuts: u32,
     seals: HashMap<u64, ModelId>,
+    /// The models that the runtime asks for under the spare name, by their providers.
+    spares: HashMap<String, ModelId>,
 }
 
 #[derive(Debug)]
@@ -111,6 +113,18 @@ impl Session {
     /// The models that were assigned, best first.
     pub(crate) fn models(&self) -> Vec<ModelId> {
         locked(&self.state).models.clone()
+    }
+
+    /// From now on the spare name of the model's provider stands for this one.
+    pub(crate) fn use_spare_for(&self, model: &ModelId) {
+        locked(&self.state)
+            .spares
+            .insert(model.provider().to_owned(), model.clone());
+    }
+
+    /// The model that the spare name of a provider stands for.
+    pub(crate) fn spare(&self, provider: &str) -> Option<ModelId> {
+        locked(&self.state).spares.get(provider).cloned()
     }
 
     /// Notes a request; `false` if the session is in a loop.

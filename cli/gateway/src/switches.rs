@@ -9,17 +9,16 @@ use tokio::sync::watch;
 #[derive(Debug)]
 pub(crate) struct Switches(watch::Sender<BTreeMap<String, ProviderSwitch>>);
 
-impl Default for Switches {
-    fn default() -> Self {
-        Self(watch::Sender::new(BTreeMap::new()))
-    }
-}
-
 fn is_off(switches: &BTreeMap<String, ProviderSwitch>, provider: &str) -> bool {
     switches.get(provider).is_some_and(|switch| !switch.enabled)
 }
 
 impl Switches {
+    /// The switches as they stand at the start, of which nothing is reported.
+    pub(crate) fn new(switches: BTreeMap<String, ProviderSwitch>) -> Self {
+        Self(watch::Sender::new(switches))
+    }
+
     /// Takes over all switches; returns those that mean something else than before.
     pub(crate) fn set(&self, switches: &BTreeMap<String, ProviderSwitch>) -> Vec<(String, ProviderSwitch)> {
         let before = self.0.send_replace(switches.clone());
@@ -64,7 +63,7 @@ mod tests {
                 .map(|(name, on)| ((*name).to_owned(), switch(*on)))
                 .collect()
         };
-        let switches = Switches::default();
+        let switches = Switches::new(BTreeMap::new());
         assert_eq!(switches.set(&of(&[("a", true)])), []);
         let waiting = switches.off("a");
         let (off, flipped) = tokio::join!(waiting, async { switches.set(&of(&[("a", false), ("b", true)])) });

@@ -7,6 +7,7 @@ use conclave_engine::plugin::{
     AgentRole, AgentSpec, BUILT_IN, McpLocation, McpServer, Owned, ProviderModel, ProviderSpec, ProviderWire,
     RuntimeConfig,
 };
+use conclave_shared::config::{MAX_CALL_SECONDS, MAX_RUN_SECONDS};
 use serde_json::{Value, json};
 
 use crate::{
@@ -46,11 +47,12 @@ pub struct ConfigFile<'a> {
     pub coordinator_prompt: &'a str,
 }
 
-/// How long OpenCode waits for a response's headers, and between its parts, in milliseconds: longer than the gateway
-/// ever holds a request, shorter than OpenCode's own limit of 300 s, at which it would retry by itself.
-const HTTP_TIMEOUT_MS: u64 = 280_000;
-/// How long a tool of ours may take, in milliseconds: longer than a whole panel.
-const MCP_TIMEOUT_MS: u64 = 1_800_000;
+/// How long OpenCode waits for a response's headers, and between its parts, in milliseconds. The gateway ends every call by
+/// itself, at limits that can be set and changed while a run goes on, so this is longer than they can be; OpenCode's own
+/// default of 300 s would end calls that the gateway still waits for, and ask again.
+const HTTP_TIMEOUT_MS: u64 = (MAX_CALL_SECONDS + 60) * 1000;
+/// How long a tool of ours may take, in milliseconds: as long as a run can be.
+const MCP_TIMEOUT_MS: u64 = MAX_RUN_SECONDS * 1000;
 
 /// Limits for models that nobody knows: small enough for every current model.
 const UNKNOWN_CONTEXT: u64 = 128_000;

@@ -20,8 +20,6 @@ use crate::{
     process::{check_version, same_version},
 };
 
-/// How long OpenCode may take until it answers.
-pub(crate) const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// How long an answer is waited for before it is asked once more beside that.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 
@@ -38,6 +36,8 @@ pub struct LaunchSettings<'a> {
     pub path: &'a str,
     /// Further variables of its environment, none of them a secret of a provider or a forge.
     pub environment: &'a [(String, String)],
+    /// How long it may take until it answers.
+    pub limit: Duration,
 }
 
 /// A child that is starting. Dropping it kills it.
@@ -48,6 +48,8 @@ pub struct Launched {
     binary: Utf8PathBuf,
     path: String,
     password: SecretString,
+    began: Instant,
+    limit: Duration,
 }
 
 impl Launched {
@@ -59,6 +61,7 @@ impl Launched {
             config,
             path,
             environment,
+            limit: _,
         } = settings;
         let home = Home::create(home)?;
         let password = random_password().map_err(|source| ProcessError::Start {
@@ -79,7 +82,14 @@ impl Launched {
             binary: binary.to_owned(),
             path: path.to_owned(),
             password,
+            began: Instant::now(),
+            limit: settings.limit,
         })
+    }
+
+    /// Takes another time limit for the start, counted from its beginning.
+    pub const fn limit_start(&mut self, limit: Duration) {
+        self.limit = limit;
     }
 
     /// Ends it.
@@ -117,11 +127,11 @@ impl Launched {
         if let (Some(port), None) = (self.proven, self.process.exited()) {
             return Ok(port);
         }
-        let until = Instant::now() + START_TIMEOUT;
+        let until = self.began + self.limit;
         let port = match timeout_at(until, self.process.listening()).await {
             Ok(Ok(port)) => port,
             Ok(Err(status)) => return Err(self.ended(status).await),
-            Err(_) => return Err(StartError::Silent),
+            Err(_) => return Err(StartError::Silent(self.limit.as_secs())),
         };
         self.version_at(port, until).await?;
         self.proven = Some(port);
@@ -144,7 +154,7 @@ impl Launched {
                 return Err(self.ended(status).await);
             }
             if Instant::now() >= until {
-                return Err(StartError::Silent);
+                return Err(StartError::Silent(self.limit.as_secs()));
             }
         }
     }

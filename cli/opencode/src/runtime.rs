@@ -21,7 +21,6 @@ use crate::{
     Journal, Launched, McpHandle, Process, ProcessError,
     client::Client,
     events, journal,
-    launch::START_TIMEOUT,
     limit::{MOST_EVENT, bounded_events},
     mcp,
 };
@@ -44,8 +43,10 @@ pub enum StartError {
         words: String,
     },
     /// It did not answer in time.
-    #[error("OpenCode did not answer within {} s of its start", START_TIMEOUT.as_secs())]
-    Silent,
+    #[error(
+        "OpenCode did not answer within {0} s of its start. On a slow machine allow more with `--limits start_seconds=300`"
+    )]
+    Silent(u64),
     /// It is not what was started.
     #[error(
         "OpenCode started, but {what}; the review does not start, because a session would run with other rules than \

@@ -17,6 +17,7 @@ pub(crate) fn launched(directory: &Utf8Path, script: &str) -> Launched {
         config: &directory.join("opencode.json"),
         path: "/usr/bin:/bin",
         environment: &[],
+        limit: std::time::Duration::from_mins(1),
     })
     .expect("it starts")
 }

@@ -3,7 +3,7 @@
 use camino::Utf8PathBuf;
 use clap::Args;
 use conclave_engine::pipeline::Wish;
-use conclave_shared::model::ModelId;
+use conclave_shared::{config::TimeLimitOverrides, model::ModelId};
 
 use super::choices::{Gate, PresetName, ReviewFormat};
 
@@ -63,6 +63,10 @@ pub(crate) struct PlanningArguments {
     /// what the configuration and the preset say
     #[arg(long, value_name = "MODELS", value_delimiter = ',', env = "CONCLAVE_MODELS")]
     pub(crate) models: Vec<ModelId>,
+    /// Time limits in seconds by name, as `idle_seconds=600,hold_seconds=900`; each counts more than what `.conclave.toml` and
+    /// the configuration say
+    #[arg(long, value_name = "NAME=SECONDS", env = "CONCLAVE_LIMITS")]
+    pub(crate) limits: Option<TimeLimitOverrides>,
     /// The organisation's engineering rules: a file, a directory, or an https address. A path in the repository is read from
     /// the target branch
     #[arg(long, value_name = "PLACE", env = "CONCLAVE_CODEX_RULES")]

@@ -14,7 +14,7 @@ use crate::{
     output,
     rundir::Scratch,
     settings::Environment,
-    wiring::{self, Signals},
+    wiring::Signals,
 };
 
 pub(crate) async fn run(command: HookCommand, environment: &Environment, redactor: &Redactor) -> Result<Exit, Failure> {
@@ -105,15 +105,16 @@ async fn review(
         base,
         head: push.commit.clone(),
     };
-    let assignment = local::assignment_of(range, None, &scratch).await?;
-    let result = Box::pin(wiring::review(
+    let assignment = local::assignment_of(range, None, &scratch).await;
+    let review = local::review(
         assignment,
+        None,
         &arguments.common,
         scratch,
         environment,
         redactor,
         &signals,
-    ))
-    .await;
+    );
+    let result = Box::pin(review).await;
     local::or_nothing(result, redactor)
 }

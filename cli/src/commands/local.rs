@@ -3,15 +3,15 @@
 use camino::Utf8Path;
 use conclave_git::Repository;
 use conclave_plugin_local::{LocalError, Range};
-use conclave_shared::redact::Redactor;
+use conclave_shared::{redact::Redactor, telemetry::RunStage};
 
 use crate::{
-    args::{LocalArguments, PlaceArguments},
+    args::{CommonArguments, LocalArguments, PlaceArguments},
     exit::{Exit, Failure},
     output,
     rundir::{self, Scratch},
     settings::Environment,
-    wiring::{self, Assignment, Origin, Signals},
+    wiring::{self, Assignment, Origin, RunReport, RunSubject, Signals},
 };
 
 pub(crate) async fn run(
@@ -26,10 +26,67 @@ pub(crate) async fn run(
         environment,
     );
     let scratch = Scratch::create()?;
-    let assignment = assignment(arguments.range.as_deref(), &arguments.place, &scratch).await?;
-    let review = wiring::review(assignment, &arguments.common, scratch, environment, redactor, &signals);
-    let result = Box::pin(review).await;
-    or_nothing(result, redactor)
+    let assignment = assignment(arguments.range.as_deref(), &arguments.place, &scratch).await;
+    let directory = arguments.place.repo.as_deref();
+    let result = review(
+        assignment,
+        directory,
+        &arguments.common,
+        scratch,
+        environment,
+        redactor,
+        &signals,
+    );
+    or_nothing(Box::pin(result).await, redactor)
+}
+
+/// Reviews a local range, and reports the run from its start to its end.
+pub(super) async fn review(
+    assignment: Result<Assignment, Failure>,
+    directory: Option<&Utf8Path>,
+    arguments: &CommonArguments,
+    scratch: Scratch,
+    environment: &Environment,
+    redactor: &Redactor,
+    signals: &Signals,
+) -> Result<Exit, Failure> {
+    let project = match &assignment {
+        Ok(assignment) => assignment.project.clone(),
+        Err(_) => directory_name(directory),
+    };
+    let subject = RunSubject {
+        project,
+        forge: "local",
+        merge_request: None,
+    };
+    let report = RunReport::begin(environment, &subject);
+    report.enter(RunStage::Checkout);
+    let result = match assignment {
+        Ok(assignment) => {
+            let review = wiring::review(
+                assignment,
+                arguments,
+                scratch,
+                environment,
+                redactor,
+                (signals, &report),
+            );
+            Box::pin(review).await
+        }
+        Err(failure) => Err(failure),
+    };
+    report.conclude(&result);
+    if !signals.has_insisted() {
+        report.flush(redactor).await;
+    }
+    result
+}
+
+/// The name of the directory that was to be reviewed, where it is not known to be a repository.
+fn directory_name(directory: Option<&Utf8Path>) -> String {
+    let directory = directory.unwrap_or(Utf8Path::new("."));
+    let absolute = directory.canonicalize_utf8().unwrap_or_else(|_| directory.to_owned());
+    absolute.file_name().unwrap_or("repository").to_owned()
 }
 
 /// A range of the repository at hand.

@@ -2,8 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use conclave_plugin_gitlab::{GitLab, Withdrawal};
-use conclave_shared::redact::Redactor;
+use conclave_engine::ports::Forge;
+use conclave_plugin_gitlab::{GitLab, MergeRequestAddress, Withdrawal};
+use conclave_shared::{config::TimeLimitOverrides, redact::Redactor, telemetry::RunStage};
 use tokio::time::timeout;
 
 use crate::{
@@ -14,7 +15,9 @@ use crate::{
     output,
     rundir::{self, Scratch},
     settings::Environment,
-    wiring::{self, Assignment, Checkout, Glass, Origin, PlanRequest, Posting, Signals, Skipped},
+    wiring::{
+        self, Assignment, Checkout, Glass, Origin, PlanRequest, Posting, RunReport, RunSubject, Signals, Skipped,
+    },
 };
 
 /// The longest time for taking an approval back, once everything else has ended.
@@ -37,17 +40,72 @@ pub(crate) async fn run(
             environment,
         );
     }
-    let reading = async {
-        match &arguments.mr {
-            Some(address) => ci_environment::read_address(environment, address, arguments.repo.as_deref()).await,
-            None => ci_environment::read(environment),
+    // Of a pipeline the run is reported before anything is asked; where an address is all that there is, the server has to say
+    // first which project it is of.
+    let located = match &arguments.mr {
+        Some(address) => Some(tokio::select! {
+            exit = signals.arrived() => Err(Ok(exit)),
+            located = ci_environment::read_address(environment, address, arguments.repo.as_deref()) => located.map_err(Err),
+        }),
+        None => None,
+    };
+    let subject = match (&located, &arguments.mr) {
+        (Some(Ok(pipeline)), _) => Some(RunSubject {
+            project: pipeline.project_path.clone(),
+            forge: "gitlab",
+            merge_request: Some(pipeline.gitlab.iid),
+        }),
+        (_, Some(address)) => MergeRequestAddress::parse(address)
+            .ok()
+            .map(|address| subject_of(&address)),
+        (_, None) => ci_environment::run_subject(environment),
+    };
+    let report = match subject.filter(|_| !arguments.estimate) {
+        Some(subject) => RunReport::begin(environment, &subject),
+        None => RunReport::silent(),
+    };
+    let pipeline = located.unwrap_or_else(|| ci_environment::read(environment).map_err(Err));
+    let result = match pipeline {
+        Ok(pipeline) => {
+            Box::pin(reported(
+                arguments,
+                pipeline,
+                environment,
+                redactor,
+                (&signals, &report),
+            ))
+            .await
         }
+        Err(Ok(exit)) => Ok(wiring::nothing_reviewed(exit, redactor)),
+        Err(Err(failure)) => Err(failure),
     };
-    let pipeline = tokio::select! {
-        exit = signals.arrived() => return Ok(wiring::nothing_reviewed(exit, redactor)),
-        pipeline = reading => pipeline?,
-    };
+    report.conclude(&result);
+    report.flush(redactor).await;
+    result
+}
+
+/// A merge request by its address, before the server was asked.
+fn subject_of(address: &MergeRequestAddress) -> RunSubject {
+    RunSubject {
+        project: address.path(),
+        forge: "gitlab",
+        merge_request: Some(address.iid()),
+    }
+}
+
+/// The run from where it is known what it is about.
+async fn reported(
+    arguments: ReviewArguments,
+    pipeline: CiEnvironment,
+    environment: &Environment,
+    redactor: &Redactor,
+    (signals, report): (&Signals, &RunReport),
+) -> Result<Exit, Failure> {
+    report.enter(RunStage::Forge);
     let gitlab = GitLab::new(pipeline.gitlab.clone())?.in_pipeline_of(pipeline.head_sha.clone());
+    if let Some(seconds) = limits_of(&arguments).forge_seconds {
+        gitlab.limit_requests(Duration::from_secs(seconds));
+    }
     let gitlab = Arc::new(gitlab);
     let may_write = !arguments.dry_run && !arguments.estimate;
     let review = review(
@@ -56,12 +114,16 @@ pub(crate) async fn run(
         Arc::clone(&gitlab),
         environment,
         redactor,
-        &signals,
+        (signals, report),
     );
     let result = Box::pin(review).await;
-    if may_write && !gitlab.has_concluded() {
-        withdraw(&gitlab, &why(&result, redactor), signals.exit().is_some(), redactor).await;
-    }
+    report.conclude(&result);
+    let last_word = async {
+        if may_write && !gitlab.has_concluded() {
+            withdraw(&gitlab, &why(&result, redactor), signals.exit().is_some(), redactor).await;
+        }
+    };
+    tokio::join!(last_word, report.flush(redactor));
     result
 }
 
@@ -72,7 +134,7 @@ async fn review(
     gitlab: Arc<GitLab>,
     environment: &Environment,
     redactor: &Redactor,
-    signals: &Signals,
+    (signals, report): (&Signals, &RunReport),
 ) -> Result<Exit, Failure> {
     let secret = pipeline.gitlab.secret.clone();
     let posting = Posting {
@@ -96,18 +158,20 @@ async fn review(
                 gitlab: &gitlab,
                 broken: &broken,
                 post: !arguments.dry_run,
-                project: &pipeline.project_path,
+                report,
                 secret: &secret,
             };
-            return wiring::break_glass(skipped, environment, redactor).await;
+            return wiring::break_glass(skipped, redactor).await;
         }
     }
     let opening = async {
         if !arguments.estimate && !arguments.dry_run {
             withdraw_outdated(&gitlab, redactor).await;
         }
+        report.enter(RunStage::Checkout);
         let scratch = Scratch::create()?;
-        let checkout = Checkout::open(&pipeline, environment, scratch.path()).await?;
+        let limit = limits_of(&arguments).fetch_seconds.map(Duration::from_secs);
+        let checkout = Checkout::open(&pipeline, environment, scratch.path(), limit).await?;
         Ok::<_, Failure>((scratch, checkout))
     };
     let (scratch, checkout) = tokio::select! {
@@ -132,8 +196,20 @@ async fn review(
         };
         return Box::pin(wiring::plan(assignment, &request, &scratch, environment, redactor)).await;
     }
-    let review = wiring::review(assignment, &arguments.common, scratch, environment, redactor, signals);
+    let review = wiring::review(
+        assignment,
+        &arguments.common,
+        scratch,
+        environment,
+        redactor,
+        (signals, report),
+    );
     Box::pin(review).await
+}
+
+/// The time limits that the job names.
+fn limits_of(arguments: &ReviewArguments) -> TimeLimitOverrides {
+    arguments.common.planning.limits.clone().unwrap_or_default()
 }
 
 /// What happens to the merge request when the arguments are wrong: there is no review, so an earlier approval goes.
@@ -142,11 +218,28 @@ pub(crate) async fn refused(review: &RefusedReview, environment: &Environment, r
         Some(address) => ci_environment::read_address(environment, address, None).await,
         None => ci_environment::read(environment),
     };
-    let Ok(pipeline) = pipeline else { return };
+    let report = refusal(review, environment);
+    let Ok(pipeline) = pipeline else {
+        return report.flush(redactor).await;
+    };
     if let Ok(gitlab) = GitLab::new(pipeline.gitlab) {
         let reason = "A later run could not begin: its arguments are wrong. The job's log says which.";
-        withdraw(&gitlab.in_pipeline_of(pipeline.head_sha), reason, false, redactor).await;
+        let gitlab = gitlab.in_pipeline_of(pipeline.head_sha);
+        tokio::join!(withdraw(&gitlab, reason, false, redactor), report.flush(redactor));
     }
+}
+
+/// The report of a run that its arguments ended before it began.
+fn refusal(review: &RefusedReview, environment: &Environment) -> RunReport {
+    let subject = match &review.mr {
+        Some(address) => MergeRequestAddress::parse(address)
+            .ok()
+            .map(|address| subject_of(&address)),
+        None => ci_environment::run_subject(environment),
+    };
+    let report = subject.map_or_else(RunReport::silent, |subject| RunReport::begin(environment, &subject));
+    report.refused();
+    report
 }
 
 /// Takes an approval of other code back before the review begins. Should that fail, the end of the run does it.

@@ -6,20 +6,19 @@ use conclave_engine::{
 };
 use conclave_git::Repository;
 use conclave_plugin_gitlab::{BreakGlass, BreakGlassPolicy, GitLab};
-use conclave_plugin_telemetry::{TelemetryPlugin, anonymous_person};
+use conclave_plugin_telemetry::anonymous_person;
 use conclave_shared::{
     redact::Redactor,
-    telemetry::{self, EventBody},
+    telemetry::{self, EventBody, RunStage},
 };
 use secrecy::{ExposeSecret, SecretString};
-use uuid::Uuid;
 
 use super::{
-    Checkout, checkout::LaterCommits, observers::Observers, plugin_settings, settings_files::SettingsInUse,
+    Checkout, checkout::LaterCommits, observers::Observers, run_report::RunReport, settings_files::SettingsInUse,
     telemetry::record_stance,
 };
 use crate::{
-    ci_environment::{self, CiEnvironment},
+    ci_environment::CiEnvironment,
     exit::{Exit, Failure},
     output, repo_config,
     rundir::Scratch,
@@ -110,7 +109,7 @@ impl Glass<'_> {
     async fn settings(&self, environment: &Environment) -> Result<SettingsRead, Failure> {
         let subject = self.gitlab.subject().await?;
         let scratch = Scratch::create()?;
-        let checkout = Checkout::open(self.pipeline, environment, scratch.path()).await?;
+        let checkout = Checkout::open(self.pipeline, environment, scratch.path(), None).await?;
         let (repository, _, later) = checkout.complete(&subject).await?;
         let loaded = repo_config::load(&repository, &subject).await?;
         Ok(SettingsRead {
@@ -130,23 +129,20 @@ pub(crate) struct Skipped<'a> {
     pub(crate) broken: &'a Broken,
     /// Whether anything is posted.
     pub(crate) post: bool,
-    pub(crate) project: &'a str,
+    /// What the tracker gets.
+    pub(crate) report: &'a RunReport,
     /// The installation's secret.
     pub(crate) secret: &'a SecretString,
 }
 
 /// Says so on the merge request, approves it unless the mode forbids that, and tells the tracker who it was. Nothing else of the
 /// review is needed for that, so nothing else can be in the way of it.
-pub(crate) async fn break_glass(
-    skipped: Skipped<'_>,
-    environment: &Environment,
-    redactor: &Redactor,
-) -> Result<Exit, Failure> {
+pub(crate) async fn break_glass(skipped: Skipped<'_>, redactor: &Redactor) -> Result<Exit, Failure> {
     let Skipped {
         gitlab,
         broken: Broken { glass, mode, settings },
         post,
-        project,
+        report,
         secret,
     } = skipped;
     output::note(
@@ -159,8 +155,7 @@ pub(crate) async fn break_glass(
     if !post {
         return Ok(Exit::Reviewed);
     }
-    let telemetry = TelemetryPlugin::start(plugin_settings::telemetry(environment, Uuid::now_v7(), project)?);
-    let observers = Observers::new(telemetry.telemetry(), None);
+    let observers = Observers::new(report.telemetry(), None);
     let sink = observers.sink();
     sink.record(EventBody::BreakGlass(telemetry::BreakGlass {
         merge_request: glass.merge_request,
@@ -176,16 +171,12 @@ pub(crate) async fn break_glass(
     });
     let watch: &dyn SettingsWatch = watch.as_ref().map_or(&NoSettings, |watch| watch);
     let posted = gitlab.skip_review(glass, *mode, watch).await;
+    report.enter(RunStage::Publish);
     if let Ok(outcome) = &posted {
+        report.skipped_by_person();
         output::posted(outcome, redactor);
         record_stance(sink.as_ref(), Some(glass.merge_request), outcome);
     }
-    let screen = output::screen(
-        false,
-        ci_environment::is_gitlab_job(environment),
-        environment.get("TERM"),
-    );
-    observers.flush(&output::Display::new(screen, redactor.clone())).await;
     posted?;
     Ok(Exit::Reviewed)
 }

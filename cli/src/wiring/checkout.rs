@@ -5,6 +5,7 @@ use std::time::Duration;
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::ports::ReviewSubject;
 use conclave_git::{FetchSettings, GitError, Remote, Repository, with_commits};
+use conclave_shared::config::{Limits, seconds};
 use secrecy::ExposeSecret;
 
 use crate::{
@@ -13,9 +14,7 @@ use crate::{
     settings::Environment,
 };
 
-/// The longest time for fetching one commit; a large repository over a slow line takes minutes.
-const FETCH_PATIENCE: Duration = Duration::from_mins(5);
-/// The longest time for a commit that is only compared.
+/// The time for a commit that is only compared, unless the job says how long fetching may take.
 const LATER_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Whether the address of a remote is that of the project, over HTTP or SSH.
@@ -70,6 +69,8 @@ pub(crate) struct Checkout {
     target: Utf8PathBuf,
     /// The commit that the pipeline runs for.
     pipeline_head: Option<String>,
+    /// How long fetching may take, if the job says so.
+    limit_of_job: Option<Duration>,
 }
 
 impl Checkout {
@@ -78,6 +79,7 @@ impl Checkout {
         pipeline: &CiEnvironment,
         environment: &Environment,
         scratch: &Utf8Path,
+        limit: Option<Duration>,
     ) -> Result<Self, Failure> {
         let repository = match Repository::open(&pipeline.directory).await {
             Ok(repository) => Some(repository),
@@ -113,13 +115,14 @@ impl Checkout {
                 .iter()
                 .filter_map(|name| Some(((*name).to_owned(), environment.get(name)?.to_owned())))
                 .collect(),
-            patience: FETCH_PATIENCE,
+            patience: limit.unwrap_or_else(|| seconds(Limits::default().fetch_seconds)),
         };
         Ok(Self {
             repository,
             fetching,
             target: scratch.join("fetched.git"),
             pipeline_head: pipeline.head_sha.clone(),
+            limit_of_job: limit,
         })
     }
 
@@ -138,7 +141,7 @@ impl Checkout {
         let repository = with_commits(self.repository, &wanted, &self.fetching, &self.target).await?;
         let later = LaterCommits {
             fetching: FetchSettings {
-                patience: LATER_PATIENCE,
+                patience: self.limit_of_job.unwrap_or(LATER_PATIENCE),
                 ..self.fetching
             },
             target: self.target.with_file_name("later.git"),

@@ -1,8 +1,8 @@
 //! What acts while a review runs: the configuration that is followed, the budget, and what the gateway tells.
 
 use std::{
-    collections::BTreeSet,
-    sync::{Arc, Mutex, PoisonError},
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, PoisonError, RwLock},
     time::Duration,
 };
 
@@ -17,25 +17,72 @@ use conclave_gateway::{
 };
 use conclave_plugin_reviewer_config::{Follower, Following};
 use conclave_shared::{
-    config::{self, Preset, seconds},
+    config::{self, ConfigDocument, ModelPrice, Preset, PriceList, seconds},
     model::ModelId,
+    pricing::ModelFacts,
     risk::RiskTier,
     telemetry::{self, CircuitChanged, CircuitState, EventBody, Failback},
 };
-use tokio::task::JoinHandle;
+use tokio::{sync::watch, task::JoinHandle};
 
-use super::Job;
+use super::{Job, overrides::Overrides};
 use crate::args::CommonArguments;
 
-/// The budget of a run: of the flags and the configuration the stricter one counts, so that a job cannot give itself
-/// more than an operator allows.
-pub(super) fn budget(job: &Job, arguments: &CommonArguments, limits: &config::BudgetLimits) -> Budget {
-    Budget {
-        run_usd: stricter(arguments.max_cost_usd, limits.run_usd),
-        run_tokens: stricter(arguments.max_tokens, limits.run_tokens),
-        run_calls: stricter(arguments.max_calls, limits.run_calls),
-        merge_request_usd: limits.merge_request_usd.filter(|_| job.subject.merge_request.is_some()),
-        spent_before_usd: job.spent_before_usd,
+/// What the job says of a budget, and what it depends on besides.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BudgetOfJob {
+    usd: Option<f64>,
+    tokens: Option<u64>,
+    calls: Option<u64>,
+    has_merge_request: bool,
+    spent_before_usd: f64,
+}
+
+impl BudgetOfJob {
+    pub(super) fn new(job: &Job, arguments: &CommonArguments) -> Self {
+        Self {
+            usd: arguments.max_cost_usd,
+            tokens: arguments.max_tokens,
+            calls: arguments.max_calls,
+            has_merge_request: job.subject.merge_request.is_some(),
+            spent_before_usd: job.spent_before_usd,
+        }
+    }
+
+    /// The budget of a run: of the flags and the configuration the stricter one counts, so that a job cannot give itself
+    /// more than an operator allows.
+    pub(super) fn with(&self, limits: &config::BudgetLimits) -> Budget {
+        Budget {
+            run_usd: stricter(self.usd, limits.run_usd),
+            run_tokens: stricter(self.tokens, limits.run_tokens),
+            run_calls: stricter(self.calls, limits.run_calls),
+            merge_request_usd: limits.merge_request_usd.filter(|_| self.has_merge_request),
+            spent_before_usd: self.spent_before_usd,
+        }
+    }
+}
+
+/// The prices in force, which an operator may change while a run goes on.
+#[derive(Debug, Clone)]
+pub(super) struct LivePrices(Arc<RwLock<PriceList>>);
+
+impl LivePrices {
+    pub(super) fn new(prices: &BTreeMap<String, ModelPrice>) -> Self {
+        Self(Arc::new(RwLock::new(PriceList::new(prices))))
+    }
+
+    /// The prices as they are.
+    pub(super) fn now(&self) -> PriceList {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The facts of one model, if it is known.
+    pub(super) fn facts(&self, model: &ModelId) -> Option<ModelFacts> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).facts(model)
+    }
+
+    fn set(&self, prices: &BTreeMap<String, ModelPrice>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = PriceList::new(prices);
     }
 }
 
@@ -44,6 +91,10 @@ pub(super) fn gateway_limits(limits: &config::Limits) -> Limits {
     let breaker = limits.breaker;
     let open = seconds(breaker.open_seconds);
     Limits {
+        connect: seconds(limits.connect_seconds),
+        first_byte: seconds(limits.headers_seconds),
+        idle: seconds(limits.idle_seconds),
+        hold: seconds(limits.hold_seconds),
         breaker: BreakerSettings {
             failures: breaker.failures,
             window: usize::try_from(breaker.window).unwrap_or(usize::MAX),
@@ -114,71 +165,74 @@ fn waiting(model: &ModelId, wait: Duration) -> String {
     )
 }
 
-/// All models of a plan, those included that only a switch keeps from being used: it may be flipped back.
-pub(super) fn models(plan: &Plan) -> BTreeSet<ModelId> {
-    let routes = plan
-        .members
-        .iter()
-        .map(|member| &member.route)
-        .chain([&plan.coordinator]);
-    routes
-        .flat_map(|route| {
-            let (models, skipped) = match route {
-                Ok(route) => (route.models.as_slice(), &route.skipped),
-                Err(none) => (&[][..], &none.skipped),
-            };
-            let off = skipped.iter().filter(|skip| skip.switched_off).map(|skip| &skip.model);
-            models.iter().chain(off)
-        })
-        .cloned()
-        .collect()
-}
-
 /// The configuration while the run goes on.
 pub(super) struct Live {
     pub(super) routes: LiveRoutes,
     following: Option<Following>,
-    gateway: Option<JoinHandle<()>>,
+    applying: Option<JoinHandle<()>>,
+    changes: Arc<Mutex<Vec<String>>>,
+}
+
+/// What a run does with a document that changes.
+pub(super) struct LiveInput<'a> {
+    pub(super) remote: &'a Follower,
+    pub(super) plan: &'a Plan,
+    pub(super) preset: Preset,
+    pub(super) credentials: BTreeSet<String>,
+    pub(super) gateway: &'a Arc<Gateway>,
+    /// The configuration that the run began with.
+    pub(super) config: &'a ConfigDocument,
+    /// What counts more than any document.
+    pub(super) overrides: Overrides,
+    pub(super) budget: BudgetOfJob,
+    pub(super) prices: LivePrices,
+    pub(super) run_limit: watch::Sender<Duration>,
+    pub(super) progress: Arc<dyn Progress>,
 }
 
 impl Live {
-    /// Follows the configuration from now on, if there is a service: new switches reach the gateway and the sessions.
-    pub(super) fn start(
-        remote: &Follower,
-        plan: &Plan,
-        preset: Preset,
-        credentials: BTreeSet<String>,
-        gateway: &Arc<Gateway>,
-    ) -> Self {
-        let Some(following) = remote.follow() else {
+    /// Follows the configuration from now on, if there is a service: what changes reaches the gateway and the sessions.
+    pub(super) fn start(input: LiveInput<'_>) -> Self {
+        let Some(following) = input.remote.follow() else {
             return Self {
                 routes: LiveRoutes::fixed(),
                 following: None,
-                gateway: None,
+                applying: None,
+                changes: Arc::default(),
             };
         };
         let facts = RouteFacts {
-            preset,
-            credentials,
-            trivial: plan.assessment.tier == RiskTier::Trivial,
-            classes: plan.classes.clone(),
-            models: models(plan),
+            preset: input.preset,
+            credentials: input.credentials.clone(),
+            trivial: input.plan.assessment.tier == RiskTier::Trivial,
+            classes: input.plan.classes.clone(),
         };
-        let routes = LiveRoutes::new(following.document(), facts);
-        let (gateway, mut document) = (Arc::clone(gateway), following.document());
-        let telling = tokio::spawn(async move {
-            while document.changed().await.is_ok() {
-                let changed = document.borrow_and_update().clone();
-                if let Some(changed) = changed {
-                    gateway.update(&changed);
-                }
-            }
-        });
+        let in_force = watch::Sender::new(None);
+        let routes = LiveRoutes::new(in_force.subscribe(), facts);
+        let changes: Arc<Mutex<Vec<String>>> = Arc::default();
+        let applying = Applying {
+            gateway: Arc::clone(input.gateway),
+            known: input.config.clone(),
+            credentials: input.credentials,
+            overrides: input.overrides,
+            budget: input.budget,
+            prices: input.prices,
+            run_limit: input.run_limit,
+            progress: input.progress,
+            in_force,
+            changes: Arc::clone(&changes),
+        };
         Self {
             routes,
+            applying: Some(tokio::spawn(applying.follow(following.document()))),
             following: Some(following),
-            gateway: Some(telling),
+            changes,
         }
+    }
+
+    /// What changed while the run went on, a line each.
+    pub(super) fn changes(&self) -> Vec<String> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What the reader of the review should know.
@@ -192,15 +246,101 @@ impl Live {
 
 impl Drop for Live {
     fn drop(&mut self) {
-        if let Some(task) = &self.gateway {
+        if let Some(task) = &self.applying {
             task.abort();
         }
+    }
+}
+
+/// Applies documents as they come.
+struct Applying {
+    gateway: Arc<Gateway>,
+    /// The configuration in force.
+    known: ConfigDocument,
+    credentials: BTreeSet<String>,
+    overrides: Overrides,
+    budget: BudgetOfJob,
+    prices: LivePrices,
+    run_limit: watch::Sender<Duration>,
+    progress: Arc<dyn Progress>,
+    in_force: watch::Sender<Option<Arc<ConfigDocument>>>,
+    changes: Arc<Mutex<Vec<String>>>,
+}
+
+impl Applying {
+    async fn follow(mut self, mut document: watch::Receiver<Option<Arc<ConfigDocument>>>) {
+        while document.changed().await.is_ok() {
+            let changed = document.borrow_and_update().clone();
+            if let Some(changed) = changed {
+                self.apply(&changed);
+            }
+        }
+    }
+
+    fn apply(&mut self, document: &ConfigDocument) {
+        let now = self.overrides.effective(document);
+        if now == self.known {
+            return;
+        }
+        self.prices.set(&now.prices);
+        if now.limits != self.known.limits {
+            self.gateway.set_limits(gateway_limits(&now.limits));
+            self.run_limit.send_replace(seconds(now.limits.run_seconds));
+        }
+        if now.limits.budget != self.known.limits.budget {
+            self.gateway.set_budget(self.budget.with(&now.limits.budget));
+        }
+        self.gateway.update(&now);
+        self.in_force.send_replace(Some(Arc::new(now.clone())));
+        let lines = self.lines(&now);
+        for line in &lines {
+            self.progress.report(ProgressEvent::Warning(line));
+        }
+        self.changes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(lines);
+        self.known = now;
+    }
+
+    /// What is different now, and what of it has no effect.
+    fn lines(&self, now: &ConfigDocument) -> Vec<String> {
+        let named: BTreeSet<&ModelId> = config::named_models(&self.known).collect();
+        let new: BTreeSet<&ModelId> = config::named_models(now)
+            .filter(|model| !named.contains(model) && !self.credentials.contains(model.provider()))
+            .collect();
+        let unusable = new.into_iter().map(|model| {
+            format!(
+                "{model} cannot be used: this run has no credentials for {}",
+                model.provider()
+            )
+        });
+        let lines = config::changes(&self.known, now).into_iter().chain(unusable);
+        lines
+            .map(|line| format!("the configuration was changed during the review: {line}"))
+            .collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_gateway_waits_as_long_as_the_configuration_says() {
+        let text =
+            r#"{"connect_seconds":11,"headers_seconds":900,"idle_seconds":901,"hold_seconds":902,"tool_calls":9}"#;
+        let limits = gateway_limits(&serde_json::from_str(text).unwrap());
+        let seconds = [limits.connect, limits.first_byte, limits.idle, limits.hold].map(|limit| limit.as_secs());
+        assert_eq!((seconds, limits.tool_calls), ([11, 900, 901, 902], 9));
+        let defaults = gateway_limits(&config::Limits::default());
+        let built_in = Limits::default();
+        assert_eq!(
+            (defaults.connect, defaults.first_byte, defaults.idle, defaults.hold),
+            (built_in.connect, built_in.first_byte, built_in.idle, built_in.hold),
+            "one default in both places"
+        );
+    }
 
     #[test]
     fn a_wait_is_told_with_its_end() {

@@ -17,7 +17,6 @@ use conclave_shared::{
     risk::RiskTier,
 };
 use serde::Serialize;
-use uuid::Uuid;
 
 use super::{
     Assignment, inputs,
@@ -150,7 +149,7 @@ pub(crate) async fn plan(
 ) -> Result<Exit, Failure> {
     // Read while git is at work.
     let tokenizer = tokenizer::load();
-    let house = registry::build(assignment, environment, Uuid::now_v7(), Purpose::Plan)?;
+    let house = registry::build(assignment, environment, Purpose::Plan)?;
     let notes = house.notes.clone();
     let prepared = prepare(house, request.planning, None, scratch.path(), &Silent).await?;
     let repo = &prepared.repo;

@@ -17,10 +17,9 @@ use conclave_engine::{
 };
 use conclave_plugin_reviewer_config::Follower;
 use conclave_shared::{
-    config::{ConfigDocument, ModelSource, ModelTier, Preset, RouteExplanation, known_providers},
+    config::{ConfigDocument, ModelSource, Preset, RouteExplanation, ineffective},
     finding::Finding,
     model::ModelId,
-    nearest::nearest,
     path_globs::PathGlobs,
     pricing::mistyped,
     reviewer::ReviewerName,
@@ -34,6 +33,7 @@ use super::{
     holds, lock_files,
     memory::MemorySource,
     organisation::{self, Change, Organisation},
+    overrides::{Overrides, check_models},
     own_reviewers::OwnReviewers,
     plugins,
     registry::House,
@@ -74,6 +74,8 @@ pub(super) struct Prepared {
     pub(super) warnings: Vec<String>,
     /// Follows the configuration while the run goes on.
     pub(super) follower: Follower,
+    /// What counts more than the document of all reviews.
+    pub(super) overrides: Overrides,
     /// What the project remembers, which may still be on its way.
     pub(super) memory: Recall,
 }
@@ -148,6 +150,7 @@ pub(super) async fn prepare(
     plugins.push(Box::new(own.clone()));
     let mut config = ConfigDocument::default();
     let mut assembled = plugin::configure(&plugins, &mut config)?;
+    let base = config.clone();
     warnings.extend(plugin::post_configure(&plugins, &mut assembled, &mut config).await);
     warnings.extend(plugins.iter().flat_map(|plugin| plugin.warnings()));
     warnings.extend(repo.warnings());
@@ -155,7 +158,15 @@ pub(super) async fn prepare(
     let (library, without_effect) = plugins::library(arguments.prompts.as_deref(), &own)?;
     warnings.extend(without_effect);
     report_all(progress, notes.iter().chain(&job.notes).chain(&warnings));
-    use_arguments(arguments, agents, &mut config, &assembled.providers())?;
+    check_models(&arguments.models, &config, &assembled.providers())?;
+    let overrides = Overrides {
+        base,
+        models: arguments.models.clone(),
+        agents,
+        limits_of_project: repo.in_force.config.limits.clone(),
+        limits_of_job: arguments.limits.clone().unwrap_or_default(),
+    };
+    overrides.apply(&mut config);
     // What counts as noise depends on the operator's and the repository's settings, so it is taken out only now.
     let settings = &repo.in_force.config;
     let diff = filter(&job, diff, &security, &settings.paths).await?;
@@ -180,6 +191,7 @@ pub(super) async fn prepare(
     let plan = plan(&input)?;
     let models = explain(&plan, &input);
     let mut of_plan = warnings_of_plan(&plan, &arguments.models);
+    of_plan.extend(ineffective(&config.limits, &config.reviewers));
     of_plan.extend(preset_without_effect(preset, &models, !arguments.models.is_empty()));
     report_all(progress, &of_plan);
     warnings.extend(of_plan);
@@ -204,6 +216,7 @@ pub(super) async fn prepare(
         models_of_job: !arguments.models.is_empty(),
         warnings,
         follower,
+        overrides,
         memory,
     })
 }
@@ -287,45 +300,6 @@ fn registered(assembled: &Assembled, rules: &AppliedRules) -> BTreeSet<String> {
         registered.remove(conclave_plugin_codex::REVIEWER);
     }
     registered
-}
-
-/// Lays what the job says over the configuration.
-fn use_arguments(
-    arguments: &PlanningArguments,
-    agents: Option<u32>,
-    config: &mut ConfigDocument,
-    credentials: &BTreeSet<String>,
-) -> Result<(), Failure> {
-    if let Some(agents) = agents {
-        config.limits.sessions = agents;
-    }
-    if arguments.models.is_empty() {
-        return Ok(());
-    }
-    use_models(&arguments.models, config, credentials)
-}
-
-/// Lets everybody use these models and no other preference; switches of providers still count.
-fn use_models(models: &[ModelId], config: &mut ConfigDocument, credentials: &BTreeSet<String>) -> Result<(), Failure> {
-    let mut known = known_providers(config);
-    known.extend(credentials.iter().cloned());
-    if let Some(model) = models.iter().find(|model| !known.contains(model.provider())) {
-        let name = model.provider();
-        let hint = match nearest(name, known.iter().map(String::as_str)) {
-            Some(near) => format!("Did you mean `{near}/{}`?", model.model()),
-            None => format!("Known are {}", known.into_iter().collect::<Vec<_>>().join(", ")),
-        };
-        return Err(Failure::Settings(format!(
-            "--models {model}: no provider is called `{name}`. {hint}"
-        )));
-    }
-    for tier in ModelTier::ALL {
-        models.clone_into(config.models.of_mut(tier));
-    }
-    for settings in config.reviewers.values_mut() {
-        settings.models.clear();
-    }
-    Ok(())
 }
 
 /// Whom the job asks for. A name that nobody has is an error before anything is paid for.

@@ -14,6 +14,7 @@ use super::{
     organisation::OrganisationSettings,
     plugin_settings,
     plugins::{CoordinatorToolsPlugin, DirectProviders},
+    run_report::RunReport,
     tape::Tape,
 };
 use crate::{env_vars, exit::Failure, providers, rundir, settings::Environment};
@@ -39,21 +40,16 @@ pub(super) struct House {
 }
 
 /// What the plugins are made for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(super) enum Purpose<'a> {
     /// A review, which may be one that was recorded.
-    Review(&'a Tape),
-    /// A plan: no key is needed, and nobody is told.
+    Review(&'a Tape, &'a RunReport),
+    /// A plan: no key is needed, and nothing is reported.
     Plan,
 }
 
 /// Makes all plugins. One without settings is there too, and contributes nothing.
-pub(super) fn build(
-    assignment: Assignment,
-    environment: &Environment,
-    run_id: Uuid,
-    purpose: Purpose<'_>,
-) -> Result<House, Failure> {
+pub(super) fn build(assignment: Assignment, environment: &Environment, purpose: Purpose<'_>) -> Result<House, Failure> {
     let Assignment {
         origin,
         project,
@@ -62,10 +58,10 @@ pub(super) fn build(
     let secret = environment.get(env_vars::SECRET).map(SecretString::from).or(secret);
     let mut notes = Vec::new();
 
-    let remembers = origin.is_merge_request() && matches!(purpose, Purpose::Review(Tape::Off));
+    let remembers = origin.is_merge_request() && matches!(purpose, Purpose::Review(Tape::Off, _));
     let (gitlab, local, arrival) = origin.plugins();
     let recorded = match purpose {
-        Purpose::Review(tape) => tape.providers()?,
+        Purpose::Review(tape, _) => tape.providers()?,
         Purpose::Plan => None,
     };
     let ai_gateway = match &recorded {
@@ -82,14 +78,18 @@ pub(super) fn build(
         let providers = providers::read(environment)?;
         match purpose {
             Purpose::Plan => DirectProviders::if_any(providers),
-            Purpose::Review(_) => DirectProviders::on(providers),
+            Purpose::Review(..) => DirectProviders::on(providers),
         }
     };
-    let told = matches!(purpose, Purpose::Review(_));
-    let tracker = plugin_settings::telemetry(environment, run_id, &project)?.filter(|_| told);
-    notes.extend(plugin_settings::without_tracker_token(environment).filter(|_| told));
-    let memory = tracker.clone().filter(|_| remembers).map(MemorySource::new);
-    let telemetry = TelemetryPlugin::start(tracker);
+    plugin_settings::telemetry(environment, Uuid::nil(), &project)?;
+    let report = match purpose {
+        Purpose::Review(_, report) => Some(report),
+        Purpose::Plan => None,
+    };
+    let memory = report.and_then(RunReport::settings).filter(|_| remembers);
+    let memory = memory.map(MemorySource::new);
+    let telemetry = TelemetryPlugin::new(report.and_then(RunReport::telemetry));
+    notes.extend(plugin_settings::without_tracker_token(environment).filter(|_| report.is_some()));
     // A local review has no installation, but the person may have its secret.
     let marking = secret
         .clone()
@@ -103,9 +103,11 @@ pub(super) fn build(
     );
     let follower = reviewer_config.follower();
     #[cfg(feature = "otlp")]
-    let tracing =
-        conclave_plugin_tracing::TracingPlugin::start(plugin_settings::tracing(environment, run_id)?.filter(|_| told))
-            .map_err(|error| Failure::Settings(format!("{}: {error}", env_vars::OTLP_ENDPOINT)))?;
+    let tracing = conclave_plugin_tracing::TracingPlugin::start(match report {
+        Some(report) => plugin_settings::tracing(environment, report.id())?,
+        None => None,
+    })
+    .map_err(|error| Failure::Settings(format!("{}: {error}", env_vars::OTLP_ENDPOINT)))?;
     #[cfg(feature = "otlp")]
     let trace = tracing.tracer().map(|tracer| tracer as _);
     #[cfg(not(feature = "otlp"))]

@@ -7,7 +7,7 @@ use conclave_plugin_local::Range;
 use conclave_shared::config::ConfigDocument;
 
 use super::*;
-use crate::wiring::assignment::Origin;
+use crate::wiring::{assignment::Origin, run_report::RunSubject};
 
 fn environment(variables: &[(&str, &str)]) -> Environment {
     Environment::new(variables.iter().map(|(name, value)| (name.into(), value.into())))
@@ -23,12 +23,14 @@ fn house(variables: &[(&str, &str)]) -> Result<House, Failure> {
         project: "project".to_owned(),
         secret: None,
     };
-    build(
-        assignment,
-        &environment(variables),
-        Uuid::nil(),
-        Purpose::Review(&Tape::Off),
-    )
+    let environment = environment(variables);
+    let subject = RunSubject {
+        project: "project".to_owned(),
+        forge: "local",
+        merge_request: None,
+    };
+    let report = RunReport::begin(&environment, &subject);
+    build(assignment, &environment, Purpose::Review(&Tape::Off, &report))
 }
 
 #[track_caller]
@@ -149,17 +151,17 @@ async fn half_a_setting_is_an_error_that_names_the_other_half() {
             [("CONCLAVE_AI_GATEWAY_URL", "gateway.example"), ("CF_AIG_TOKEN", "t")],
             "CONCLAVE_AI_GATEWAY_URL is not an address",
         ),
-        (
-            [
-                ("CONCLAVE_TRACKER_URL", "https://t.example"),
-                ("ANTHROPIC_API_KEY", "k"),
-            ],
-            "CONCLAVE_TRACKER_TOKEN is not",
-        ),
     ] {
         let error = refused(&variables);
         assert!(error.contains(expected), "{error}");
     }
+    // Telemetry is no part of a review: without it the review goes on, and says so.
+    let tracker = [
+        ("CONCLAVE_TRACKER_URL", "https://t.example"),
+        ("ANTHROPIC_API_KEY", "k"),
+    ];
+    let notes = house(&tracker).expect("settings").notes;
+    assert!(notes[0].contains("CONCLAVE_TRACKER_TOKEN is not"), "{notes:?}");
 }
 
 #[cfg(feature = "otlp")]

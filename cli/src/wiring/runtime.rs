@@ -1,6 +1,6 @@
 //! The run's servers and the agent runtime: started together, stopped together.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{
@@ -13,16 +13,23 @@ use conclave_gateway::{
     Budget, CallListener, Gateway, GatewayConfig, Limits, Observer, Prices, TapeSettings, Upstream, Wire,
 };
 use conclave_opencode::{
-    ConfigFile, Endpoints, LaunchSettings, Launched, McpHandle, OpenCode, OpenCodeSettings, find_opencode,
+    ConfigFile, Endpoints, LaunchSettings, Launched, McpHandle, OpenCode, OpenCodeSettings, StartError, find_opencode,
     render_config,
 };
-use conclave_shared::{config::PriceList, redact::Redactor};
+use conclave_shared::{
+    config::{MAX_CALL_SECONDS, ProviderSwitch},
+    redact::Redactor,
+};
 use secrecy::{ExposeSecret, SecretString};
+use tokio::{sync::watch, time::Instant};
 
+use super::live::LivePrices;
 use crate::{env_vars, exit::Failure, rundir::RunDirectory, settings::Environment};
 
 /// Where the prompts of the two roles are, relative to the configuration file.
 pub(crate) const REVIEWER_PROMPT: &str = "./prompts/REVIEWER_SHARED.md";
+/// How long a start may take as long as its limit is not known.
+const MAX_START: Duration = Duration::from_secs(MAX_CALL_SECONDS);
 /// See [`REVIEWER_PROMPT`].
 pub(crate) const COORDINATOR_PROMPT: &str = "./prompts/coordinator.md";
 
@@ -37,6 +44,8 @@ pub(super) struct Child {
     config: Utf8PathBuf,
     run_key: SecretString,
     token: SecretString,
+    /// How long its start may take.
+    limit: Duration,
 }
 
 impl Child {
@@ -52,7 +61,8 @@ impl Child {
         std::fs::create_dir_all(directory.join("prompts")).map_err(Failure::io(format!("make {directory}")))?;
         let (home, config) = (scratch.join("home"), directory.join("opencode.json"));
         Ok(Self {
-            launched: launch(&binary, &path, &home, &config, (&run_key, &token), &[])?,
+            launched: launch(&binary, &path, &home, &config, (&run_key, &token), &[], MAX_START)?,
+            limit: MAX_START,
             binary,
             path,
             home,
@@ -62,9 +72,27 @@ impl Child {
         })
     }
 
-    /// Waits until it answers.
-    pub(super) async fn answers(&mut self) -> Result<(), Failure> {
-        Ok(self.launched.answers().await?)
+    /// Waits until it answers, for as long as the limit says once it is known.
+    pub(super) async fn answers(&mut self, mut limit: watch::Receiver<Option<Duration>>) -> Result<(), Failure> {
+        let began = Instant::now();
+        let overdue = async {
+            let known = limit.wait_for(Option::is_some).await.ok().and_then(|limit| *limit);
+            let Some(limit) = known else {
+                return std::future::pending().await;
+            };
+            tokio::time::sleep_until(began + limit).await;
+            limit
+        };
+        tokio::select! {
+            answered = self.launched.answers() => Ok(answered?),
+            limit = overdue => Err(StartError::Silent(limit.as_secs()).into()),
+        }
+    }
+
+    /// Sets how long its start may take.
+    pub(super) const fn limit_start(&mut self, limit: Duration) {
+        self.limit = limit;
+        self.launched.limit_start(limit);
     }
 
     /// Ends it.
@@ -77,9 +105,18 @@ impl Child {
         if variables.is_empty() {
             return Ok(self.launched);
         }
-        self.launched.stop().await;
-        let keys = (&self.run_key, &self.token);
-        launch(&self.binary, &self.path, &self.home, &self.config, keys, variables)
+        let Self {
+            launched,
+            binary,
+            path,
+            home,
+            config,
+            run_key,
+            token,
+            limit,
+        } = self;
+        launched.stop().await;
+        launch(&binary, &path, &home, &config, (&run_key, &token), variables, limit)
     }
 }
 
@@ -90,6 +127,7 @@ fn launch(
     config: &Utf8Path,
     (run_key, token): (&SecretString, &SecretString),
     variables: &[(String, String)],
+    limit: Duration,
 ) -> Result<Launched, Failure> {
     let ours = [
         (conclave_opencode::GATEWAY_KEY_VARIABLE, run_key),
@@ -103,6 +141,7 @@ fn launch(
         config,
         path,
         environment: &environment,
+        limit,
     })?)
 }
 
@@ -115,7 +154,9 @@ pub(super) struct RuntimeInput<'a> {
     pub(super) redactor: &'a Redactor,
     pub(super) budget: Budget,
     pub(super) limits: Limits,
-    pub(super) prices: PriceList,
+    pub(super) prices: LivePrices,
+    /// The providers that are switched off at the start.
+    pub(super) switches: BTreeMap<String, ProviderSwitch>,
     pub(super) observer: Observer,
     pub(super) tape: TapeSettings,
     pub(super) config: &'a RuntimeConfig,
@@ -142,6 +183,9 @@ impl Runtime {
         config.limits = input.limits;
         let prices = input.prices;
         config.prices = Prices::new(move |model| prices.facts(model));
+        config.switches = input.switches;
+        let models = input.config.models.iter().map(|owned| owned.value.id.clone());
+        config.runtime_models = Some(models.collect());
         config.observer = input.observer;
         config.tape = input.tape;
         config.redactor = input.redactor.clone();

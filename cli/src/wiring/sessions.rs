@@ -1,6 +1,6 @@
 //! The part of a run that needs the agent runtime: the workspace, the gateway, OpenCode, and the sessions in it.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{
@@ -19,11 +19,12 @@ use conclave_shared::{
     config::{ConfigDocument, PriceList},
     path_globs::PathGlobs,
 };
+use tokio::sync::watch;
 
 use super::{
     Job, Run,
     inputs::{self, Sources},
-    live::{self, Live},
+    live::{self, BudgetOfJob, Live, LiveInput, LivePrices},
     memory,
     prepare::{Prepared, report_all},
     rereview,
@@ -56,12 +57,13 @@ impl Ran {
         files: Arc<Vec<FileDiff>>,
         mut review: Review,
         runtime: Runtime,
-        warning: Option<String>,
+        live: &Live,
         prices: &PriceList,
     ) -> Self {
         let events = runtime.gateway.events();
         let gateway = output::gateway_lines(&events);
-        review.warnings.extend(gateway.into_iter().chain(warning));
+        review.warnings.extend(gateway.into_iter().chain(live.warning()));
+        review.coverage.notes.extend(live.changes());
         date_prices(&mut review, prices);
         Self {
             job,
@@ -100,6 +102,8 @@ pub(super) struct Sessions<'a> {
     pub(super) scratch: &'a Utf8Path,
     /// What stays.
     pub(super) directory: &'a RunDirectory,
+    /// The time limit of the run, which can be changed.
+    pub(super) run_limit: watch::Sender<Duration>,
 }
 
 impl Sessions<'_> {
@@ -131,6 +135,7 @@ impl Sessions<'_> {
             repo,
             preset,
             follower,
+            overrides,
             mut warnings,
             mut memory,
             ..
@@ -161,13 +166,14 @@ impl Sessions<'_> {
             memory: &memory.now(),
         };
         let desk = rereview::desk(&job);
+        let prices = LivePrices::new(&config.prices);
         let starting = async {
             check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
             let inputs = inputs::write(sources, &mut plan, &spool, directory, &workspace).await?;
             report_all(run.progress.as_ref(), &inputs.warnings);
             watch.lap("workspace");
             let runtime = self
-                .start(child, &job, &config, &runtime_config, &library, &desk)
+                .start(child, &job, &config, (&runtime_config, &prices), &library, &desk)
                 .await?;
             watch.lap("OpenCode start");
             Ok::<_, Failure>((runtime, inputs))
@@ -179,7 +185,19 @@ impl Sessions<'_> {
         warnings.extend(inputs.warnings);
 
         let providers = runtime_config.providers.iter().map(|owned| owned.value.name.clone());
-        let live = Live::start(&follower, &plan, preset.0, providers.collect(), &runtime.gateway);
+        let live = Live::start(LiveInput {
+            remote: &follower,
+            plan: &plan,
+            preset: preset.0,
+            credentials: providers.collect(),
+            gateway: &runtime.gateway,
+            config: &config,
+            overrides,
+            budget: BudgetOfJob::new(&job, run.arguments),
+            prices: prices.clone(),
+            run_limit: self.run_limit.clone(),
+            progress: Arc::clone(&run.progress),
+        });
         let all = Arc::new(rereview::all_files(&diff, &prior));
         let review_job = ReviewJob {
             run_id: run.id.to_string(),
@@ -212,8 +230,8 @@ impl Sessions<'_> {
             all,
             with_configuration(review, &follower),
             runtime,
-            live.warning(),
-            &PriceList::new(&config.prices),
+            &live,
+            &prices.now(),
         )))
     }
 
@@ -223,7 +241,7 @@ impl Sessions<'_> {
         child: Child,
         job: &Job,
         config: &ConfigDocument,
-        contributed: &RuntimeConfig,
+        (contributed, prices): (&RuntimeConfig, &LivePrices),
         library: &PromptLibrary,
         desk: &Arc<Desk>,
     ) -> Result<Runtime, Failure> {
@@ -234,9 +252,10 @@ impl Sessions<'_> {
             directory: self.directory,
             environment: run.environment,
             redactor: run.redactor,
-            budget: live::budget(job, run.arguments, &config.limits.budget),
+            budget: BudgetOfJob::new(job, run.arguments).with(&config.limits.budget),
             limits: live::gateway_limits(&config.limits),
-            prices: PriceList::new(&config.prices),
+            prices: prices.clone(),
+            switches: config.providers.clone(),
             observer: live::observer(Arc::clone(&run.progress), run.observers.sink()),
             tape: run.tape.settings(),
             config: contributed,

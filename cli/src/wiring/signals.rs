@@ -11,6 +11,7 @@ use tokio::{
     signal::unix::{SignalKind, signal},
     sync::watch,
     task::{JoinHandle, JoinSet},
+    time::Instant,
 };
 
 use crate::exit::Exit;
@@ -65,6 +66,23 @@ impl Signals {
         });
     }
 
+    /// Ends the run in good order this long after now; the time can be changed while it runs.
+    pub(crate) fn end_within(&self, mut limit: watch::Receiver<Duration>) {
+        let stopping = Arc::clone(&self.sender);
+        let began = Instant::now();
+        let mut timers = self.timers.lock().unwrap_or_else(PoisonError::into_inner);
+        timers.spawn(async move {
+            loop {
+                let until = began + *limit.borrow_and_update();
+                tokio::select! {
+                    () = tokio::time::sleep_until(until) => break,
+                    Ok(()) = limit.changed() => {}
+                }
+            }
+            give(&stopping, StopCause::OutOfTime);
+        });
+    }
+
     /// Tells when the run has to end.
     pub(crate) fn stop(&self) -> StopSignal {
         self.stop.clone()
@@ -95,6 +113,11 @@ impl Signals {
             std::future::pending::<()>().await;
         }
         self.exit().unwrap_or(Exit::Terminated)
+    }
+
+    /// Whether somebody has insisted.
+    pub(crate) fn has_insisted(&self) -> bool {
+        self.exits.borrow().len() > 1
     }
 
     /// The exit code of what ended the run early, if something did.
@@ -143,5 +166,20 @@ mod tests {
         assert_eq!(signals.stop().cause(), Some(StopCause::OutOfTime));
         give(&signals.sender, StopCause::Asked);
         assert_eq!(signals.exit(), Some(Exit::OutOfTime), "the first cause counts");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_limit_that_changes_counts_from_the_beginning_of_the_run() {
+        for (changed, expected) in [(600, 600), (30, 40)] {
+            let signals = Signals::watch().expect("signals");
+            let limit = watch::Sender::new(Duration::from_mins(1));
+            signals.end_within(limit.subscribe());
+            let started = Instant::now();
+            tokio::time::sleep(Duration::from_secs(40)).await;
+            limit.send_replace(Duration::from_secs(changed));
+            drop(limit);
+            assert_eq!(signals.arrived().await, Exit::OutOfTime);
+            assert_eq!(started.elapsed().as_secs(), expected);
+        }
     }
 }

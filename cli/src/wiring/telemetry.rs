@@ -29,8 +29,8 @@ pub(super) fn author(job: &Job) -> Option<String> {
     anonymous_person(secret, job.subject.forge, job.author?)
 }
 
-/// What the start of a run reports.
-pub(super) fn run_started(job: &Job, plan: &Plan) -> RunStarted {
+/// What the start of a run reports once more when its panel and its time limit are known.
+pub(super) fn run_planned(job: &Job, plan: &Plan, limit_seconds: u64) -> RunStarted {
     RunStarted {
         tier: Some(plan.assessment.tier),
         forge: job.subject.forge.to_owned(),
@@ -38,8 +38,8 @@ pub(super) fn run_started(job: &Job, plan: &Plan) -> RunStarted {
         client_version: env!("CARGO_PKG_VERSION").to_owned(),
         reviewers: plan.reviewers().iter().map(ToString::to_string).collect(),
         author: author(job),
-        limit_seconds: None,
-        planned: false,
+        limit_seconds: Some(limit_seconds),
+        planned: true,
     }
 }
 

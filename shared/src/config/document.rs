@@ -215,6 +215,20 @@ pub struct Limits {
     pub retry_floor_seconds: u64,
     /// The whole run; then it ends in good order, with what is known by then.
     pub run_seconds: u64,
+    /// Connecting to a model provider.
+    pub connect_seconds: u64,
+    /// A provider's response headers, from the request on.
+    pub headers_seconds: u64,
+    /// The pause between two parts of a provider's answer.
+    pub idle_seconds: u64,
+    /// All attempts of one model call together, until its answer begins.
+    pub hold_seconds: u64,
+    /// The start of OpenCode, until it answers.
+    pub start_seconds: u64,
+    /// One request to the forge. What is asked before the document is there has the limit of `--limits`, or the default.
+    pub forge_seconds: u64,
+    /// Fetching commits that the checkout lacks; of `--limits` only, because it comes before all settings.
+    pub fetch_seconds: u64,
     /// Most reviewers at once; the coordinator comes on top.
     pub sessions: u32,
     /// Most tool calls of one session.
@@ -235,6 +249,13 @@ impl Default for Limits {
             stall_seconds: 180,
             retry_floor_seconds: 120,
             run_seconds: 2400,
+            connect_seconds: 10,
+            headers_seconds: 75,
+            idle_seconds: 75,
+            hold_seconds: 200,
+            start_seconds: 60,
+            forge_seconds: 30,
+            fetch_seconds: 300,
             sessions: 7,
             tool_calls: 200,
             breaker: BreakerLimits::default(),

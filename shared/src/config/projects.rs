@@ -77,6 +77,27 @@ pub struct LimitOverrides {
     /// The whole run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_seconds: Option<u64>,
+    /// Connecting to a model provider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_seconds: Option<u64>,
+    /// A provider's response headers, from the request on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headers_seconds: Option<u64>,
+    /// The pause between two parts of a provider's answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_seconds: Option<u64>,
+    /// All attempts of one model call together, until its answer begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hold_seconds: Option<u64>,
+    /// The start of OpenCode, until it answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_seconds: Option<u64>,
+    /// One request to the forge. What is asked before the document is there has the limit of `--limits`, or the default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forge_seconds: Option<u64>,
+    /// Fetching commits that the checkout lacks; of `--limits` only, because it comes before all settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fetch_seconds: Option<u64>,
     /// Most reviewers at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sessions: Option<u32>,
@@ -106,6 +127,13 @@ impl LimitOverrides {
             stall_seconds,
             retry_floor_seconds,
             run_seconds,
+            connect_seconds,
+            headers_seconds,
+            idle_seconds,
+            hold_seconds,
+            start_seconds,
+            forge_seconds,
+            fetch_seconds,
             sessions,
             tool_calls,
             breaker,
@@ -119,6 +147,13 @@ impl LimitOverrides {
             (stall_seconds, &mut limits.stall_seconds),
             (retry_floor_seconds, &mut limits.retry_floor_seconds),
             (run_seconds, &mut limits.run_seconds),
+            (connect_seconds, &mut limits.connect_seconds),
+            (headers_seconds, &mut limits.headers_seconds),
+            (idle_seconds, &mut limits.idle_seconds),
+            (hold_seconds, &mut limits.hold_seconds),
+            (start_seconds, &mut limits.start_seconds),
+            (forge_seconds, &mut limits.forge_seconds),
+            (fetch_seconds, &mut limits.fetch_seconds),
         ] {
             *limit = over.unwrap_or(*limit);
         }

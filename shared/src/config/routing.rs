@@ -141,8 +141,7 @@ pub fn explain_route(reviewer: &str, input: RouteInput<'_>) -> RouteExplanation 
             if !seen.insert(model.clone()) {
                 break;
             }
-            next =
-                successor(input.document, &model).map(|successor| (successor, ModelReason::StandsInFor(model.clone())));
+            next = fallback(input.document, &model).map(|fallback| (fallback, ModelReason::StandsInFor(model.clone())));
             let skipped = why_not(input, &model).map(|(switched_off, reason)| SkippedModel {
                 model: model.clone(),
                 reason,
@@ -200,7 +199,8 @@ pub fn named_models(document: &ConfigDocument) -> impl Iterator<Item = &ModelId>
     classes.chain(reviewers).chain(document.failback.values().flatten())
 }
 
-fn successor(document: &ConfigDocument, model: &ModelId) -> Option<ModelId> {
+/// The fallback model of `model`, if it has one.
+pub fn fallback(document: &ConfigDocument, model: &ModelId) -> Option<ModelId> {
     match document.failback.get(model.as_str()) {
         Some(next) => next.clone(),
         None => default_failback(model),

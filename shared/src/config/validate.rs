@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{ConfigDocument, SCHEMA_VERSION, prices, projects};
+use super::{ConfigDocument, SCHEMA_VERSION, prices, projects, time_limits};
 use crate::{
     model::ModelId,
     nearest::nearest,
@@ -75,18 +75,7 @@ pub(super) fn faults_of(document: &ConfigDocument) -> Vec<ConfigFault> {
     if document.limits.tool_calls == 0 {
         fault("/limits/tool_calls".into(), "must be at least 1".into());
     }
-    for (name, value) in [
-        ("reviewer_seconds", document.limits.reviewer_seconds),
-        ("panel_seconds", document.limits.panel_seconds),
-        ("coordinator_seconds", document.limits.coordinator_seconds),
-        ("first_sign_seconds", document.limits.first_sign_seconds),
-        ("stall_seconds", document.limits.stall_seconds),
-        ("run_seconds", document.limits.run_seconds),
-    ] {
-        if value == 0 || value > 86_400 {
-            fault(format!("/limits/{name}"), "must be between 1 second and one day".into());
-        }
-    }
+    faults.extend(time_limits::faults(&document.limits));
     faults.extend(document.limits.breaker.faults());
     faults.extend(document.limits.budget.faults());
     faults.extend(risk_faults(document));

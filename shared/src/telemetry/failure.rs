@@ -110,6 +110,8 @@ wire_names! {
     SkipReason {
         /// The change has nothing that could be reviewed.
         NothingToReview = "nothing_to_review",
+        /// A person skipped the review, which an event of its own says as well.
+        BreakGlass = "break_glass",
     }
 }
 

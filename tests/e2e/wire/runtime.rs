@@ -149,6 +149,7 @@ impl Runtime {
             config: &root.join("opencode.json"),
             path: &std::env::var("PATH").unwrap(),
             environment: &environment.map(|(name, value)| (name.to_owned(), value.to_owned())),
+            limit: Duration::from_mins(1),
         })
         .expect("a child");
         let (journal, redactor) = (root.join("events.jsonl"), Redactor::default());

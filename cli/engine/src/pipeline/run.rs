@@ -34,7 +34,7 @@ use crate::{
     rules::ManualReview,
     scheduler::{
         Desk, HeadStart, JudgedBy, LiveRoutes, PanelInput, PanelMember, PanelResult, Refuter, ReviewerReport,
-        SessionContext, SourceTree, coordinate, run_panel,
+        SessionContext, SourceTree, coordinate, most_at_once, run_panel,
     },
 };
 
@@ -296,7 +296,7 @@ async fn panel(
     known: Known<'_>,
     desk: &Desk,
 ) -> (PanelResult, Remembered) {
-    let panel = run_panel(context, members, input, most_sessions(&context.limits)).await;
+    let panel = run_panel(context, members, input).await;
     let panel = with_rules(panel, by_rules);
     let (panel, memory) = known.recall(panel);
     desk.hand_over(&panel.reports, panel.findings.clone());
@@ -312,11 +312,6 @@ fn times(panel: f64, started: Instant) -> [StageTime; 2] {
     ]
 }
 
-/// How many sessions of the panel may run at once.
-fn most_sessions(limits: &Limits) -> usize {
-    usize::try_from(limits.sessions).unwrap_or(usize::MAX)
-}
-
 fn session_context(ports: &ReviewPorts, limits: &Limits, members: &[PanelMember]) -> SessionContext {
     SessionContext {
         runtime: Arc::clone(&ports.runtime),
@@ -325,7 +320,7 @@ fn session_context(ports: &ReviewPorts, limits: &Limits, members: &[PanelMember]
         telemetry: Arc::clone(&ports.telemetry),
         routes: ports.routes.clone(),
         limits: limits.clone(),
-        head_start: HeadStart::of(members, most_sessions(limits)),
+        head_start: HeadStart::of(members, most_at_once(limits)),
         stop: ports.stop.clone(),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use conclave_shared::{
-    config::{ConfigDocument, ModelTier},
+    config::{ConfigDocument, ModelTier, fallback, named_models},
     model::ModelId,
     pricing,
     reviewer::ReviewerName,
@@ -15,7 +15,7 @@ use super::{
     conflict::{Conflict, no_repetition},
     contributions::Contributions,
 };
-use crate::{pipeline::Plan, prompt::SECTIONS};
+use crate::{pipeline::Plan, ports::SPARE_MODEL, prompt::SECTIONS};
 
 /// Variables that decide how the runtime itself runs: its home, its network, its switches, its libraries.
 const RESERVED_VARIABLES: [&str; 5] = ["PATH", "HOME", "TMPDIR", "LANG", "NODE_EXTRA_CA_CERTS"];
@@ -195,6 +195,31 @@ impl Assembled {
                 }
             }
         }
+        models.extend(self.named_beside(&models, document));
+        models
+    }
+
+    /// What the runtime has to know for changes during the run: the other models of the document with who stands in for them,
+    /// and for each provider one that stands for any model that is named later.
+    fn named_beside(&self, routed: &[Owned<ProviderModel>], document: &ConfigDocument) -> Vec<Owned<ProviderModel>> {
+        let providers = self.providers();
+        let mut seen: BTreeSet<ModelId> = routed.iter().map(|known| known.value.id.clone()).collect();
+        let mut models = Vec::new();
+        let mut next: Vec<ModelId> = named_models(document).cloned().collect();
+        let spares = providers
+            .iter()
+            .map(|provider| ModelId::from_parts(provider, SPARE_MODEL));
+        next.extend(spares.flatten());
+        while let Some(id) = next.pop() {
+            if providers.contains(id.provider()) && seen.insert(id.clone()) {
+                next.extend(fallback(document, &id));
+                models.push(Owned {
+                    plugin: BUILT_IN,
+                    value: provider_model(&id),
+                });
+            }
+        }
+        models.sort_by(|one, other| one.value.id.cmp(&other.value.id));
         models
     }
 

@@ -348,4 +348,6 @@ pub trait Forge: Send + Sync {
 
     /// Notes the files of a change that has none to review, for what is posted about the end of the run.
     fn left_out(&self, files: &[FilteredFile]);
+    /// Sets the time for one request, from the next one on.
+    fn limit_requests(&self, _limit: std::time::Duration) {}
 }

@@ -3,7 +3,11 @@
 //! Walked by hand and not deserialised, because serde stops at the first problem and a typing error in a team's file must
 //! neither hide the next one nor throw away the rest.
 
-use conclave_shared::{config::Preset, nearest::nearest, reviewer::ReviewerName};
+use conclave_shared::{
+    config::{Preset, TIME_LIMITS, TimeLimitOverrides},
+    nearest::nearest,
+    reviewer::ReviewerName,
+};
 use regex::Regex;
 use toml::de::DeTable;
 
@@ -68,6 +72,7 @@ pub fn parse(bytes: &[u8]) -> ParsedRepoConfig {
         codex: reader.codex(root),
         verdict: reader.verdict(root),
         break_glass: reader.break_glass(root),
+        limits: reader.limits(root),
         reviewers: reader.own_reviewers(root),
     };
     ParsedRepoConfig {
@@ -77,6 +82,21 @@ pub fn parse(bytes: &[u8]) -> ParsedRepoConfig {
 }
 
 impl Reader<'_> {
+    fn limits(&mut self, root: &DeTable<'_>) -> TimeLimitOverrides {
+        let mut limits = TimeLimitOverrides::default();
+        let Some(table) = self.table(root, "limits") else {
+            return limits;
+        };
+        for limit in TIME_LIMITS {
+            let bound = |seconds| i64::try_from(seconds).unwrap_or(i64::MAX);
+            let range = bound(limit.min)..=bound(limit.max);
+            if let Some(seconds) = self.number(table, "limits", limit.name, range) {
+                limits.set(limit.name, seconds);
+            }
+        }
+        limits
+    }
+
     fn review(&mut self, root: &DeTable<'_>) -> ReviewSettings {
         let Some(table) = self.table(root, "review") else {
             return ReviewSettings::default();

@@ -38,6 +38,9 @@ warnings_alike = 3
 [break_glass]
 by = "developers"
 
+[limits]
+idle_seconds = 600
+
 [[reviewers]]
 name = "queries"
 prompt = "docs/queries.md"
@@ -65,8 +68,10 @@ fn a_full_file_is_read() {
         codex,
         verdict,
         break_glass,
+        limits,
         reviewers,
     } = parsed.config;
+    assert_eq!((limits.idle_seconds, limits.hold_seconds), (Some(600), None));
     assert_eq!(break_glass.by, BreakGlassBy::Developers);
     assert_eq!(review.author_settles, AuthorSettles::Suggestion);
     assert_eq!((reviewers.len(), reviewers[0].required), (1, true));
@@ -81,6 +86,17 @@ fn a_full_file_is_read() {
     assert_eq!(path_instructions[1].paths.len(), 2);
     assert_eq!(codex.rules.as_deref(), Some("docs/rules"));
     assert_eq!((verdict.warnings, verdict.warnings_alike), (5, 3));
+}
+
+#[test]
+fn a_time_limit_has_a_name_and_a_range() {
+    assert_eq!(
+        problems("[limits]\nidle_seconds = 0\nidel_seconds = 5\nhold_seconds = 900\n"),
+        [
+            ".conclave.toml:2:16: `limits.idle_seconds` must be a whole number from 1 to 3600; it is 0",
+            ".conclave.toml:3:1: `limits.idel_seconds` is not known and is ignored: did you mean `limits.idle_seconds`?",
+        ]
+    );
 }
 
 #[test]
@@ -308,6 +324,7 @@ fn the_schema_describes_every_key_that_the_parser_knows_and_no_other() {
             "paths" => &schema["definitions"]["PathSettings"],
             "verdict" => &schema["definitions"]["RubricSettings"],
             "break_glass" => &schema["definitions"]["BreakGlassSettings"],
+            "limits" => &schema["definitions"]["TimeLimitOverrides"],
             "reviewers" => &schema["definitions"]["OwnReviewer"],
             _ => &schema["definitions"]["CodexSettings"],
         };

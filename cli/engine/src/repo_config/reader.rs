@@ -11,7 +11,7 @@ use toml::{
 use super::problem::Problems;
 
 /// Every key that there is, below its table.
-pub(super) const KEYS: [(&str, &[&str]); 8] = [
+pub(super) const KEYS: [(&str, &[&str]); 9] = [
     (
         "",
         &[
@@ -21,6 +21,7 @@ pub(super) const KEYS: [(&str, &[&str]); 8] = [
             "codex",
             "verdict",
             "break_glass",
+            "limits",
             "reviewers",
         ],
     ),
@@ -44,6 +45,25 @@ pub(super) const KEYS: [(&str, &[&str]); 8] = [
     ("codex", &["rules"]),
     ("verdict", &["warnings", "warnings_alike"]),
     ("break_glass", &["by"]),
+    (
+        "limits",
+        &[
+            "reviewer_seconds",
+            "panel_seconds",
+            "coordinator_seconds",
+            "first_sign_seconds",
+            "stall_seconds",
+            "retry_floor_seconds",
+            "run_seconds",
+            "connect_seconds",
+            "headers_seconds",
+            "idle_seconds",
+            "hold_seconds",
+            "start_seconds",
+            "forge_seconds",
+            "fetch_seconds",
+        ],
+    ),
     ("reviewers", &["name", "prompt", "paths", "model", "required"]),
 ];
 

@@ -19,11 +19,21 @@ pub(super) enum Overdue {
     Silent(String),
 }
 
+/// The limits of one attempt as they are now: a configuration that changes changes them.
+#[derive(Debug, Clone)]
+pub(super) struct AttemptLimits {
+    /// Of the attempt.
+    pub(super) attempt: Duration,
+    /// When all attempts together are over.
+    pub(super) deadline: Option<Instant>,
+    /// Of silence.
+    pub(super) limits: Limits,
+}
+
 /// The times of one attempt.
 #[derive(Debug)]
 pub(super) struct AttemptClock {
-    until: Instant,
-    deadline: Option<Instant>,
+    began: Instant,
     last_sign: Instant,
     said: Instant,
     polled: Instant,
@@ -31,12 +41,11 @@ pub(super) struct AttemptClock {
 }
 
 impl AttemptClock {
-    /// Starts an attempt that may take this long, and not longer than until the deadline of all together.
-    pub(super) fn start(limit: Duration, deadline: Option<Instant>) -> Self {
+    /// Starts an attempt.
+    pub(super) fn start() -> Self {
         let now = Instant::now();
         Self {
-            until: now + limit,
-            deadline,
+            began: now,
             last_sign: now,
             said: now,
             polled: now,
@@ -51,17 +60,17 @@ impl AttemptClock {
     }
 
     /// Nothing counts while the session rightly waits; it starts anew afterwards.
-    pub(super) fn pause(&mut self, limit: Duration) {
+    pub(super) fn pause(&mut self) {
         self.sign_of_life();
-        self.until = Instant::now() + limit;
+        self.began = self.last_sign;
     }
 
     /// When to look at the session again: at the next poll, or when one of its times is over.
-    pub(super) fn next_look(&self, limits: &Limits) -> Instant {
+    pub(super) fn next_look(&self, now: &AttemptLimits) -> Instant {
         let poll = self.polled + POLL;
         // A request that the gateway holds can outlast the silence; then the poll asks again.
-        let silence = Some(self.last_sign + self.patience(limits)).filter(|at| *at > self.polled);
-        let times = [Some(self.until), self.deadline, silence];
+        let silence = Some(self.last_sign + self.patience(&now.limits)).filter(|at| *at > self.polled);
+        let times = [Some(self.began + now.attempt), now.deadline, silence];
         times.into_iter().flatten().fold(poll, Instant::min)
     }
 
@@ -72,16 +81,16 @@ impl AttemptClock {
 
     /// Whether the attempt has to end. `held` is the time since the last progress of a request that the gateway holds:
     /// such a session is alive as long as the gateway makes progress with it.
-    pub(super) fn overdue(&self, limits: &Limits, held: Option<Duration>) -> Option<Overdue> {
+    pub(super) fn overdue(&self, limits: &AttemptLimits, held: Option<Duration>) -> Option<Overdue> {
         let now = Instant::now();
-        if self.deadline.is_some_and(|deadline| now >= deadline) {
+        if limits.deadline.is_some_and(|deadline| now >= deadline) {
             return Some(Overdue::TimeOver("the time of the whole panel is over"));
         }
-        if now >= self.until {
+        if now >= self.began + limits.attempt {
             return Some(Overdue::TimeOver("its time is over"));
         }
         let quiet = (now - self.last_sign).min(held.unwrap_or(Duration::MAX));
-        let limit = self.patience(limits);
+        let limit = self.patience(&limits.limits);
         let what = if self.alive {
             "it went silent"
         } else {

@@ -94,14 +94,12 @@ pub async fn coordinate(
 /// What a coordinator is told that ended its turn without a submission.
 async fn reminder(desk: &Desk) -> Option<String> {
     let lost = "A review without a call of `submit_review` is lost.";
-    if desk.was_asked() {
-        return Some(format!(
-            "You have not submitted. Judge the findings and call `submit_review`. {lost}"
-        ));
-    }
+    let was_asked = desk.was_asked();
     let findings = desk.findings().await?;
+    // Once more also to one that asked: the answer to its call is lost when its provider is switched off meanwhile.
+    let began = if was_asked { "You have not submitted. " } else { "" };
     Some(format!(
-        "The reviewers are done. These are their findings, as `spawn_reviewers` returns them:\n\n{findings}\n\nJudge them \
+        "{began}The reviewers are done. These are their findings, as `spawn_reviewers` returns them:\n\n{findings}\n\nJudge them \
          and call `submit_review`. {lost}"
     ))
 }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use conclave_shared::{
-    config::{ModelRoute, NoModel, seconds},
+    config::{Limits, ModelRoute, NoModel, seconds},
     finding::Finding,
     model::ModelId,
     reviewer::ReviewerName,
@@ -12,7 +12,7 @@ use conclave_shared::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tokio::{sync::Semaphore, task::JoinSet, time::Instant};
+use tokio::{sync::watch, task::JoinSet, time::Instant};
 
 use super::{
     RepairKind, SessionContext, SessionTask, UnprovenFinding,
@@ -174,15 +174,10 @@ pub struct PanelInput {
     pub source: Arc<dyn SourceTree>,
 }
 
-/// Runs the whole panel, at most `sessions` of it at once.
-pub async fn run_panel(
-    context: &SessionContext,
-    members: Vec<PanelMember>,
-    input: &PanelInput,
-    sessions: usize,
-) -> PanelResult {
+/// Runs the whole panel, at most as many of it at once as the limits in force say.
+pub async fn run_panel(context: &SessionContext, members: Vec<PanelMember>, input: &PanelInput) -> PanelResult {
     let deadline = Instant::now() + seconds(context.limits.panel_seconds);
-    let permits = Arc::new(Semaphore::new(sessions.max(1)));
+    let places = Places::default();
     // Whoever's task breaks did not review, and must not be missing from the account.
     let mut results: Vec<MemberResult> = members
         .iter()
@@ -195,9 +190,9 @@ pub async fn run_panel(
         .collect();
     let mut running = JoinSet::new();
     for (index, member) in members.into_iter().enumerate() {
-        let (context, input) = (context.clone(), input.clone());
         // In the panel's order: those whose absence counts do not come last.
-        let permit = Arc::clone(&permits).acquire_owned().await;
+        let permit = places.take(context).await;
+        let (context, input) = (context.clone(), input.clone());
         running.spawn(async move {
             let name = member.name.clone();
             let result = run_member(&context, member, deadline, &input).await;
@@ -232,6 +227,46 @@ pub async fn run_panel(
     panel
 }
 
+/// The places of a panel, of which the limit in force says how many there are.
+#[derive(Debug, Clone)]
+struct Places(Arc<watch::Sender<usize>>);
+
+impl Default for Places {
+    fn default() -> Self {
+        Self(Arc::new(watch::Sender::new(0)))
+    }
+}
+
+impl Places {
+    /// Waits for a place. One caller at a time.
+    async fn take(&self, context: &SessionContext) -> Place {
+        let (mut taken, mut changes) = (self.0.subscribe(), context.routes.changes());
+        while *taken.borrow_and_update() >= most_at_once(&context.limits()) {
+            tokio::select! {
+                _ = taken.changed() => {}
+                () = changes.next() => {}
+            }
+        }
+        self.0.send_modify(|taken| *taken += 1);
+        Place(self.clone())
+    }
+}
+
+/// How many sessions of the panel may run at once.
+pub(crate) fn most_at_once(limits: &Limits) -> usize {
+    usize::try_from(limits.sessions).unwrap_or(usize::MAX).max(1)
+}
+
+/// A place, until it is dropped.
+#[derive(Debug)]
+struct Place(Places);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.0.send_modify(|taken| *taken = taken.saturating_sub(1));
+    }
+}
+
 /// The report of a member that has not run.
 fn blank_report(member: &PanelMember) -> ReviewerReport {
     ReviewerReport {
@@ -250,7 +285,13 @@ async fn run_member(
     let skipped = match &member.route {
         Err(none) => Some(none.to_string()),
         // It may have waited all the time for another reviewer's end.
-        Ok(_) if Instant::now() >= deadline => Some("the time of the whole panel is over".to_owned()),
+        Ok(_)
+            if context
+                .deadline(Some(deadline))
+                .is_some_and(|deadline| Instant::now() >= deadline) =>
+        {
+            Some("the time of the whole panel is over".to_owned())
+        }
         Ok(_) => context.ledger.budget().forbids(member.required),
     };
     let (None, Ok(route)) = (&skipped, member.route) else {

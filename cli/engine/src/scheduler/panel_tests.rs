@@ -60,6 +60,18 @@ const SEVEN: [&str; 7] = [
     "release",
 ];
 
+/// Runs a panel of which so many may be at work at once.
+async fn run_at_once(
+    context: &SessionContext,
+    members: Vec<PanelMember>,
+    input: &PanelInput,
+    sessions: u32,
+) -> PanelResult {
+    let mut context = context.clone();
+    context.limits.sessions = sessions;
+    run_panel(&context, members, input).await
+}
+
 fn nothing_found(seconds: u64) -> Play {
     says(seconds, "<findings></findings>")
 }
@@ -69,7 +81,7 @@ async fn seven_work_side_by_side_and_no_more_than_allowed() {
     let stage = Stage::new(|_, _| nothing_found(60));
     let (context, ..) = context(&stage);
     let started = Instant::now();
-    let panel = run_panel(&context, members(&SEVEN), &input(), 7).await;
+    let panel = run_at_once(&context, members(&SEVEN), &input(), 7).await;
     assert!(panel.reports.iter().all(|report| report.outcome == ReviewerOutcome::Ok));
     assert_eq!(
         started.elapsed().as_secs(),
@@ -80,7 +92,7 @@ async fn seven_work_side_by_side_and_no_more_than_allowed() {
 
     let stage = Stage::new(|_, _| nothing_found(60));
     let (context, ..) = super::super::test_support::context(&stage);
-    let panel = run_panel(&context, members(&SEVEN), &input(), 2).await;
+    let panel = run_at_once(&context, members(&SEVEN), &input(), 2).await;
     assert_eq!(panel.reports.len(), 7);
     assert_eq!(*stage.most_busy.lock().expect("free"), 2);
 }
@@ -90,7 +102,7 @@ async fn one_after_the_other_is_in_the_panels_order() {
     for _ in 0..20 {
         let stage = Stage::new(|_, _| nothing_found(0));
         let (context, ..) = context(&stage);
-        run_panel(&context, members(&SEVEN), &input(), 1).await;
+        run_at_once(&context, members(&SEVEN), &input(), 1).await;
         let prompts = stage.prompts.lock().expect("free");
         let order: Vec<&str> = prompts.iter().map(|(_, prompt)| prompt.agent.as_str()).collect();
         assert_eq!(order, SEVEN);
@@ -107,7 +119,7 @@ async fn after_twenty_five_minutes_every_session_is_ended_and_none_is_started() 
         member.attempt = Duration::from_hours(1);
     }
     let started = Instant::now();
-    let panel = run_panel(&context, members, &input(), 5).await;
+    let panel = run_at_once(&context, members, &input(), 5).await;
     assert_eq!(started.elapsed().as_secs(), 1500);
     let ended = |outcome| panel.reports.iter().filter(|report| report.outcome == outcome).count();
     assert_eq!(
@@ -136,7 +148,7 @@ async fn a_stop_keeps_what_is_known() {
         stopper.send_replace(Some(StopCause::Asked));
     };
     let input = input();
-    let (panel, ()) = tokio::join!(run_panel(&context, members(&SEVEN), &input, 7), stopping);
+    let (panel, ()) = tokio::join!(run_at_once(&context, members(&SEVEN), &input, 7), stopping);
     assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Ok);
     assert!(
         panel.reports[1..]
@@ -159,7 +171,7 @@ async fn a_reviewer_that_was_given_less_says_so() {
         }
     });
     let (context, ..) = context(&stage);
-    let panel = run_panel(&context, members(&["security"]), &input(), 7).await;
+    let panel = run_at_once(&context, members(&["security"]), &input(), 7).await;
     assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Ok);
     assert_eq!(
         panel.reports[0].reason.as_deref(),
@@ -182,7 +194,7 @@ async fn a_reviewer_that_was_given_less_says_so() {
 async fn what_an_unreadable_answer_was_based_on_does_not_count_as_read() {
     let stage = Stage::new(|_, _| says(5, "Looks good to me!"));
     let (context, ..) = context(&stage);
-    let panel = run_panel(&context, members(&["security"]), &input(), 7).await;
+    let panel = run_at_once(&context, members(&["security"]), &input(), 7).await;
     assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Failed);
     assert_eq!(panel.reads, []);
 }
@@ -194,7 +206,7 @@ async fn a_reviewer_whose_task_breaks_is_not_forgotten() {
         nothing_found(5)
     });
     let (context, ..) = context(&stage);
-    let panel = run_panel(&context, members(&["security", "correctness"]), &input(), 7).await;
+    let panel = run_at_once(&context, members(&["security", "correctness"]), &input(), 7).await;
     assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Failed);
     assert!(
         panel.reports[0]
@@ -218,7 +230,7 @@ async fn with_four_fifths_of_the_budget_gone_nothing_optional_begins() {
         *around.standing.lock().expect("free") = Some(standing.clone());
         let mut members = members(&["security", "documentation"]);
         members[1].required = false;
-        let panel = run_panel(&context, members, &input(), 7).await;
+        let panel = run_at_once(&context, members, &input(), 7).await;
         let ran: Vec<bool> = panel.reports.iter().map(|report| !report.models.is_empty()).collect();
         assert_eq!(ran, started, "{standing:?}");
         for report in panel.reports.iter().filter(|report| report.models.is_empty()) {
@@ -261,7 +273,7 @@ async fn answers(answers: Vec<String>) -> (PanelResult, Vec<String>) {
         source: Arc::new(OneFile),
         ..input()
     };
-    let panel = run_panel(&context, members(&["security"]), &input, 7).await;
+    let panel = run_at_once(&context, members(&["security"]), &input, 7).await;
     let prompts = stage.prompts.lock().expect("free");
     let told = prompts.iter().skip(1).map(|(_, prompt)| prompt.parts.concat());
     (panel, told.collect())
@@ -409,7 +421,7 @@ async fn nobody_is_asked_once_more_beyond_the_budget() {
         *around.standing.lock().expect("free") = Some(BudgetStanding::Spent("$2 for the run".to_owned()));
     };
     let input = input();
-    let (panel, ()) = tokio::join!(run_panel(&context, members(&["security"]), &input, 7), spending);
+    let (panel, ()) = tokio::join!(run_at_once(&context, members(&["security"]), &input, 7), spending);
     assert_eq!(stage.prompts.lock().expect("free").len(), 1);
     assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Failed);
     assert_eq!(panel.reports[0].repairs, []);
@@ -418,4 +430,77 @@ async fn nobody_is_asked_once_more_beyond_the_budget() {
         reason.contains("no <findings> block") && reason.contains("$2 for the run"),
         "{reason}"
     );
+}
+
+/// Routes that follow the channel, and a change of the limits of a panel that began with one place.
+fn with_limits(text: &str) -> Option<Arc<conclave_shared::config::ConfigDocument>> {
+    let document = format!(r#"{{"schema_version":1,"limits":{text}}}"#);
+    Some(Arc::new(serde_json::from_str(&document).expect("valid")))
+}
+
+fn following(
+    sender: &watch::Sender<Option<Arc<conclave_shared::config::ConfigDocument>>>,
+) -> crate::scheduler::LiveRoutes {
+    crate::scheduler::LiveRoutes::new(
+        sender.subscribe(),
+        crate::scheduler::RouteFacts {
+            preset: conclave_shared::config::Preset::default(),
+            credentials: ["a".to_owned(), "b".to_owned()].into(),
+            trivial: false,
+            classes: std::collections::BTreeMap::new(),
+        },
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_that_is_raised_during_a_run_counts_at_once() {
+    let stage = Stage::new(|_, _| nothing_found(60));
+    let (mut context, ..) = context(&stage);
+    let sender = watch::Sender::new(None);
+    context.routes = following(&sender);
+    let began = Instant::now();
+    let raising = async {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        sender.send_replace(with_limits(r#"{"sessions":7}"#));
+    };
+    let (members, input) = (members(&SEVEN), input());
+    let (panel, ()) = tokio::join!(run_at_once(&context, members, &input, 1), raising);
+    assert!(panel.reports.iter().all(|report| report.outcome == ReviewerOutcome::Ok));
+    assert!(began.elapsed() < Duration::from_secs(80), "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_time_limit_that_changes_during_a_run_counts_for_who_is_at_work() {
+    for (limits, outcome, least, most) in [
+        // Longer than the attempt's five minutes of the plan.
+        (
+            r#"{"reviewer_seconds":1200,"stall_seconds":1200,"first_sign_seconds":1200}"#,
+            ReviewerOutcome::Ok,
+            900,
+            910,
+        ),
+        (r#"{"reviewer_seconds":30}"#, ReviewerOutcome::TimedOut, 30, 35),
+        (r#"{"panel_seconds":40}"#, ReviewerOutcome::TimedOut, 40, 45),
+    ] {
+        let stage = Stage::new(|_, _| lives(90, 10).into_iter().chain(nothing_found(0)).collect());
+        let (mut context, ..) = context(&stage);
+        let sender = watch::Sender::new(None);
+        context.routes = following(&sender);
+        let began = Instant::now();
+        let changing = async {
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            sender.send_replace(with_limits(limits));
+        };
+        let mut members = members(&["security"]);
+        members[0].attempt = Duration::from_mins(5);
+        let input = input();
+        let (panel, ()) = tokio::join!(run_at_once(&context, members, &input, 1), changing);
+        assert_eq!(
+            panel.reports[0].outcome, outcome,
+            "{limits}: {:?}",
+            panel.reports[0].reason
+        );
+        let took = began.elapsed().as_secs();
+        assert!((least..=most).contains(&took), "{limits}: {took} s");
+    }
 }

@@ -6,11 +6,12 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
+    time::Duration,
 };
 
 use conclave_shared::{
-    config::{ConfigDocument, ModelRoute, ModelTier, NoModel, Preset, RouteInput, route},
-    model::ModelId,
+    config::{ConfigDocument, Limits, ModelRoute, ModelTier, NoModel, Preset, RouteInput, route, seconds},
+    reviewer::ReviewerName,
 };
 use tokio::sync::watch;
 
@@ -25,8 +26,6 @@ pub struct RouteFacts {
     pub trivial: bool,
     /// The classes of models of the project's own reviewers.
     pub classes: BTreeMap<String, ModelTier>,
-    /// The models that the runtime was told of when it started. Others cannot be used in this run.
-    pub models: BTreeSet<ModelId>,
 }
 
 /// The routes of a run while it goes on. Cheap to clone.
@@ -52,7 +51,6 @@ impl LiveRoutes {
             credentials: BTreeSet::new(),
             trivial: false,
             classes: BTreeMap::new(),
-            models: BTreeSet::new(),
         };
         Self::new(watch::Sender::new(None).subscribe(), facts)
     }
@@ -74,7 +72,6 @@ impl LiveRoutes {
             Ok(route) => (route.models, route.skipped),
             Err(none) => (Vec::new(), none.skipped),
         };
-        models.retain(|model| self.facts.models.contains(model));
         for model in &planned.models {
             if !models.contains(model) && off(&document, model.provider()).is_none() {
                 models.push(model.clone());
@@ -87,6 +84,28 @@ impl LiveRoutes {
             });
         }
         Ok(ModelRoute { models, skipped })
+    }
+
+    /// The limits in force, once the document has changed; `None` as long as those of the plan are.
+    pub(super) fn limits(&self) -> Option<Limits> {
+        self.document.borrow().as_ref().map(|document| document.limits.clone())
+    }
+
+    /// How long one attempt of this reviewer, or of the coordinator, may take by the changed document.
+    pub(super) fn attempt(&self, name: &str) -> Option<Duration> {
+        let document = self.document.borrow().clone()?;
+        Some(if name == ReviewerName::COORDINATOR {
+            seconds(document.limits.coordinator_seconds)
+        } else {
+            document.limits.reviewer(name, document.reviewers.get(name))
+        })
+    }
+
+    /// The changes of the document from now on.
+    pub(super) fn changes(&self) -> Changes {
+        let mut document = self.document.clone();
+        document.mark_unchanged();
+        Changes(document)
     }
 
     /// Comes back with the reason when the provider is switched off, and whoever rightly waits for somebody else has done
@@ -107,6 +126,18 @@ impl LiveRoutes {
             let _ = waiting.wait_for(|waiting| !*waiting).await;
         }
         reason.unwrap_or_default()
+    }
+}
+
+/// The changes of a document from a moment on.
+pub(super) struct Changes(watch::Receiver<Option<Arc<ConfigDocument>>>);
+
+impl Changes {
+    /// Comes back at the next change; never if there can be none any more.
+    pub(super) async fn next(&mut self) {
+        if self.0.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
     }
 }
 

@@ -49,7 +49,7 @@ pub struct SessionContext {
     pub telemetry: Arc<dyn TelemetrySink>,
     /// The routes in force.
     pub routes: LiveRoutes,
-    /// Time limits.
+    /// The limits that the plan was made with.
     pub limits: Limits,
     /// Who asks a model first.
     pub head_start: HeadStart,
@@ -58,6 +58,29 @@ pub struct SessionContext {
 }
 
 impl SessionContext {
+    /// The limits in force.
+    pub(super) fn limits(&self) -> Limits {
+        self.routes.limits().unwrap_or_else(|| self.limits.clone())
+    }
+
+    /// How long one attempt of this session may take.
+    pub(super) fn attempt(&self, task: &SessionTask) -> Duration {
+        self.routes.attempt(&task.name).unwrap_or(task.attempt)
+    }
+
+    /// When all attempts together are over: the time of the plan, moved by as much as the limit has changed since.
+    pub(super) fn deadline(&self, planned: Option<Instant>) -> Option<Instant> {
+        let before = seconds(self.limits.panel_seconds);
+        let now = self
+            .routes
+            .limits()
+            .map_or(before, |limits| seconds(limits.panel_seconds));
+        planned.map(|planned| {
+            let began = planned.checked_sub(before).unwrap_or(planned);
+            began + now
+        })
+    }
+
     /// Tells what a session has used so far.
     pub(super) fn tell_usage(&self, reviewer: &str, session: &SessionId) {
         let usage = self.ledger.usage(session);
@@ -168,8 +191,9 @@ fn merge(first: SessionResult, mut second: SessionResult) -> SessionResult {
 }
 
 fn has_time(context: &SessionContext, task: &SessionTask) -> bool {
-    let floor = seconds(context.limits.retry_floor_seconds);
-    task.deadline
+    let floor = seconds(context.limits().retry_floor_seconds);
+    context
+        .deadline(task.deadline)
         .is_none_or(|deadline| deadline.saturating_duration_since(Instant::now()) >= floor)
 }
 
@@ -353,7 +377,7 @@ impl<'a> Session<'a> {
         });
         let prompt = SessionPrompt {
             agent: task.name.clone(),
-            model: self.model.clone(),
+            model: context.ledger.name_in_runtime(&self.id, &self.model),
             parts,
         };
         let turn = Turn {

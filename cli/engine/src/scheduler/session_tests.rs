@@ -289,7 +289,6 @@ fn following(sender: &watch::Sender<Option<Arc<ConfigDocument>>>) -> LiveRoutes 
             credentials: ["a".to_owned(), "b".to_owned()].into(),
             trivial: false,
             classes: std::collections::BTreeMap::new(),
-            models: task().route.models.into_iter().collect(),
         },
     )
 }

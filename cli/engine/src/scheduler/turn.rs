@@ -6,7 +6,7 @@ use tokio::{sync::mpsc, time::timeout};
 
 use super::{
     SessionContext, SessionTask,
-    clock::{AttemptClock, Overdue},
+    clock::{AttemptClock, AttemptLimits, Overdue},
 };
 use crate::ports::{
     ProgressEvent, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionFault, SessionId, SessionPrompt,
@@ -57,7 +57,7 @@ impl Turn<'_> {
         prompt: &SessionPrompt,
         events: &mut mpsc::UnboundedReceiver<SessionEvent>,
     ) -> TurnEnd {
-        let (runtime, limits) = (&self.context.runtime, &self.context.limits);
+        let runtime = &self.context.runtime;
         // A session that is prompted again still has its last answer, and the end of its last turn may only now be
         // reported: neither is the answer to this prompt.
         let before = match self.last_message().await {
@@ -67,11 +67,15 @@ impl Turn<'_> {
         if let Err(error) = runtime.prompt(self.session, prompt).await {
             return failed(error.to_string(), Remedy::None);
         }
-        let mut clock = AttemptClock::start(self.task.attempt, self.task.deadline);
+        let mut clock = AttemptClock::start();
+        let mut changes = self.context.routes.changes();
         let mut reported: Option<SessionFault> = None;
         let (mut steps, mut unknown_steps) = (0, 0);
         loop {
+            let limits = self.limits();
             tokio::select! {
+                // A shorter limit may be over already.
+                () = changes.next() => {}
                 event = events.recv() => match event {
                     None => return failed("the runtime is gone".to_owned(), Remedy::None),
                     Some(SessionEvent::Gone(reason)) => return failed(reason, Remedy::None),
@@ -102,10 +106,10 @@ impl Turn<'_> {
                     }
                     Some(SessionEvent::Alive) => clock.sign_of_life(),
                 },
-                () = tokio::time::sleep_until(clock.next_look(limits)) => {
+                () = tokio::time::sleep_until(clock.next_look(&limits)) => {
                     clock.looked();
                     if self.task.waiting.as_ref().is_some_and(|waiting| *waiting.borrow()) {
-                        clock.pause(self.task.attempt);
+                        clock.pause();
                         continue;
                     }
                     // A runtime that does not answer must not keep the clock from being looked at.
@@ -118,7 +122,7 @@ impl Turn<'_> {
                             return ended_by(fault);
                         }
                     }
-                    match clock.overdue(limits, self.context.ledger.idle_for(self.session)) {
+                    match clock.overdue(&limits, self.context.ledger.idle_for(self.session)) {
                         None => {}
                         Some(Overdue::TimeOver(reason)) => return TurnEnd::TimedOut(reason.to_owned()),
                         Some(Overdue::Silent(reason)) => return failed(reason, Remedy::OtherModel),
@@ -129,6 +133,15 @@ impl Turn<'_> {
                     }
                 }
             }
+        }
+    }
+
+    /// The limits in force.
+    fn limits(&self) -> AttemptLimits {
+        AttemptLimits {
+            attempt: self.context.attempt(self.task),
+            deadline: self.context.deadline(self.task.deadline),
+            limits: self.context.limits(),
         }
     }
 

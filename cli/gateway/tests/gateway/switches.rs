@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use conclave_engine::ports::ModelLedger;
-use conclave_gateway::GatewayEvent;
+use conclave_gateway::{Budget, GatewayEvent, Limits};
 use conclave_scripted_provider::Fault;
 use conclave_shared::config::{ConfigDocument, ProviderSwitch};
 use tokio::time::timeout;
@@ -92,4 +92,56 @@ async fn a_provider_that_is_off_is_no_place_to_go() {
     rig.provider.inject(Fault::status(529).times(1));
     assert!(rig.ask(OPUS_NEW, "x").await.is_whole());
     assert_eq!(rig.provider.requests().len(), 2, "the failure, and the probe");
+}
+
+#[tokio::test]
+async fn what_is_off_from_the_beginning_is_refused_and_nothing_is_reported_of_it() {
+    let rig = rig_with(|config| config.switches = document("anthropic", false).providers).await;
+    assert_eq!(
+        rig.ask(OPUS_NEW, "x").await.message(),
+        "conclave: provider switched off"
+    );
+    rig.gateway.update(&document("anthropic", false));
+    assert_eq!(flips(&rig), []);
+}
+
+#[tokio::test]
+async fn a_model_that_the_runtime_does_not_know_is_asked_for_under_the_spare_name() {
+    let rig = rig_with(|config| config.runtime_models = Some([model(OPUS_NEW)].into())).await;
+    let (own, new) = (session("ses_a"), model("anthropic/claude-of-tomorrow"));
+    assert_eq!(rig.gateway.name_in_runtime(&own, &model(OPUS_NEW)), model(OPUS_NEW));
+    let spare = "anthropic/named-later";
+    assert_eq!(rig.ask(spare, "x").await.status, 400, "it stands for nothing yet");
+
+    rig.gateway.assign(&own, "security", &[new.clone(), model(OPUS_NEW)]);
+    assert_eq!(rig.gateway.name_in_runtime(&own, &new), model(spare));
+    assert!(rig.ask(spare, "y").await.is_whole());
+    assert_eq!(rig.asked(), ["claude-of-tomorrow"]);
+    assert_eq!(rig.booked(new.as_str()).map(|booked| booked.calls), Some(1));
+
+    // Its fallback model takes over as for every other.
+    rig.provider.inject(Fault::status(404).times(1));
+    assert!(rig.ask(spare, "z").await.is_whole());
+    assert_eq!(rig.asked()[1..], ["claude-of-tomorrow", "claude-opus-4-7"]);
+    assert_eq!(rig.provider.violations(), []);
+}
+
+#[tokio::test]
+async fn limits_and_budgets_that_change_count_for_the_next_call() {
+    let rig = rig().await;
+    assert!(rig.ask(OPUS_NEW, "x").await.is_whole());
+    rig.gateway.set_limits(Limits {
+        hold: std::time::Duration::from_millis(150),
+        ..Limits::default()
+    });
+    rig.provider.inject(Fault::hang().times(1));
+    let outcome = timeout(LONG / 2, rig.ask(OPUS_NEW, "y")).await.expect("the new limit");
+    assert_eq!(outcome.message(), "conclave: no healthy model");
+    rig.gateway.set_budget(Budget {
+        run_calls: Some(2),
+        ..Budget::default()
+    });
+    let asked = rig.provider.requests().len();
+    assert_ne!(rig.ask(OPUS_NEW, "z").await.status, 500);
+    assert_eq!(rig.provider.requests().len(), asked, "what was used before counts");
 }

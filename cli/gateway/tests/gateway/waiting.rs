@@ -40,6 +40,28 @@ async fn a_provider_that_never_answers_times_out() {
 }
 
 #[tokio::test]
+async fn limits_that_are_longer_than_the_defaults_hold() {
+    let rig = rig_with(|config| {
+        config.limits.first_byte = Duration::from_secs(900);
+        config.limits.hold = Duration::from_secs(1000);
+        config.limits.retry.retries = 0;
+    })
+    .await;
+    rig.gateway.assign(&session("ses_a"), "security", &[model(OPUS_NEW)]);
+    rig.provider.inject(Fault::hang());
+    let pausing = async {
+        assert!(rig.provider.wait_for_requests(1, LONG).await);
+        // From here on the clock goes from one limit to the next.
+        tokio::time::pause();
+        tokio::time::Instant::now()
+    };
+    let (outcome, began) = tokio::join!(rig.ask(OPUS_NEW, "x"), pausing);
+    assert_eq!(outcome.message(), "conclave: no healthy model");
+    let took = began.elapsed().as_secs();
+    assert!((890..=1000).contains(&took), "{took} s");
+}
+
+#[tokio::test]
 async fn all_attempts_together_have_a_limit() {
     let rig = rig_with(|config| config.limits.hold = Duration::from_millis(150)).await;
     rig.provider.inject(Fault::hang());

@@ -85,6 +85,16 @@ impl MergeRequestAddress {
         })
     }
 
+    /// Everything between the host and the merge request: the project's path, with the path of a GitLab that is below one.
+    pub fn path(&self) -> String {
+        self.segments.join("/")
+    }
+
+    /// The merge request's number.
+    pub const fn iid(&self) -> u64 {
+        self.iid
+    }
+
     /// Finds out where GitLab is. Below a path its address looks like a group's, so the server is asked, without the token:
     /// what else answers there need not get it. An address that is known already, as in a CI job, is believed.
     pub async fn locate(&self, known: Option<&Url>, ca_files: &[PathBuf]) -> Result<Located, GitLabError> {

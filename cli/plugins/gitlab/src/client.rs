@@ -1,6 +1,12 @@
 //! GitLab's REST API: authentication, pages and retries.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use chrono::{DateTime, Utc};
 use conclave_resilience::{classify::ProviderFault, retry::RetryPolicy};
@@ -61,7 +67,13 @@ pub(crate) struct Client {
     token: HeaderValue,
     settings: GitLabSettings,
     retry: RetryPolicy,
+    /// Time for one request, in milliseconds; it can be changed while the client is in use.
+    request_ms: Arc<AtomicU64>,
     pace: Arc<Pace>,
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 struct Answer {
@@ -82,7 +94,6 @@ impl Client {
             HeaderValue::from_str(settings.token.expose_secret()).map_err(|_| GitLabError::UnusableToken)?;
         token.set_sensitive(true);
         let http = builder(&settings.ca_files)?
-            .timeout(patience.request)
             .build()
             .map_err(|error| GitLabError::unreachable(host(&settings), "prepare the client", error))?;
         Ok(Self {
@@ -90,8 +101,14 @@ impl Client {
             token,
             settings,
             retry: patience.retry,
+            request_ms: Arc::new(AtomicU64::new(milliseconds(patience.request))),
             pace: Arc::default(),
         })
+    }
+
+    /// Sets the time for one request, from the next one on.
+    pub(crate) fn limit_requests(&self, limit: Duration) {
+        self.request_ms.store(milliseconds(limit), Ordering::Relaxed);
     }
 
     pub(crate) fn settings(&self) -> &GitLabSettings {
@@ -260,6 +277,7 @@ impl Client {
         let mut request = self
             .http
             .request(method.clone(), url)
+            .timeout(Duration::from_millis(self.request_ms.load(Ordering::Relaxed)))
             .header(PRIVATE_TOKEN, self.token.clone());
         if let Some(body) = body {
             request = request.json(body);

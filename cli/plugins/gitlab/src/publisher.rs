@@ -11,6 +11,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -284,5 +285,9 @@ impl Forge for GitLab {
         if let Ok(mut left_out) = self.left_out.lock() {
             *left_out = files.to_vec();
         }
+    }
+
+    fn limit_requests(&self, limit: Duration) {
+        self.client.limit_requests(limit);
     }
 }

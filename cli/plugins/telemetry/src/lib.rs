@@ -51,7 +51,11 @@ pub struct TelemetryPlugin {
 impl TelemetryPlugin {
     /// A plugin that sends to this tracker, or to none.
     pub fn start(settings: Option<TelemetrySettings>) -> Self {
-        let telemetry = settings.map(|settings| Arc::new(Telemetry::start(settings)));
+        Self::new(settings.map(|settings| Arc::new(Telemetry::start(settings))))
+    }
+
+    /// A plugin for a tracker that was reported to before there was a plugin, or for none.
+    pub const fn new(telemetry: Option<Arc<Telemetry>>) -> Self {
         Self { telemetry }
     }
 

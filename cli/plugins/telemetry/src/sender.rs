@@ -97,14 +97,14 @@ impl Telemetry {
         }
     }
 
-    /// Sends what is left, for at most two seconds. Returns how many events were lost in the whole run.
+    /// Sends what is left, for at most two seconds. Returns how many events were lost in the whole run; nothing the second time,
+    /// when nothing is left and everything was said.
     pub async fn flush(&self) -> u64 {
         self.shared.queue().close();
         self.shared.changed.notify_one();
         let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(mut sender) = sender
-            && timeout(FLUSH, &mut sender).await.is_err()
-        {
+        let Some(mut sender) = sender else { return 0 };
+        if timeout(FLUSH, &mut sender).await.is_err() {
             sender.abort();
         }
         self.shared.queue().lost()

@@ -29,6 +29,14 @@ impl<K: Eq + Hash + Clone> Breakers<K> {
         }
     }
 
+    /// Takes other settings, for all circuits.
+    pub fn set(&mut self, settings: BreakerSettings) {
+        self.settings = settings;
+        for breaker in self.circuits.values_mut() {
+            breaker.set(settings);
+        }
+    }
+
     /// What the circuit of a model does with calls.
     pub fn circuit(&self, key: &K) -> Circuit {
         self.circuits.get(key).map_or(Circuit::Closed, Breaker::circuit)

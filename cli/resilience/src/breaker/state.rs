@@ -137,6 +137,11 @@ impl Breaker {
         }
     }
 
+    /// Takes other settings; the state and what was counted stay.
+    pub const fn set(&mut self, settings: BreakerSettings) {
+        self.settings = settings;
+    }
+
     /// What it does with calls.
     pub const fn circuit(&self) -> Circuit {
         match self.state {

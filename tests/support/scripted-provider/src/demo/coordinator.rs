@@ -34,10 +34,12 @@ pub(super) fn answer(request: &ModelRequest) -> Answer {
             .collect::<String>();
         return Answer::text(format!("The review {outcome}: {first} ({LABEL})."));
     }
-    let Some((text, _)) = result_of(SPAWN) else {
+    let Some((text, is_error)) = result_of(SPAWN) else {
         return Answer::call(SPAWN, json!({}));
     };
     match reviewers(&text) {
+        // A call that was cut off, as by a switch of providers, is made again: it answers from what is there.
+        None if is_error => Answer::call(SPAWN, json!({})),
         Some(reviewers) => Answer::call(SUBMIT, with_earlier(review(&reviewers), request, &reviewers)),
         None => Answer::text(format!(
             "The answer of {SPAWN} could not be read, so there is no review ({LABEL})."

@@ -1,0 +1,314 @@
+//! The time limits of a review: names, defaults, ranges, and which of them cannot take effect because another is shorter.
+//!
+//! This is the only place where they stand. The document, `.conclave.toml` and `--limits` call them by these names, the
+//! documentation's table is made of them, and every wait of a run that can be long takes its limit from here.
+
+use std::{collections::BTreeMap, fmt, str::FromStr};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ConfigFault, Limits, ReviewerSettings};
+use crate::nearest::nearest;
+
+/// One day: no run is longer.
+const DAY: u64 = 86_400;
+/// One hour: no request is longer.
+const HOUR: u64 = 3600;
+
+/// A time limit that can be set.
+#[derive(Debug, Clone, Copy)]
+pub struct TimeLimit {
+    /// Its name, in seconds.
+    pub name: &'static str,
+    /// The least that it can be.
+    pub min: u64,
+    /// The most that it can be.
+    pub max: u64,
+    doc: &'static str,
+    get: fn(&Limits) -> u64,
+}
+
+impl TimeLimit {
+    /// What it limits.
+    pub const fn describe(&self) -> &'static str {
+        self.doc.trim_ascii()
+    }
+
+    /// Its value.
+    pub fn of(&self, limits: &Limits) -> u64 {
+        (self.get)(limits)
+    }
+
+    /// Its value where nobody sets it.
+    pub fn default(&self) -> u64 {
+        self.of(&Limits::default())
+    }
+
+    /// The limit of this name; `_seconds` may be left out.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        TIME_LIMITS
+            .iter()
+            .find(|limit| limit.name == name || limit.name.strip_suffix("_seconds") == Some(name))
+    }
+
+    fn fault(&self, seconds: u64) -> Option<String> {
+        let Self { min, max, .. } = self;
+        (!(*min..=*max).contains(&seconds)).then(|| format!("is {seconds}; it must be between {min} and {max} seconds"))
+    }
+}
+
+macro_rules! time_limits {
+    ($($(#[doc = $doc:literal])+ $name:ident: $min:expr, $max:expr;)+) => {
+        /// All time limits.
+        pub const TIME_LIMITS: &[TimeLimit] = &[$(TimeLimit {
+            name: stringify!($name),
+            min: $min,
+            max: $max,
+            doc: concat!($($doc),+),
+            get: |limits| limits.$name,
+        }),+];
+
+        /// Time limits of a project or of a job, in seconds; what is left out stays.
+        #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+        #[serde(default)]
+        #[schemars(deny_unknown_fields)]
+        pub struct TimeLimitOverrides {
+            $(
+                $(#[doc = $doc])+
+                #[serde(skip_serializing_if = "Option::is_none")]
+                #[schemars(range(min = $min, max = $max))]
+                pub $name: Option<u64>,
+            )+
+        }
+
+        impl TimeLimitOverrides {
+            /// Sets one; `false` if there is none of this name.
+            pub fn set(&mut self, name: &str, seconds: u64) -> bool {
+                match name {
+                    $(stringify!($name) => self.$name = Some(seconds),)+
+                    _ => return false,
+                }
+                true
+            }
+
+            /// Lays these over limits.
+            pub fn lay_over(&self, limits: &mut Limits) {
+                $(limits.$name = self.$name.unwrap_or(limits.$name);)+
+            }
+        }
+    };
+}
+
+time_limits! {
+    /// One reviewer's attempt (`code_quality` has twice as long).
+    reviewer_seconds: 1, DAY;
+    /// All reviewers together; then every session is aborted.
+    panel_seconds: 1, DAY;
+    /// The coordinator's own time after the reviewers are done.
+    coordinator_seconds: 1, DAY;
+    /// A session that showed no sign of life since it was prompted.
+    first_sign_seconds: 1, DAY;
+    /// A session that was alive and went silent.
+    stall_seconds: 1, DAY;
+    /// A retry starts only if at least this much of `panel_seconds` is left.
+    retry_floor_seconds: 0, DAY;
+    /// The whole run; then it ends in good order, with what is known by then.
+    run_seconds: 1, DAY;
+    /// Connecting to a model provider.
+    connect_seconds: 1, HOUR;
+    /// A provider's response headers, from the request on.
+    headers_seconds: 1, HOUR;
+    /// The pause between two parts of a provider's answer.
+    idle_seconds: 1, HOUR;
+    /// All attempts of one model call together, until its answer begins.
+    hold_seconds: 1, HOUR;
+    /// The start of OpenCode, until it answers.
+    start_seconds: 1, HOUR;
+    /// One request to the forge. What is asked before the document is there has the limit of `--limits`, or the default.
+    forge_seconds: 1, HOUR;
+    /// Fetching commits that the checkout lacks; of `--limits` only, because it comes before all settings.
+    fetch_seconds: 1, HOUR;
+}
+
+impl FromStr for TimeLimitOverrides {
+    type Err = String;
+
+    /// Reads `NAME=SECONDS`, several with commas between them.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut overrides = Self::default();
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let (name, seconds) = part
+                .split_once('=')
+                .ok_or_else(|| format!("`{part}` is not NAME=SECONDS, as in idle_seconds=600"))?;
+            let name = name.trim();
+            let limit = TimeLimit::named(name).ok_or_else(|| unknown(name))?;
+            let seconds: u64 = seconds
+                .trim()
+                .trim_end_matches('s')
+                .parse()
+                .map_err(|_| format!("`{part}`: the seconds must be a whole number"))?;
+            if let Some(fault) = limit.fault(seconds) {
+                return Err(format!("{} {fault}", limit.name));
+            }
+            overrides.set(limit.name, seconds);
+        }
+        Ok(overrides)
+    }
+}
+
+impl fmt::Display for TimeLimit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name)
+    }
+}
+
+fn unknown(name: &str) -> String {
+    let names = || TIME_LIMITS.iter().map(|limit| limit.name);
+    match nearest(name, names()) {
+        Some(near) => format!("`{name}` is not a time limit; did you mean `{near}`?"),
+        None => format!(
+            "`{name}` is not a time limit: those are {}",
+            names().collect::<Vec<_>>().join(", ")
+        ),
+    }
+}
+
+/// The limits that are outside of their range.
+pub(super) fn faults(limits: &Limits) -> Vec<ConfigFault> {
+    let faulty = TIME_LIMITS.iter().filter_map(|limit| {
+        Some(ConfigFault {
+            pointer: format!("/limits/{}", limit.name),
+            detail: limit.fault(limit.of(limits))?,
+        })
+    });
+    faulty.collect()
+}
+
+/// Pairs of limits of which the first ends inside of the second.
+const WITHIN: [(&str, &str); 14] = [
+    ("connect_seconds", "headers_seconds"),
+    ("headers_seconds", "hold_seconds"),
+    ("headers_seconds", "first_sign_seconds"),
+    ("headers_seconds", "stall_seconds"),
+    ("idle_seconds", "first_sign_seconds"),
+    ("idle_seconds", "stall_seconds"),
+    ("hold_seconds", "reviewer_seconds"),
+    ("hold_seconds", "coordinator_seconds"),
+    ("first_sign_seconds", "reviewer_seconds"),
+    ("stall_seconds", "reviewer_seconds"),
+    ("reviewer_seconds", "panel_seconds"),
+    ("retry_floor_seconds", "panel_seconds"),
+    ("panel_seconds", "run_seconds"),
+    ("coordinator_seconds", "run_seconds"),
+];
+
+/// The limits that somebody has set and that cannot take effect, because another one is shorter. Defaults are fitted to each
+/// other, so that one that is longer than another says nothing.
+pub fn ineffective(limits: &Limits, reviewers: &BTreeMap<String, ReviewerSettings>) -> Vec<String> {
+    let value = |name: &str| TimeLimit::named(name).map(|limit| (limit.of(limits), limit.default()));
+    let mut lines = Vec::new();
+    for (inner, outer) in WITHIN {
+        if let (Some((seconds, default)), Some((around, _))) = (value(inner), value(outer))
+            && seconds != default
+            && seconds > around
+        {
+            lines.push(format!(
+                "the limit {inner} ({seconds} s) cannot take effect: {outer} ({around} s) is shorter"
+            ));
+        }
+    }
+    for (name, settings) in reviewers {
+        if let Some(seconds) = settings
+            .timeout_seconds
+            .filter(|seconds| *seconds > limits.panel_seconds)
+        {
+            lines.push(format!(
+                "the limit reviewers.{name}.timeout_seconds ({seconds} s) cannot take effect: panel_seconds ({} s) is shorter",
+                limits.panel_seconds
+            ));
+        }
+    }
+    lines
+}
+
+/// The longest that a model call can be held back, and be silent after that, by the ranges: who waits for the gateway has to
+/// wait longer.
+pub const MAX_CALL_SECONDS: u64 = 2 * HOUR;
+
+/// The longest that a run can be, by the ranges.
+pub const MAX_RUN_SECONDS: u64 = DAY;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_is_in_its_range_and_fits_the_others() {
+        assert_eq!(faults(&Limits::default()), []);
+        assert_eq!(ineffective(&Limits::default(), &BTreeMap::new()), [""; 0]);
+        for (inner, outer) in WITHIN {
+            assert!(
+                TimeLimit::named(inner).is_some() && TimeLimit::named(outer).is_some(),
+                "{inner} {outer}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_limit_of_the_document_is_one_of_these() {
+        let document = serde_json::to_value(Limits::default()).expect("JSON");
+        let named: Vec<&str> = document
+            .as_object()
+            .expect("an object")
+            .keys()
+            .filter(|name| name.ends_with("_seconds"))
+            .map(String::as_str)
+            .collect();
+        let mut known: Vec<&str> = TIME_LIMITS.iter().map(|limit| limit.name).collect();
+        known.sort_unstable();
+        let mut named_sorted = named.clone();
+        named_sorted.sort_unstable();
+        assert_eq!(named_sorted, known);
+    }
+
+    #[test]
+    fn limits_are_read_by_name_and_laid_over_others() {
+        let overrides: TimeLimitOverrides = "idle_seconds=600, headers=900s".parse().expect("valid");
+        let mut limits = Limits::default();
+        overrides.lay_over(&mut limits);
+        assert_eq!((limits.idle_seconds, limits.headers_seconds), (600, 900));
+        assert_eq!(limits.run_seconds, Limits::default().run_seconds);
+        for (text, said) in [
+            ("idle", "`idle` is not NAME=SECONDS"),
+            ("idel_seconds=3", "did you mean `idle_seconds`?"),
+            ("idle_seconds=long", "whole number"),
+            (
+                "idle_seconds=0",
+                "idle_seconds is 0; it must be between 1 and 3600 seconds",
+            ),
+        ] {
+            let error = text.parse::<TimeLimitOverrides>().expect_err(text);
+            assert!(error.contains(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_limit_that_another_one_cuts_short_is_named() {
+        let mut limits = Limits::default();
+        let overrides: TimeLimitOverrides = "headers=900,hold=1000".parse().expect("valid");
+        overrides.lay_over(&mut limits);
+        let said = ineffective(&limits, &BTreeMap::new());
+        assert!(
+            said.contains(
+                &"the limit headers_seconds (900 s) cannot take effect: stall_seconds (180 s) is shorter".to_owned()
+            ),
+            "{said:?}"
+        );
+        let whole: TimeLimitOverrides = "first_sign=900,stall=900,reviewer=1000,coordinator=1000"
+            .parse()
+            .expect("valid");
+        whole.lay_over(&mut limits);
+        assert_eq!(ineffective(&limits, &BTreeMap::new()), [""; 0]);
+    }
+}
