@@ -39,7 +39,9 @@ pub(super) fn answer(request: &ModelRequest) -> Answer {
     };
     match reviewers(&text) {
         // A call that was cut off, as by a switch of providers, is made again: it answers from what is there.
-        None if is_error => Answer::call(SPAWN, json!({})),
+        None if is_error || ["abort", "interrupted"].iter().any(|word| text.contains(word)) => {
+            Answer::call(SPAWN, json!({}))
+        }
         Some(reviewers) => Answer::call(SUBMIT, with_earlier(review(&reviewers), request, &reviewers)),
         None => Answer::text(format!(
             "The answer of {SPAWN} could not be read, so there is no review ({LABEL})."
