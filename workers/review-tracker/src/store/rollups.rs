@@ -181,7 +181,7 @@ pub(super) const REVIEWS_OF_MERGE_REQUESTS: &str = "INSERT INTO daily_counts (pr
   SELECT CASE grain WHEN 0 THEN project ELSE '*' END, 'mr_review', CASE grain WHEN 2 THEN 0 ELSE day END,
   CASE grain WHEN 2 THEN '' ELSE tier END, part, sum(CASE part WHEN 'first' THEN is_first ELSE reviews - is_first END)
   FROM (SELECT value->>0 AS project, value->>2 AS day, value->>3 AS tier, value->>4 AS reviews,
-      NOT EXISTS (SELECT 1 FROM merge_requests AS m WHERE m.project = value->>0 AND m.merge_request = value->>1
+      value->>5 AND NOT EXISTS (SELECT 1 FROM merge_requests AS m WHERE m.project = value->>0 AND m.merge_request = value->>1
         AND m.reviews > 0) AS is_first FROM json_each(?1))
   CROSS JOIN (SELECT column1 AS grain FROM (VALUES (0), (1), (2)))
   CROSS JOIN (SELECT column1 AS part FROM (VALUES ('first'), ('again')))

@@ -61,6 +61,7 @@ impl Rows {
         let mut runs = BTreeMap::new();
         let mut merge_requests = BTreeMap::new();
         let mut reviews = BTreeMap::new();
+        let mut reviewed = BTreeSet::new();
         for batch in batches {
             let mut new = 0;
             for event in batch.events.iter().filter(|event| seen.insert(event.id)) {
@@ -81,10 +82,13 @@ impl Rows {
                 if let EventBody::RunCompleted(completed) = &event.event
                     && let Some(number) = completed.merge_request
                 {
+                    // Each counts on its own day and under its own tier; the first one here may be the first one ever.
+                    let is_leading = reviewed.insert((&event.project, number));
                     let review = reviews
-                        .entry((&event.project, number))
-                        .or_insert_with(|| (day(event.at_ms), tier, 0_u64));
-                    review.2 += 1;
+                        .entry((&event.project, number, day(event.at_ms), tier))
+                        .or_insert((0_u64, false));
+                    review.0 += 1;
+                    review.1 |= is_leading;
                 }
             }
             if new > 0 {
@@ -101,7 +105,7 @@ impl Rows {
             .collect();
         rows.reviews = reviews
             .into_iter()
-            .map(|((project, number), (day, tier, count))| json(&(project, number, day, tier, count)))
+            .map(|((project, number, day, tier), (count, leading))| json(&(project, number, day, tier, count, leading)))
             .collect();
         rows.names = names.iter().map(json).collect();
         rows

@@ -106,8 +106,9 @@ pub(super) const MERGE_REQUESTS: &str = "INSERT OR IGNORE INTO merge_requests (p
   SELECT value->>0, value->>1, 0 FROM json_each(?1)";
 
 /// How often they were reviewed.
-pub(super) const REVIEWED: &str = "UPDATE merge_requests SET reviews = reviews + (j.value->>4) FROM json_each(?1) j
-  WHERE merge_requests.project = j.value->>0 AND merge_requests.merge_request = j.value->>1";
+pub(super) const REVIEWED: &str = "UPDATE merge_requests SET reviews = reviews + j.n
+  FROM (SELECT value->>0 AS project, value->>1 AS number, sum(value->>4) AS n FROM json_each(?1) GROUP BY 1, 2) AS j
+  WHERE merge_requests.project = j.project AND merge_requests.merge_request = j.number";
 
 /// The events themselves. Fails if one of them is known.
 pub(super) const EVENTS: &str = "INSERT INTO events
