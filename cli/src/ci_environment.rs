@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use url::Url;
 
 use crate::{env_vars, exit::Failure, settings::Environment, wiring::RunSubject};
-use conclave_plugin_gitlab::{GitLabSettings, Located, MergeRequestAddress};
+use conclave_plugin_gitlab::{GitLabSettings, Located, MergeRequestAddress, check_certificates};
 
 /// What a merge-request pipeline says of itself.
 #[derive(Debug)]
@@ -226,6 +226,20 @@ pub(crate) fn ca_files(environment: &Environment) -> Vec<PathBuf> {
         .iter()
         .filter_map(|name| environment.get(name).map(PathBuf::from))
         .collect()
+}
+
+/// The environment without files of certificates that cannot be used: for a run that fails for them and still has something to take
+/// back. What is left, and the system's own, is all that is trusted then.
+pub(crate) fn without_unusable_certificates(environment: &Environment) -> Environment {
+    [env_vars::CA_FILE, "CI_SERVER_TLS_CA_FILE"]
+        .iter()
+        .fold(environment.clone(), |environment, name| {
+            let file: Vec<PathBuf> = environment.get(name).map(PathBuf::from).into_iter().collect();
+            match check_certificates(&file) {
+                Ok(()) => environment,
+                Err(_) => environment.with(name, ""),
+            }
+        })
 }
 
 /// How much of the job's time is left for the run, in a job of GitLab CI. It kills the job when its time is over, and then

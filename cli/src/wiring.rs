@@ -41,8 +41,8 @@ use std::{sync::Arc, time::Duration};
 
 use conclave_engine::{
     judge::ApprovalHold,
-    ports::{Forge, Progress, ProgressEvent, ReviewSubject},
-    rereview::Ledger,
+    ports::{Forge, Progress, ProgressEvent, ReviewSubject, StopCause},
+    rereview::{Ledger, Meanwhile},
 };
 use conclave_git::Repository;
 use conclave_shared::{
@@ -282,6 +282,13 @@ impl Run<'_> {
         };
         report.enter(RunStage::Publish);
         let early = signals.exit();
+        if let Some(cause) = signals.stop().cause() {
+            // A result that was there just before the stop is no reason to approve after it.
+            review.add_meanwhile(&Meanwhile {
+                stopped: Some(cause),
+                ..Meanwhile::default()
+            });
+        }
         let ending = Ending {
             job: &job,
             files: &files,
@@ -293,11 +300,15 @@ impl Run<'_> {
             directory: &directory,
             reports: arguments.reports.as_deref(),
             redactor,
+            signals,
         };
         let posted = ending.conclude(&mut review, runtime, early.is_some(), &mut watch).await;
         // The runtime is gone by now, so nothing uses the scratch space any more.
         drop(scratch);
         watch.lap("printing and posting");
+        // Told to end while it was posting: what it then did not do any more makes it another end.
+        let asked = signals.stop().cause() == Some(StopCause::Asked) && (posted.is_err() || review.was_stopped());
+        let early = early.or_else(|| signals.exit().filter(|_| asked));
         let outcome = posted.as_ref().ok().and_then(Option::as_ref);
         telemetry::record_review(sink.as_ref(), &review, outcome.filter(|_| early.is_none()));
         report.ended();

@@ -5,6 +5,7 @@ mod answers;
 mod decisions;
 mod judge;
 mod neighbors;
+mod races;
 mod scene;
 mod settings;
 pub(crate) mod stances;

@@ -9,7 +9,7 @@ use super::{
     choices::{BreakGlass, Format, Mode, ReviewFormat},
     common::{CommonArguments, PlanningArguments},
 };
-use crate::settings::Environment;
+use crate::{env_vars, settings::Environment};
 
 #[derive(Debug, Args)]
 pub(crate) struct LocalArguments {
@@ -99,6 +99,8 @@ pub(crate) struct ReplayArguments {
 pub(crate) struct RefusedReview {
     /// The merge request's address, where it is not that of the pipeline.
     pub(crate) mr: Option<String>,
+    /// Additional certificates to trust.
+    pub(crate) ca_file: Option<String>,
 }
 
 impl RefusedReview {
@@ -119,9 +121,13 @@ impl RefusedReview {
         if only_shows || on("CONCLAVE_DRY_RUN") || on("CONCLAVE_ESTIMATE") {
             return None;
         }
-        let mr = values(given, "--mr").next().map(str::to_owned);
+        let value = |flag: &str, variable: &str| {
+            let given = values(given, flag).next();
+            given.or_else(|| environment.get(variable)).map(str::to_owned)
+        };
         Some(Self {
-            mr: mr.or_else(|| environment.get("CONCLAVE_MR").map(str::to_owned)),
+            mr: value("--mr", "CONCLAVE_MR"),
+            ca_file: value("--ca-file", env_vars::CA_FILE),
         })
     }
 }
@@ -170,6 +176,7 @@ mod tests {
         let of = |mr: Option<&str>| {
             Some(RefusedReview {
                 mr: mr.map(str::to_owned),
+                ca_file: None,
             })
         };
         assert_eq!(read("conclave review --nonsense", &[]), of(None));

@@ -3,9 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use conclave_engine::ports::Forge;
-use conclave_plugin_gitlab::{GitLab, MergeRequestAddress, Withdrawal};
+use conclave_plugin_gitlab::{GitLab, GitLabError, MergeRequestAddress, Withdrawal};
 use conclave_shared::{config::TimeLimitOverrides, redact::Redactor, telemetry::RunStage};
-use tokio::time::timeout;
+use tokio::time::{error::Elapsed, timeout};
 
 use crate::{
     args::{CommonArguments, RefusedReview, ReviewArguments},
@@ -40,6 +40,7 @@ pub(crate) async fn run(
             environment,
         );
     }
+    let mr = arguments.mr.clone();
     // Of a pipeline the run is reported before anything is asked; where an address is all that there is, the server has to say
     // first which project it is of.
     let located = match &arguments.mr {
@@ -65,19 +66,29 @@ pub(crate) async fn run(
         None => RunReport::silent(),
     };
     let pipeline = located.unwrap_or_else(|| ci_environment::read(environment).map_err(Err));
-    let result = match pipeline {
-        Ok(pipeline) => {
-            Box::pin(reported(
-                arguments,
-                pipeline,
-                environment,
-                redactor,
-                (&signals, &report),
-            ))
-            .await
+    let read = pipeline.and_then(|pipeline| {
+        report.enter(RunStage::Forge);
+        let gitlab = GitLab::new(pipeline.gitlab.clone()).map_err(|error| Err(error.into()))?;
+        let gitlab = gitlab
+            .in_pipeline_of(pipeline.head_sha.clone())
+            .stopped_by(signals.stop());
+        Ok((pipeline, gitlab))
+    });
+    let may_write = !arguments.dry_run && !arguments.estimate;
+    let result = match read {
+        Ok(read) => Box::pin(reported(arguments, read, environment, redactor, (&signals, &report))).await,
+        Err(end) => {
+            let result = end.map(|exit| wiring::nothing_reviewed(exit, redactor));
+            report.conclude(&result);
+            let last_word = async {
+                if may_write {
+                    let stopped = signals.exit().is_some();
+                    withdraw_anyway(mr.as_deref(), environment, &why(&result, redactor), stopped, redactor).await;
+                }
+            };
+            tokio::join!(last_word, report.flush(redactor));
+            result
         }
-        Err(Ok(exit)) => Ok(wiring::nothing_reviewed(exit, redactor)),
-        Err(Err(failure)) => Err(failure),
     };
     report.conclude(&result);
     report.flush(redactor).await;
@@ -96,13 +107,11 @@ fn subject_of(address: &MergeRequestAddress) -> RunSubject {
 /// The run from where it is known what it is about.
 async fn reported(
     arguments: ReviewArguments,
-    pipeline: CiEnvironment,
+    (pipeline, gitlab): (CiEnvironment, GitLab),
     environment: &Environment,
     redactor: &Redactor,
     (signals, report): (&Signals, &RunReport),
 ) -> Result<Exit, Failure> {
-    report.enter(RunStage::Forge);
-    let gitlab = GitLab::new(pipeline.gitlab.clone())?.in_pipeline_of(pipeline.head_sha.clone());
     if let Some(seconds) = limits_of(&arguments).forge_seconds {
         gitlab.limit_requests(Duration::from_secs(seconds));
     }
@@ -161,7 +170,11 @@ async fn review(
                 report,
                 secret: &secret,
             };
-            return wiring::break_glass(skipped, redactor).await;
+            let exit = wiring::break_glass(skipped, redactor).await?;
+            return Ok(match signals.exit() {
+                Some(stopped) if !gitlab.has_concluded() => wiring::nothing_reviewed(stopped, redactor),
+                _ => exit,
+            });
         }
     }
     let opening = async {
@@ -214,19 +227,16 @@ fn limits_of(arguments: &ReviewArguments) -> TimeLimitOverrides {
 
 /// What happens to the merge request when the arguments are wrong: there is no review, so an earlier approval goes.
 pub(crate) async fn refused(review: &RefusedReview, environment: &Environment, redactor: &Redactor) {
-    let pipeline = match &review.mr {
-        Some(address) => ci_environment::read_address(environment, address, None).await,
-        None => ci_environment::read(environment),
+    // A signal must not end it before that: it takes seconds at most.
+    let _signals = Signals::watch();
+    let environment = &match &review.ca_file {
+        Some(file) => environment.with(env_vars::CA_FILE, file),
+        None => environment.clone(),
     };
     let report = refusal(review, environment);
-    let Ok(pipeline) = pipeline else {
-        return report.flush(redactor).await;
-    };
-    if let Ok(gitlab) = GitLab::new(pipeline.gitlab) {
-        let reason = "A later run could not begin: its arguments are wrong. The job's log says which.";
-        let gitlab = gitlab.in_pipeline_of(pipeline.head_sha);
-        tokio::join!(withdraw(&gitlab, reason, false, redactor), report.flush(redactor));
-    }
+    let reason = "A later run could not begin: its arguments are wrong. The job's log says which.";
+    let last_word = withdraw_anyway(review.mr.as_deref(), environment, reason, false, redactor);
+    tokio::join!(last_word, report.flush(redactor));
 }
 
 /// The report of a run that its arguments ended before it began.
@@ -242,6 +252,35 @@ fn refusal(review: &RefusedReview, environment: &Environment) -> RunReport {
     report
 }
 
+/// Takes any approval back for a run that has no client of the forge, because its settings are wrong or it was stopped before:
+/// as far as the merge request is known, and with the certificates that can be used.
+async fn withdraw_anyway(
+    mr: Option<&str>,
+    environment: &Environment,
+    reason: &str,
+    stopped: bool,
+    redactor: &Redactor,
+) {
+    let environment = &ci_environment::without_unusable_certificates(environment);
+    let reading = async {
+        let pipeline = match mr {
+            Some(address) => ci_environment::read_address(environment, address, None).await,
+            None => ci_environment::read(environment),
+        }
+        .ok()?;
+        let gitlab = GitLab::new(pipeline.gitlab).ok()?;
+        Some(gitlab.in_pipeline_of(pipeline.head_sha))
+    };
+    let attempt = async {
+        // Where nobody knows which merge request it is, there is nothing to say either.
+        match reading.await {
+            Some(gitlab) => gitlab.withdraw(Withdrawal { reason, stopped }).await,
+            None => Ok(false),
+        }
+    };
+    told(timeout(LAST_WORD, attempt).await, redactor);
+}
+
 /// Takes an approval of other code back before the review begins. Should that fail, the end of the run does it.
 async fn withdraw_outdated(gitlab: &GitLab, redactor: &Redactor) {
     match timeout(LAST_WORD, gitlab.withdraw_outdated()).await {
@@ -254,7 +293,15 @@ async fn withdraw_outdated(gitlab: &GitLab, redactor: &Redactor) {
 
 /// Takes any approval back, because there is no review of what is there now.
 async fn withdraw(gitlab: &GitLab, reason: &str, stopped: bool, redactor: &Redactor) {
-    match timeout(LAST_WORD, gitlab.withdraw(Withdrawal { reason, stopped })).await {
+    told(
+        timeout(LAST_WORD, gitlab.withdraw(Withdrawal { reason, stopped })).await,
+        redactor,
+    );
+}
+
+/// Says what became of an approval.
+fn told(withdrawn: Result<Result<bool, GitLabError>, Elapsed>, redactor: &Redactor) {
+    match withdrawn {
         Ok(Ok(true)) => output::note("The bot's earlier approval was taken back.", redactor),
         Ok(Ok(false)) => {}
         Ok(Err(error)) => output::note(&format!("Warning: an earlier approval may stand: {error}"), redactor),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use camino::Utf8Path;
 use conclave_engine::{
     diff::FileDiff,
-    ports::{ForgeError, Publication, PublishOutcome, PublishSettings, TelemetrySink},
+    ports::{ForgeError, Publication, PublishOutcome, PublishSettings, StopCause, TelemetrySink},
     repo_config::RepoConfig,
     report::Review,
 };
@@ -13,7 +13,8 @@ use conclave_shared::{redact::Redactor, verdict::Verdict};
 use tokio::time::timeout;
 
 use super::{
-    Job, runtime::Runtime, settings_files::SettingsInUse, source, stopwatch::Stopwatch, telemetry::record_stance,
+    Job, runtime::Runtime, settings_files::SettingsInUse, signals::Signals, source, stopwatch::Stopwatch,
+    telemetry::record_stance,
 };
 use crate::{args::ReviewFormat, exit::Failure, output, reports, rundir::RunDirectory};
 
@@ -36,6 +37,7 @@ pub(super) struct Ending<'a> {
     /// Where the reports go besides the run directory.
     pub(super) reports: Option<&'a Utf8Path>,
     pub(super) redactor: &'a Redactor,
+    pub(super) signals: &'a Signals,
 }
 
 impl Ending<'_> {
@@ -57,10 +59,27 @@ impl Ending<'_> {
         watch.lap("shutdown");
         review.stages.extend(watch.last());
         review.seconds = watch.total();
-        self.publish(review, false).await
+        tokio::select! {
+            posted = self.publish(review, false) => posted,
+            () = self.out_of_patience() => Err(ForgeError("the run was stopped before everything was posted".to_owned()).into()),
+        }
+    }
+
+    /// Comes back when a run that somebody asked to end has had its time for posting. Its own limit does not cut a post short.
+    async fn out_of_patience(&self) {
+        if self.signals.stop().stopped().await != StopCause::Asked {
+            std::future::pending::<()>().await;
+        }
+        tokio::time::sleep(LAST_POST).await;
     }
 
     async fn publish(&self, review: &mut Review, hurried: bool) -> Result<Option<PublishOutcome>, Failure> {
+        if !hurried && let Some(forge) = &self.job.forge {
+            // What another run has posted meanwhile is printed and kept with the review. Where that cannot be read, posting says
+            // so, which reads it again.
+            let meanwhile = forge.meanwhile(review).await.unwrap_or_default();
+            review.add_meanwhile(&meanwhile);
+        }
         let excerpts = source::excerpts(&self.job.repository, review).await;
         if let Err(failure) = self.record(review, &excerpts) {
             output::note(&format!("Warning: {failure}"), self.redactor);
@@ -76,7 +95,15 @@ impl Ending<'_> {
             },
             self.redactor,
         );
-        self.post(review, hurried).await
+        let posted = self.post(review, hurried).await?;
+        if let Some(amended) = posted.as_ref().and_then(|outcome| outcome.amended.as_deref()) {
+            // It is posted as another one than was printed: the records have to tell the same as the note.
+            review.clone_from(amended);
+            if let Err(failure) = self.record(review, &excerpts) {
+                output::note(&format!("Warning: {failure}"), self.redactor);
+            }
+        }
+        Ok(posted)
     }
 
     fn record(&self, review: &Review, excerpts: &output::Excerpts) -> Result<(), Failure> {

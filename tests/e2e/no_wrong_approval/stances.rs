@@ -10,14 +10,14 @@ use nix::{
 };
 
 use crate::support::{Conclave, Pipeline, Repository, provider};
-use scene::asked;
+pub(super) use scene::{asked, wait_for};
 
-fn job(pipeline: &Pipeline, repository: &Repository, provider: &ScriptedProvider) -> Conclave {
+pub(super) fn job(pipeline: &Pipeline, repository: &Repository, provider: &ScriptedProvider) -> Conclave {
     pipeline.job(repository, &[]).anthropic(provider)
 }
 
 /// Commits a file on a branch and pushes it.
-fn push(pipeline: &Pipeline, repository: &Repository, branch: &str, path: &str, content: &str) {
+pub(super) fn push(pipeline: &Pipeline, repository: &Repository, branch: &str, path: &str, content: &str) {
     repository.git(&["checkout", "--quiet", branch]);
     repository.write(path, content);
     repository.commit("Go on");

@@ -57,6 +57,8 @@ pub enum HoldCause {
     NothingReviewed,
     /// Added code holds characters that show something else than what runs.
     TrojanSource,
+    /// Another run has posted findings, or a verdict that does not approve, while this review was at work.
+    OtherRun,
 }
 
 impl HoldCause {
@@ -69,6 +71,7 @@ impl HoldCause {
                 | Self::NoJudge
                 | Self::UnprovenCritical
                 | Self::TargetBranch
+                | Self::OtherRun
         )
     }
 
@@ -85,6 +88,7 @@ impl HoldCause {
             Self::BlockStands => "Request for changes",
             Self::NothingReviewed => "Nothing reviewed",
             Self::TrojanSource => "Hidden characters in code",
+            Self::OtherRun => "Another run",
         }
     }
 }

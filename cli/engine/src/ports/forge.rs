@@ -11,7 +11,7 @@ use crate::{
     diff::{FileDiff, FilteredFile},
     prompt::Untrusted,
     report::{FindingRecord, Review},
-    rereview::AnchorState,
+    rereview::{AnchorState, Meanwhile},
 };
 
 /// What is reviewed, in the words of its author.
@@ -308,7 +308,7 @@ impl SettingsWatch for NoSettings {
 }
 
 /// What became of a posted review.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct PublishOutcome {
     /// Where the review can be read.
     pub url: Option<String>,
@@ -322,6 +322,8 @@ pub struct PublishOutcome {
     pub placements: HashMap<Fingerprint, FindingPlacement>,
     /// What did not work as asked, in words.
     pub warnings: Vec<String>,
+    /// The review as it stands now, where something happened up to the last moment that made it another one.
+    pub amended: Option<Box<Review>>,
 }
 
 /// What the verdict asked for, and what the forge shows of it.
@@ -345,6 +347,9 @@ impl AppliedStance {
 pub trait Forge: Send + Sync {
     /// Posts the review and takes the stance that its verdict asks for. A second time it changes nothing.
     async fn publish(&self, publication: Publication<'_>) -> Result<PublishOutcome, ForgeError>;
+
+    /// Reads what other runs have posted since this one read the merge request, and what counts against this review.
+    async fn meanwhile(&self, review: &Review) -> Result<Meanwhile, ForgeError>;
 
     /// Notes the files of a change that has none to review, for what is posted about the end of the run.
     fn left_out(&self, files: &[FilteredFile]);

@@ -13,6 +13,7 @@ use conclave_engine::{
 
 use crate::{
     GitLab, GitLabError, approval,
+    latest::asked_to_end,
     marker::hash,
     merge_request::MergeRequestInfo,
     people::People,
@@ -191,6 +192,7 @@ impl GitLab {
         let hold = watched.changed(client).await?;
         let standing = approval::read(client, ourselves.bot()).await?;
         let (mut text, mut conclusion) = (text, conclusion);
+        let stopped = asked_to_end(self.stop.as_ref()).is_some();
         if let Some(hold) = hold {
             if standing.approved {
                 approval::take_back(client).await?;
@@ -201,6 +203,8 @@ impl GitLab {
                 neutral(&hold.reason)
             );
             conclusion = hash(&format!("break glass {} approves nothing", glass.note));
+        } else if stopped {
+            outcome.warnings.push("not approved: the run was stopped".to_owned());
         } else if standing.is_for(&info.version, None) && !requested {
             outcome.approved = true;
         } else {
@@ -214,7 +218,10 @@ impl GitLab {
             let summary = Summary::new(&text, conclusion, memory(requested)).remembering(ledger);
             summary.post(client, ourselves, &mut info.conversation).await?;
         }
-        self.conclude();
+        if !stopped || outcome.approved {
+            // Otherwise the end of the run takes an earlier approval back.
+            self.conclude();
+        }
         outcome.stance = Some(AppliedStance {
             wanted: Stance::Approved,
             shown: Some(if outcome.approved {

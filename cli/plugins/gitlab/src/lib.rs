@@ -10,6 +10,7 @@ mod discussions;
 mod error;
 mod examine;
 mod inline;
+mod latest;
 mod length;
 mod marker;
 mod merge_request;

@@ -6,6 +6,7 @@
 
 use base64::{Engine, prelude::BASE64_STANDARD_NO_PAD};
 use conclave_engine::{own_words::begins_html, report::FindingRecord, rereview::Ledger};
+use conclave_shared::verdict::Verdict;
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -98,6 +99,21 @@ pub(crate) struct SummaryState {
     /// The branch that the approval is for, if the review approves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) approved_for: Option<String>,
+    /// What the last review concluded; also in a note that only says what became of its approval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) concluded: Option<Concluded>,
+}
+
+/// The conclusion of a review, for other runs of the same merge request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Concluded {
+    /// The commit that was reviewed.
+    pub(crate) head: String,
+    /// The verdict.
+    pub(crate) verdict: Verdict,
+    /// Whether it would let the bot approve, whatever the mode.
+    #[serde(default)]
+    pub(crate) may_approve: bool,
 }
 
 /// The summary's memory.

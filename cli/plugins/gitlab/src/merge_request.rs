@@ -156,6 +156,17 @@ pub(crate) async fn newest_version(client: &Client) -> Result<Version, GitLabErr
     newest.ok_or(GitLabError::NotPrepared)
 }
 
+/// Reads the head commits that the merge request has had, the newest first.
+pub(crate) async fn heads(client: &Client) -> Result<Vec<String>, GitLabError> {
+    let versions: Vec<VersionRow> = client
+        .get("read the versions of its diff", &client.merge_request_path("/versions"))
+        .await?;
+    Ok(versions
+        .into_iter()
+        .filter_map(|version| version.head_commit_sha)
+        .collect())
+}
+
 /// Who we are: by this our note is known.
 #[derive(Debug, Clone)]
 pub(crate) struct Ourselves {

@@ -17,16 +17,21 @@ use std::{
 use async_trait::async_trait;
 use conclave_engine::{
     diff::FilteredFile,
-    ports::{Forge, ForgeError, Publication, PublishOutcome, Stance},
+    judge::JudgedFinding,
+    ports::{Forge, ForgeError, Publication, PublishOutcome, Stance, StopSignal},
     report::Review,
+    rereview::{Ledger, Meanwhile},
 };
+use conclave_shared::finding::Fingerprint;
 use tokio::sync::Mutex;
 
 use crate::{
-    GitLabError, GitLabSettings, approval,
+    GitLabError, GitLabSettings,
+    approval::{self, Standing},
     client::{Client, Patience},
     discussions::Conversation,
     inline::{self, Inline},
+    latest::{Current, Latest},
     marker::SummaryState,
     merge_request::{self, MICROS, MergeRequestInfo, MergeRequestNow, Ourselves, Version},
     reviewers,
@@ -45,6 +50,10 @@ pub struct GitLab {
     early: Mutex<Option<MergeRequestInfo>>,
     /// The commit that the pipeline runs for, if there is a pipeline.
     pub(crate) pipeline_head: Option<String>,
+    /// Tells when the run has to end.
+    pub(crate) stop: Option<StopSignal>,
+    /// What this run has written into our note.
+    said: std::sync::Mutex<Vec<SummaryState>>,
     /// Whether this run has taken its stance.
     concluded: AtomicBool,
     /// Whose approval of ours this run has taken back, in words.
@@ -63,7 +72,11 @@ pub(crate) struct Known {
     pub(crate) state: Option<SummaryState>,
     web_url: Option<String>,
     /// The newest note of each of our threads that the review knows of.
-    newest: HashMap<String, u64>,
+    pub(crate) newest: HashMap<String, u64>,
+    /// Those of them that were resolved.
+    pub(crate) resolved: HashSet<String>,
+    /// What our note remembered of findings.
+    pub(crate) ledger: Ledger,
 }
 
 impl GitLab {
@@ -79,6 +92,8 @@ impl GitLab {
             known: Mutex::new(None),
             early: Mutex::new(None),
             pipeline_head: None,
+            stop: None,
+            said: std::sync::Mutex::default(),
             concluded: AtomicBool::new(false),
             taken_back: Mutex::new(None),
             left_out: std::sync::Mutex::default(),
@@ -89,6 +104,13 @@ impl GitLab {
     #[must_use]
     pub fn in_pipeline_of(mut self, head: Option<String>) -> Self {
         self.pipeline_head = head;
+        self
+    }
+
+    /// The same for a run that may be told to end: from then on it approves nothing and lifts nothing.
+    #[must_use]
+    pub fn stopped_by(mut self, stop: StopSignal) -> Self {
+        self.stop = Some(stop);
         self
     }
 
@@ -118,6 +140,8 @@ impl GitLab {
             target: info.target.clone(),
             state: info.ourselves.last_state(&info.conversation),
             newest: threads::newest(&info.ourselves, &info.conversation),
+            resolved: threads::resolved(&info.ourselves, &info.conversation),
+            ledger: info.ledger.clone(),
             web_url: info.subject.web_url.clone(),
         }));
         Ok(info)
@@ -129,94 +153,170 @@ impl GitLab {
     }
 
     async fn post(&self, known: &Known, publication: Publication<'_>) -> Result<PublishOutcome, GitLabError> {
+        let Known { ourselves, version, .. } = known;
+        let client = &self.client;
+        let mut conversation = Conversation::read(client).await?;
+        let now = MergeRequestNow::read(client).await?;
+        let state = ourselves.last_state(&conversation);
+        if let Some(reason) = self.is_of_the_past(publication.review, publication.hurried, &now, state.as_ref()) {
+            return self.step_aside(&now, state.as_ref(), reason).await;
+        }
+        let mut current = Current::new(publication.review, self.own_states(known));
+        current
+            .take_in(client, known, self.stop.as_ref(), &conversation)
+            .await?;
+        let mut inline = Inline::default();
+        let mut changed = HashSet::new();
+        if now.is_open() && !publication.hurried {
+            let review = &current.review;
+            let publication = Publication { review, ..publication };
+            inline = inline::post(client, ourselves, &version.refs, &publication, &mut conversation).await?;
+            inline::withdraw_twins(client, ourselves, &mut conversation, &mut inline).await?;
+            let (warnings, done) =
+                threads::apply(client, ourselves, review, &known.newest, &now, &mut conversation).await;
+            inline.warnings.extend(warnings);
+            changed = done;
+        }
+        if !inline.created.is_empty() || !changed.is_empty() {
+            // That took its time, and the summary must not hide what another run has posted in it.
+            conversation = Conversation::read(client).await?;
+            current
+                .take_in(client, known, self.stop.as_ref(), &conversation)
+                .await?;
+        }
+        let written = Written {
+            now: &now,
+            state: state.as_ref(),
+            inline,
+            changed,
+        };
+        self.conclude_with(known, publication, current, written, conversation)
+            .await
+    }
+
+    /// The states of our note that this run knows: the one that it read, and those that it wrote.
+    fn own_states(&self, known: &Known) -> Vec<SummaryState> {
+        let said = self.said.lock().map(|said| said.clone()).unwrap_or_default();
+        known.state.iter().cloned().chain(said).collect()
+    }
+
+    /// Remembers what this run wrote into our note.
+    fn remember(&self, summary: &Summary) {
+        if let Ok(mut said) = self.said.lock() {
+            said.push(summary.state.clone());
+        }
+    }
+
+    /// Reads our approval for a review that does not approve, which says what becomes of it.
+    async fn standing_before(
+        &self,
+        known: &Known,
+        now: &MergeRequestNow,
+        review: &mut Review,
+    ) -> Result<Option<Standing>, GitLabError> {
+        let standing = approval::read(&self.client, known.ourselves.bot()).await?;
+        let taken_back = self.what_is_taken_back(standing.approved && now.is_open()).await;
+        review.coverage.notes.extend(taken_back);
+        // A finding that only the summary shows is seen by other runs from then on: only an approval that is read after it
+        // cannot be missed.
+        let shown = |entry: &JudgedFinding| entry.posted.is_some() || entry.thread.is_some();
+        let in_summary = review.standing().any(|entry| entry.weighs() && !shown(entry));
+        Ok(Some(standing).filter(|standing| standing.approved || !in_summary))
+    }
+
+    /// Posts the summary, and takes the stance.
+    async fn conclude_with(
+        &self,
+        known: &Known,
+        publication: Publication<'_>,
+        mut current: Current,
+        written: Written<'_>,
+        mut conversation: Conversation,
+    ) -> Result<PublishOutcome, GitLabError> {
         let Known {
             ourselves,
             version,
             web_url,
-            newest,
             target,
             ..
         } = known;
-        let (client, review) = (&self.client, publication.review);
-        let mut conversation = Conversation::read(client).await?;
-        let now = MergeRequestNow::read(client).await?;
-        let state = ourselves.last_state(&conversation);
-        if let Some(reason) = self.is_of_the_past(review, publication.hurried, &now, state.as_ref()) {
-            return self.step_aside(&now, state.as_ref(), reason).await;
-        }
+        let Written {
+            now,
+            state,
+            inline,
+            changed,
+        } = written;
+        let client = &self.client;
+        let mut review = with_places(&current.review, &inline, &changed, web_url.as_deref());
         let watched = Watched {
             target,
             base: &version.refs.base,
             settings: publication.settings_watch,
         };
-        let mut inline = Inline::default();
-        let mut changed = HashSet::new();
-        if now.is_open() && !publication.hurried {
-            inline = inline::post(client, ourselves, &version.refs, &publication, &mut conversation).await?;
-            inline::withdraw_twins(client, ourselves, &mut conversation, &mut inline).await?;
-            let (warnings, done) = threads::apply(client, ourselves, review, newest, &now, &mut conversation).await;
-            inline.warnings.extend(warnings);
-            changed = done;
-        }
-        let mut review_with_places = inline.mark(review, web_url.as_deref());
-        review_with_places.ledger.posted(inline.notes.keys());
-        // A thread that was to be resolved and is not must not look as if a person had opened it again.
-        let resolving = review.threads.iter().filter(|action| action.change.resolves());
-        let left = resolving.filter(|action| !changed.contains(&action.thread));
-        let left = left.map(|action| &action.fingerprint);
-        review_with_places.ledger.left_open(left);
-        let wanted = Stance::of(review, publication.settings.mode);
-        let mut before = Before {
-            now: &now,
-            version,
-            requested: known.requested(&now, &conversation),
-            lifts: review.lifts_blocks() && !now.is_newer_than(&review.head_sha) && watched.retargeted(&now).is_none(),
-            watched,
-            state: state.as_ref(),
-            is_news: true,
-            bot: ourselves.bot(),
-            standing: None,
+        let wanted = Stance::of(&review, publication.settings.mode);
+        let requested = known.requested(now, &conversation);
+        let lifts = review.lifts_blocks() && !now.is_newer_than(&review.head_sha) && watched.retargeted(now).is_none();
+        let standing = match wanted {
+            Stance::Approved => None,
+            _ => self.standing_before(known, now, &mut review).await?,
         };
-        if wanted != Stance::Approved {
-            let standing = approval::read(client, ourselves.bot()).await?;
-            before.standing = Some(standing);
-            let taken_back = self.what_is_taken_back(standing.approved && now.is_open()).await;
-            review_with_places.coverage.notes.extend(taken_back);
-        }
-        let spent = spent(ourselves, &conversation, review);
+        let spent = spent(ourselves, &conversation, &review);
         let memory = |requested_changes| Memory {
             spent_micros: spent,
-            spent_counts: review.cost_usd > 0.0 && publication.settings.remember_cost,
+            spent_counts: review_costs(publication),
             requested_changes,
         };
         // What will be so if all goes well; where it does not, the note is corrected below.
-        let requested = match wanted {
+        let expected = match wanted {
             Stance::RequestedChanges => now.is_open(),
             Stance::Approved => false,
-            Stance::None => before.requested && !before.lifts,
+            Stance::None => requested && !lifts,
         };
         let branch = (wanted == Stance::Approved).then_some(target.branch.as_str());
-        let summary = Summary::of(&review_with_places, memory(requested)).approving(branch);
+        let summary = Summary::of(&review, memory(expected)).approving(branch);
         let is_news = !known.says(&conversation, &summary);
         let note = summary.post(client, ourselves, &mut conversation).await?;
-        let before = Before { is_news, ..before };
+        self.remember(&summary);
+        current.seen.push(summary.state.clone());
+        let before = Before {
+            now,
+            version,
+            requested,
+            lifts,
+            watched,
+            state,
+            is_news,
+            bot: ourselves.bot(),
+            standing,
+            latest: Latest {
+                client,
+                known,
+                review: &review,
+                seen: &current.seen,
+                stop: self.stop.as_ref(),
+            },
+        };
         let Applied {
             stance,
             approved,
             requested: stands,
             hold,
+            meanwhile,
             mut warnings,
-        } = stance::apply(client, wanted, review, before).await?;
-        if stands != requested || hold.is_some() {
-            let branch = branch.filter(|_| hold.is_none());
-            review_with_places.approval_holds.extend(hold);
+        } = stance::apply(client, wanted, &review, before).await?;
+        if stands != expected || hold.is_some() || !meanwhile.is_empty() {
+            let branch = branch.filter(|_| hold.is_none() && meanwhile.is_empty());
+            review.approval_holds.extend(hold);
+            review.add_meanwhile(&meanwhile);
+            current.meanwhile.add(meanwhile);
             conversation.read_on(client).await?;
-            let corrected = Summary::of(&review_with_places, memory(stands)).approving(branch);
+            let corrected = Summary::of(&review, memory(stands)).approving(branch);
+            self.remember(&corrected);
             corrected.post(client, ourselves, &mut conversation).await?;
         }
         self.conclude();
         warnings.splice(0..0, inline.warnings);
-        warnings.extend(reviewers::add(client, review).await);
+        warnings.extend(reviewers::add(client, &review).await);
         Ok(PublishOutcome {
             url: web_url
                 .as_ref()
@@ -227,8 +327,36 @@ impl GitLab {
             posted_inline: inline.created.len(),
             placements: inline.placements,
             warnings,
+            amended: current.amends(publication.review),
         })
     }
+}
+
+/// The review with the places where its findings are shown, and with what the next one has to know of our threads.
+fn with_places(review: &Review, inline: &Inline, changed: &HashSet<String>, web_url: Option<&str>) -> Review {
+    let mut review = inline.mark(review, web_url);
+    review.ledger.posted(inline.notes.keys());
+    // A thread that was to be resolved and is not must not look as if a person had opened it again.
+    let resolving = review.threads.iter().filter(|action| action.change.resolves());
+    let left = resolving.filter(|action| !changed.contains(&action.thread));
+    let left: Vec<Fingerprint> = left.map(|action| action.fingerprint.clone()).collect();
+    review.ledger.left_open(&left);
+    review
+}
+
+/// What was written before the summary.
+struct Written<'a> {
+    now: &'a MergeRequestNow,
+    /// What our note remembered before.
+    state: Option<&'a SummaryState>,
+    inline: Inline,
+    /// The threads that are as the review says.
+    changed: HashSet<String>,
+}
+
+/// Whether the price has to be remembered.
+fn review_costs(publication: Publication<'_>) -> bool {
+    publication.review.cost_usd > 0.0 && publication.settings.remember_cost
 }
 
 impl Known {
@@ -279,6 +407,22 @@ impl Forge for GitLab {
         let known = known.ok_or_else(|| ForgeError("the merge request was never loaded".into()))?;
         let outcome = self.post(&known, publication).await;
         outcome.map_err(|error| ForgeError(error.to_string()))
+    }
+
+    async fn meanwhile(&self, review: &Review) -> Result<Meanwhile, ForgeError> {
+        let Some(known) = self.known().await else {
+            return Ok(Meanwhile::default());
+        };
+        let seen = self.own_states(&known);
+        let latest = Latest {
+            client: &self.client,
+            known: &known,
+            review,
+            seen: &seen,
+            stop: self.stop.as_ref(),
+        };
+        let sight = latest.look().await.map_err(|error| ForgeError(error.to_string()))?;
+        Ok(sight.meanwhile)
     }
 
     fn left_out(&self, files: &[FilteredFile]) {

@@ -8,6 +8,7 @@ use conclave_engine::{
     judge::{ApprovalHold, HoldCause},
     ports::{AppliedStance, Stance},
     report::Review,
+    rereview::Meanwhile,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,6 +17,7 @@ use crate::{
     GitLabError,
     approval::{self, NEWER, Standing},
     client::Client,
+    latest::{Latest, Sight},
     marker::SummaryState,
     merge_request::{self, MergeRequestNow, Version},
     target::Watched,
@@ -77,6 +79,8 @@ pub(crate) struct Before<'a> {
     pub(crate) bot: u64,
     /// Our approval, if it was read already.
     pub(crate) standing: Option<Standing>,
+    /// What other runs post up to the last moment.
+    pub(crate) latest: Latest<'a>,
 }
 
 /// What became of it.
@@ -88,6 +92,8 @@ pub(crate) struct Applied {
     pub(crate) requested: bool,
     /// Why it was not approved although the review asks for it.
     pub(crate) hold: Option<ApprovalHold>,
+    /// What was in the way of an approval, or of lifting a block, at the last moment.
+    pub(crate) meanwhile: Meanwhile,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -112,6 +118,7 @@ pub(crate) async fn apply(
         before,
         requested: before.requested,
         hold: None,
+        meanwhile: Meanwhile::default(),
         warnings: Vec::new(),
     };
     let now = before.now;
@@ -152,6 +159,7 @@ struct Run<'a> {
     before: Before<'a>,
     requested: bool,
     hold: Option<ApprovalHold>,
+    meanwhile: Meanwhile,
     warnings: Vec<String>,
 }
 
@@ -165,6 +173,7 @@ impl Run<'_> {
             approved,
             requested: self.requested,
             hold: self.hold,
+            meanwhile: self.meanwhile,
             warnings: self.warnings,
         }
     }
@@ -182,6 +191,11 @@ impl Run<'_> {
             let shown = self.shown(approved);
             return Ok(self.end(Stance::Approved, shown, approved));
         }
+        let sight = self.before.latest.look().await?;
+        if !sight.meanwhile.is_empty() {
+            let approved = self.without_approval(standing).await?;
+            return Ok(self.overtaken(sight, approved));
+        }
         let given_for_this = standing.is_for(self.before.version, None);
         if given_for_this && !self.requested {
             return Ok(self.end(Stance::Approved, Stance::Approved, true));
@@ -190,12 +204,50 @@ impl Run<'_> {
         let approved = approval::read(self.client, self.before.bot).await?.approved;
         if approved {
             // Approving takes back the same user's request for changes.
-            self.requested = false;
+            let requested = std::mem::take(&mut self.requested);
+            if let Some(sight) = self.posted_just_now().await? {
+                return self.undo(sight, requested).await;
+            }
             return Ok(self.end(Stance::Approved, Stance::Approved, true));
         }
         self.warnings.push(refused.unwrap_or_else(|| not_what_was_asked(false)));
         let shown = self.without_request().await?;
         Ok(self.end(Stance::Approved, shown, false))
+    }
+
+    /// What another run has posted while the approval was on its way. That this run was told to end after it does not matter.
+    async fn posted_just_now(&self) -> Result<Option<Sight>, GitLabError> {
+        let latest = Latest {
+            stop: None,
+            ..self.before.latest
+        };
+        let sight = latest.look().await?;
+        Ok((!sight.meanwhile.is_empty()).then_some(sight))
+    }
+
+    /// Takes an approval back that should not have been given, and asks again for the changes that it has lifted.
+    async fn undo(mut self, sight: Sight, requested: bool) -> Result<Applied, GitLabError> {
+        approval::take_back(self.client).await?;
+        let approved = approval::read(self.client, self.before.bot).await?.approved;
+        if requested || sight.requested {
+            let path = self.client.merge_request_path("/notes");
+            let command = json!({ "body": "/submit_review requested_changes" });
+            match self.client.post("request changes", &path, &command).await {
+                Ok(()) => self.requested = true,
+                Err(error) => self.warnings.push(format!("no changes requested: {error}")),
+            }
+        }
+        Ok(self.overtaken(sight, approved))
+    }
+
+    /// The end of a run that would approve and has seen at the last moment that it must not.
+    fn overtaken(mut self, sight: Sight, approved: bool) -> Applied {
+        self.warnings
+            .push(format!("not approved: {}", sight.meanwhile.describe()));
+        self.requested |= sight.requested;
+        self.meanwhile = sight.meanwhile;
+        let shown = self.shown(approved);
+        self.end(Stance::Approved, shown, approved)
     }
 
     async fn neither(mut self, standing: Standing) -> Result<Applied, GitLabError> {
@@ -267,6 +319,13 @@ impl Run<'_> {
         }
         if !self.before.lifts {
             // Only a whole review that finds it fixed lifts it.
+            return Ok(Some(Stance::RequestedChanges));
+        }
+        let sight = self.before.latest.look().await?;
+        if !sight.meanwhile.is_empty() {
+            self.warnings
+                .push(format!("the request for changes stays: {}", sight.meanwhile.describe()));
+            self.meanwhile = sight.meanwhile;
             return Ok(Some(Stance::RequestedChanges));
         }
         let seen = self.before.now.status() == REQUESTED;

@@ -11,7 +11,7 @@ use crate::{
     client::Client,
     discussions::{Conversation, Note},
     length::limit,
-    marker::{self, SummaryState, hash},
+    marker::{self, Concluded, SummaryState, hash},
     merge_request::Ourselves,
 };
 
@@ -47,7 +47,17 @@ impl Summary {
         let mut summary =
             Self::new(&render_markdown(review), conclusion(review), memory).remembering(Some(review.ledger.clone()));
         summary.state.head = Some(review.head_sha.clone());
-        summary
+        summary.concluding(Some(Concluded {
+            head: review.head_sha.clone(),
+            verdict: review.verdict,
+            may_approve: review.may_approve(),
+        }))
+    }
+
+    /// The same, remembering this conclusion of a review.
+    pub(crate) fn concluding(mut self, concluded: Option<Concluded>) -> Self {
+        self.state.concluded = concluded;
+        self
     }
 
     /// The same, of a review that approves the merge into this branch.
@@ -81,6 +91,7 @@ impl Summary {
             requested_changes: memory.requested_changes,
             head: None,
             approved_for: None,
+            concluded: None,
         };
         Self {
             text,

@@ -123,6 +123,13 @@ pub(crate) fn newest(ourselves: &Ourselves, conversation: &Conversation) -> Hash
         .collect()
 }
 
+/// Our threads that are resolved.
+pub(crate) fn resolved(ourselves: &Ourselves, conversation: &Conversation) -> HashSet<String> {
+    let threads = conversation.own_threads(ourselves).into_iter();
+    let resolved = threads.filter(|thread| thread.discussion.is_resolved());
+    resolved.map(|thread| thread.discussion.id.clone()).collect()
+}
+
 /// Changes our threads as the review says, and answers what it answers. What is so already is left alone, so a second time
 /// nothing is written. What does not work is a warning: the verdict does not depend on it. The ids are those of the threads
 /// that are now as they should be, or gone.

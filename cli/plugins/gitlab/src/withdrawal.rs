@@ -153,6 +153,7 @@ impl GitLab {
             text.push_str(&last);
         }
         let ledger = summary.and_then(|note| ourselves.ledger(note));
+        let concluded = summary.and_then(|note| ourselves.state(note)?.concluded);
         let memory = Memory {
             spent_micros: ourselves.spent(&notes),
             spent_counts: false,
@@ -160,7 +161,9 @@ impl GitLab {
         };
         drop(notes);
         let conclusion = hash(&format!("withdrawn {}{}", why.reason, self.files_left_out()));
-        let withdrawn = Summary::new(&text, conclusion, memory).remembering(ledger);
+        let withdrawn = Summary::new(&text, conclusion, memory)
+            .remembering(ledger)
+            .concluding(concluded);
         withdrawn.post(&self.client, ourselves, &mut conversation).await?;
         Ok(())
     }

@@ -355,7 +355,7 @@ fn findings(all: &[(&str, &str, &str)]) -> String {
 }
 
 /// Returns once this agent's model was asked so many times.
-pub(super) fn asked(
+pub(in crate::no_wrong_approval) fn asked(
     provider: &ScriptedProvider,
     agent: &'static str,
     times: usize,
@@ -373,7 +373,7 @@ pub(super) fn asked(
     }
 }
 
-async fn wait_for(condition: impl Fn() -> bool) {
+pub(in crate::no_wrong_approval) async fn wait_for(condition: impl Fn() -> bool) {
     let waiting = async {
         while !condition() {
             tokio::time::sleep(Duration::from_millis(5)).await;

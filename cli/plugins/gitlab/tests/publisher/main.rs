@@ -12,6 +12,7 @@ mod loading;
 mod manual;
 mod plugin;
 mod posting;
+mod races;
 mod refusals;
 mod sample;
 mod stage;

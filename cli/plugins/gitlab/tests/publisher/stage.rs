@@ -157,6 +157,7 @@ impl Stage {
             posted_inline: 0,
             placements: std::collections::HashMap::new(),
             warnings: warnings.iter().map(|warning| (*warning).to_owned()).collect(),
+            amended: None,
         }
     }
 
