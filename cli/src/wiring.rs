@@ -39,6 +39,7 @@ mod trojan_source;
 
 use std::{sync::Arc, time::Duration};
 
+use camino::Utf8Path;
 use conclave_engine::{
     judge::ApprovalHold,
     ports::{Forge, Progress, ProgressEvent, ReviewSubject, StopCause},
@@ -70,7 +71,7 @@ use self::{
     ending::Ending,
     observers::Observers,
     outcome::{ended_early, exit_of, worth_a_review},
-    prepare::{prepare, report_all},
+    prepare::{Prepared, prepare, report_all},
     registry::{House, Purpose},
     runtime::Child,
     sessions::{Ran, Sessions},
@@ -197,46 +198,10 @@ impl Run<'_> {
         let mut watch = Stopwatch::start(self.observers.trace());
         self.progress
             .report(ProgressEvent::Stage("Reading the diff and the configuration"));
-        let mut child = Child::start(environment, scratch.path());
-        // The start's limit is known only when all settings are; the child starts meanwhile.
-        let (start_limit, limit) = watch::channel(None);
-        let preparing = async {
-            let progress = self.progress.as_ref();
-            let prepared = prepare(house, &arguments.planning, arguments.agents, scratch.path(), progress);
-            let prepared = prepared.await.map_err(Err)?;
-            report.enter(RunStage::Plan);
-            let seconds = prepared.config.limits.start_seconds;
-            start_limit.send_replace(Some(Duration::from_secs(seconds)));
-            worth_a_review(prepared, redactor)
-        };
-        let answering = async {
-            Ok(match &mut child {
-                Ok(child) => child.answers(limit).await,
-                Err(_) => Ok(()),
-            })
-        };
-        let ready = tokio::select! {
-            exit = signals.arrived() => Err(Ok(nothing_reviewed(exit, redactor))),
-            // That there is nothing to review counts more than what would be missing for it.
-            ready = async { tokio::try_join!(preparing, answering) } => ready,
-        };
-        let (mut prepared, answered) = match ready {
+        let (child, prepared) = match Box::pin(self.ready(house, scratch.path(), &mut watch)).await {
             Ok(ready) => ready,
-            Err(end) => {
-                if let Ok(child) = child {
-                    child.stop().await;
-                }
-                return end;
-            }
+            Err(end) => return end,
         };
-        report.enter(RunStage::Runtime);
-        let mut child = child?;
-        answered?;
-        child.limit_start(Duration::from_secs(prepared.config.limits.start_seconds));
-        watch.lap("diff, configuration, plan");
-        let cut_short = cut_short_by_job(environment, prepared.config.limits.run_seconds);
-        report_all(self.progress.as_ref(), &cut_short);
-        prepared.warnings.extend(cut_short);
         let repo = &prepared.repo.in_force.config.review;
         let settings = prepared.repo.in_force.config.clone();
         let publishing = prepared.job.posting.settings(repo, &prepared.config.limits.budget);
@@ -317,6 +282,64 @@ impl Run<'_> {
             None => posted.map(|_| exit_of(&review, gate, arguments.strict)),
             Some(exit) => Ok(ended_early(exit, posted.map(drop), redactor)),
         }
+    }
+
+    /// Prepares everything while the child starts; an error is the end of the run.
+    async fn ready(
+        &self,
+        house: House,
+        scratch: &Utf8Path,
+        watch: &mut Stopwatch,
+    ) -> Result<(Child, Prepared), Result<Exit, Failure>> {
+        let Self {
+            arguments,
+            environment,
+            redactor,
+            signals,
+            report,
+            ..
+        } = *self;
+        let mut child = Child::start(environment, scratch);
+        // The start's limit is known only when all settings are; the child starts meanwhile.
+        let (start_limit, limit) = watch::channel(None);
+        let preparing = async {
+            let progress = self.progress.as_ref();
+            let prepared = prepare(house, &arguments.planning, arguments.agents, scratch, progress);
+            let prepared = prepared.await.map_err(Err)?;
+            report.enter(RunStage::Plan);
+            let seconds = prepared.config.limits.start_seconds;
+            start_limit.send_replace(Some(Duration::from_secs(seconds)));
+            worth_a_review(prepared, redactor)
+        };
+        let answering = async {
+            Ok(match &mut child {
+                Ok(child) => child.answers(limit).await,
+                Err(_) => Ok(()),
+            })
+        };
+        let ready = tokio::select! {
+            exit = signals.arrived() => Err(Ok(nothing_reviewed(exit, redactor))),
+            // That there is nothing to review counts more than what would be missing for it.
+            ready = async { tokio::try_join!(preparing, answering) } => ready,
+        };
+        let (mut prepared, answered) = match ready {
+            Ok(ready) => ready,
+            Err(end) => {
+                if let Ok(child) = child {
+                    child.stop().await;
+                }
+                return Err(end);
+            }
+        };
+        report.enter(RunStage::Runtime);
+        let mut child = child.map_err(Err)?;
+        answered.map_err(Err)?;
+        child.limit_start(Duration::from_secs(prepared.config.limits.start_seconds));
+        watch.lap("diff, configuration, plan");
+        let cut_short = cut_short_by_job(environment, prepared.config.limits.run_seconds);
+        report_all(self.progress.as_ref(), &cut_short);
+        prepared.warnings.extend(cut_short);
+        Ok((child, prepared))
     }
 }
 

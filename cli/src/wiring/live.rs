@@ -173,12 +173,21 @@ pub(super) struct Live {
     changes: Arc<Mutex<Vec<String>>>,
 }
 
+/// What decides about the routes of a run besides the document.
+pub(super) fn facts(plan: &Plan, preset: Preset, credentials: BTreeSet<String>) -> RouteFacts {
+    RouteFacts {
+        preset,
+        credentials,
+        trivial: plan.assessment.tier == RiskTier::Trivial,
+        classes: plan.classes.clone(),
+    }
+}
+
 /// What a run does with a document that changes.
 pub(super) struct LiveInput<'a> {
     pub(super) remote: &'a Follower,
-    pub(super) plan: &'a Plan,
-    pub(super) preset: Preset,
-    pub(super) credentials: BTreeSet<String>,
+    /// What decides about routes besides the document.
+    pub(super) facts: RouteFacts,
     pub(super) gateway: &'a Arc<Gateway>,
     /// The configuration that the run began with.
     pub(super) config: &'a ConfigDocument,
@@ -201,19 +210,14 @@ impl Live {
                 changes: Arc::default(),
             };
         };
-        let facts = RouteFacts {
-            preset: input.preset,
-            credentials: input.credentials.clone(),
-            trivial: input.plan.assessment.tier == RiskTier::Trivial,
-            classes: input.plan.classes.clone(),
-        };
         let in_force = watch::Sender::new(None);
-        let routes = LiveRoutes::new(in_force.subscribe(), facts);
+        let credentials = input.facts.credentials.clone();
+        let routes = LiveRoutes::new(in_force.subscribe(), input.facts);
         let changes: Arc<Mutex<Vec<String>>> = Arc::default();
         let applying = Applying {
             gateway: Arc::clone(input.gateway),
             known: input.config.clone(),
-            credentials: input.credentials,
+            credentials,
             overrides: input.overrides,
             budget: input.budget,
             prices: input.prices,

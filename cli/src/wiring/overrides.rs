@@ -3,13 +3,14 @@
 
 use std::collections::BTreeSet;
 
+use conclave_engine::repo_config::RepoConfig;
 use conclave_shared::{
     config::{ConfigDocument, ModelTier, TimeLimitOverrides, known_providers},
     model::ModelId,
     nearest::nearest,
 };
 
-use crate::exit::Failure;
+use crate::{args::PlanningArguments, exit::Failure};
 
 /// The settings above the document.
 #[derive(Debug, Clone, Default)]
@@ -27,6 +28,22 @@ pub(super) struct Overrides {
 }
 
 impl Overrides {
+    /// What the project's settings and the job's arguments say above `base`.
+    pub(super) fn new(
+        base: ConfigDocument,
+        arguments: &PlanningArguments,
+        agents: Option<u32>,
+        settings: &RepoConfig,
+    ) -> Self {
+        Self {
+            base,
+            models: arguments.models.clone(),
+            agents,
+            limits_of_project: settings.limits.clone(),
+            limits_of_job: arguments.limits.clone().unwrap_or_default(),
+        }
+    }
+
     /// Lays what the project and the job say over a configuration.
     pub(super) fn apply(&self, config: &mut ConfigDocument) {
         if let Some(agents) = self.agents {

@@ -127,13 +127,13 @@ pub(super) fn unused_variables(environment: &Environment, is_compatible_fronted:
     names.extend(is_compatible_fronted.then_some(env_vars::COMPATIBLE_API_KEY));
     names.retain(|name| environment.get(name).is_some());
     let (last, others) = names.split_last()?;
-    let list = if others.is_empty() {
+    let subject = if others.is_empty() {
         format!("{last} is")
     } else {
         format!("{} and {last} are", others.join(", "))
     };
     Some(format!(
-        "{list} not used: these providers are asked through AI Gateway, at its addresses and with the keys that it holds"
+        "{subject} not used: these providers are asked through AI Gateway, at its addresses and with the keys that it holds"
     ))
 }
 

@@ -119,13 +119,9 @@ pub(super) async fn prepare(
     let change = async {
         let job = arrival.wait(secret).await?;
         let ((diff, spool), repo) = diff_and_settings(&job, scratch).await?;
-        let is_wanted = repo.in_force.config.review.memory.unwrap_or(true);
-        let memory = memory
-            .filter(|_| is_wanted)
-            .map_or_else(Recall::nothing, MemorySource::ask);
+        let memory = recall(memory, &repo);
         // Before the noise is taken out: lock files are a part of it.
-        let trusted = PathGlobs::new(&repo.in_force.config.paths.trusted).unwrap_or_default();
-        let locks = lock_files::check(&job.repository, &diff, &trusted).await?;
+        let locks = lock_files::check(&job.repository, &diff, &trusted(&repo)).await?;
         let change = Change {
             hints: organisation::survey(&job, &diff, &spool).await?,
             job: &job,
@@ -159,16 +155,10 @@ pub(super) async fn prepare(
     warnings.extend(without_effect);
     report_all(progress, notes.iter().chain(&job.notes).chain(&warnings));
     check_models(&arguments.models, &config, &assembled.providers())?;
-    let overrides = Overrides {
-        base,
-        models: arguments.models.clone(),
-        agents,
-        limits_of_project: repo.in_force.config.limits.clone(),
-        limits_of_job: arguments.limits.clone().unwrap_or_default(),
-    };
+    let settings = &repo.in_force.config;
+    let overrides = Overrides::new(base, arguments, agents, settings);
     overrides.apply(&mut config);
     // What counts as noise depends on the operator's and the repository's settings, so it is taken out only now.
-    let settings = &repo.in_force.config;
     let diff = filter(&job, diff, &security, &settings.paths).await?;
     let trojan_source = trojan_source::check(&diff, &spool)?;
     let preset = chosen_preset(arguments, settings.review.preset);
@@ -190,14 +180,12 @@ pub(super) async fn prepare(
     };
     let plan = plan(&input)?;
     let models = explain(&plan, &input);
-    let mut of_plan = warnings_of_plan(&plan, &arguments.models);
-    of_plan.extend(ineffective(&config.limits, &config.reviewers));
+    let mut of_plan = warnings_of_plan(&plan, &arguments.models, &config);
     of_plan.extend(preset_without_effect(preset, &models, !arguments.models.is_empty()));
     report_all(progress, &of_plan);
     warnings.extend(of_plan);
     let runtime = assembled.for_plan(&plan, &config);
-    let known = job.holds.iter().cloned().chain(locks.holds);
-    let approval_holds = known.chain(hold(&trojan_source)).chain(holds::of_diff(&diff)).collect();
+    let approval_holds = known_holds(&job, locks.holds, &trojan_source, &diff);
     Ok(Prepared {
         job,
         diff,
@@ -230,6 +218,30 @@ fn lead_with_configuration(warnings: &mut Vec<String>, follower: &Follower) {
     }
 }
 
+/// Files that nobody has to read. The patterns are those that could be read.
+fn trusted(repo: &LoadedRepoConfig) -> PathGlobs {
+    PathGlobs::new(&repo.in_force.config.paths.trusted).unwrap_or_default()
+}
+
+/// Asks what the project remembers, unless it does not want to know.
+fn recall(memory: Option<MemorySource>, repo: &LoadedRepoConfig) -> Recall {
+    let is_wanted = repo.in_force.config.review.memory.unwrap_or(true);
+    memory
+        .filter(|_| is_wanted)
+        .map_or_else(Recall::nothing, MemorySource::ask)
+}
+
+/// Why the approval is withheld, as far as that is known before the run.
+fn known_holds(
+    job: &Job,
+    of_locks: Vec<ApprovalHold>,
+    trojan_source: &[Finding],
+    diff: &FilteredDiff,
+) -> Vec<ApprovalHold> {
+    let known = job.holds.iter().cloned().chain(of_locks);
+    known.chain(hold(trojan_source)).chain(holds::of_diff(diff)).collect()
+}
+
 /// Shows warnings as they come up.
 pub(super) fn report_all<'a>(progress: &dyn Progress, warnings: impl IntoIterator<Item = &'a String>) {
     for warning in warnings {
@@ -238,12 +250,13 @@ pub(super) fn report_all<'a>(progress: &dyn Progress, warnings: impl IntoIterato
 }
 
 /// Warnings about the plan and its models.
-fn warnings_of_plan(plan: &Plan, models: &[ModelId]) -> Vec<String> {
+fn warnings_of_plan(plan: &Plan, models: &[ModelId], config: &ConfigDocument) -> Vec<String> {
     let mistyped = models.iter().filter_map(mistyped);
     plan.warnings()
         .into_iter()
         .chain(switched_off(plan))
         .chain(mistyped)
+        .chain(ineffective(&config.limits, &config.reviewers))
         .collect()
 }
 

@@ -11,7 +11,7 @@ use conclave_engine::{
     prompt::PromptLibrary,
     report::{ConfigurationFallback, ConfigurationInstead, Review},
     rereview::Instructions,
-    scheduler::Desk,
+    scheduler::{Desk, RouteFacts},
 };
 use conclave_git::check_out_workspace;
 use conclave_plugin_reviewer_config::{Follower, Instead};
@@ -26,6 +26,7 @@ use super::{
     inputs::{self, Sources},
     live::{self, BudgetOfJob, Live, LiveInput, LivePrices},
     memory,
+    overrides::Overrides,
     prepare::{Prepared, report_all},
     rereview,
     runtime::{Child, Runtime, RuntimeInput},
@@ -185,19 +186,9 @@ impl Sessions<'_> {
         warnings.extend(inputs.warnings);
 
         let providers = runtime_config.providers.iter().map(|owned| owned.value.name.clone());
-        let live = Live::start(LiveInput {
-            remote: &follower,
-            plan: &plan,
-            preset: preset.0,
-            credentials: providers.collect(),
-            gateway: &runtime.gateway,
-            config: &config,
-            overrides,
-            budget: BudgetOfJob::new(&job, run.arguments),
-            prices: prices.clone(),
-            run_limit: self.run_limit.clone(),
-            progress: Arc::clone(&run.progress),
-        });
+        let facts = live::facts(&plan, preset.0, providers.collect());
+        let begun = (&config, overrides, &prices);
+        let live = self.follow(&follower, facts, begun, &job, &runtime);
         let all = Arc::new(rereview::all_files(&diff, &prior));
         let review_job = ReviewJob {
             run_id: run.id.to_string(),
@@ -225,14 +216,30 @@ impl Sessions<'_> {
         let source = Arc::new(RepositoryTree::new(&job, &all, inputs.context));
         let review = run_review(review_job, self.ports(&runtime, &live, source, desk)).await;
         watch.lap("sessions");
-        Ok(Some(Ran::new(
-            job,
-            all,
-            with_configuration(review, &follower),
-            runtime,
-            &live,
-            &prices.now(),
-        )))
+        let review = with_configuration(review, &follower);
+        Ok(Some(Ran::new(job, all, review, runtime, &live, &prices.now())))
+    }
+
+    /// Follows the configuration from where the run began.
+    fn follow(
+        &self,
+        remote: &Follower,
+        facts: RouteFacts,
+        (config, overrides, prices): (&ConfigDocument, Overrides, &LivePrices),
+        job: &Job,
+        runtime: &Runtime,
+    ) -> Live {
+        Live::start(LiveInput {
+            remote,
+            facts,
+            gateway: &runtime.gateway,
+            config,
+            overrides,
+            budget: BudgetOfJob::new(job, self.run.arguments),
+            prices: prices.clone(),
+            run_limit: self.run_limit.clone(),
+            progress: Arc::clone(&self.run.progress),
+        })
     }
 
     /// Starts the gateway and what the agents run in.

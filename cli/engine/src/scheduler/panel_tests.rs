@@ -432,12 +432,13 @@ async fn nobody_is_asked_once_more_beyond_the_budget() {
     );
 }
 
-/// Routes that follow the channel, and a change of the limits of a panel that began with one place.
-fn with_limits(text: &str) -> Option<Arc<conclave_shared::config::ConfigDocument>> {
+/// A document with these limits.
+fn with_limits(text: &str) -> Arc<conclave_shared::config::ConfigDocument> {
     let document = format!(r#"{{"schema_version":1,"limits":{text}}}"#);
-    Some(Arc::new(serde_json::from_str(&document).expect("valid")))
+    Arc::new(serde_json::from_str(&document).expect("valid"))
 }
 
+/// Routes that follow the channel.
 fn following(
     sender: &watch::Sender<Option<Arc<conclave_shared::config::ConfigDocument>>>,
 ) -> crate::scheduler::LiveRoutes {
@@ -461,7 +462,7 @@ async fn a_limit_that_is_raised_during_a_run_counts_at_once() {
     let began = Instant::now();
     let raising = async {
         tokio::time::sleep(Duration::from_secs(10)).await;
-        sender.send_replace(with_limits(r#"{"sessions":7}"#));
+        sender.send_replace(Some(with_limits(r#"{"sessions":7}"#)));
     };
     let (members, input) = (members(&SEVEN), input());
     let (panel, ()) = tokio::join!(run_at_once(&context, members, &input, 1), raising);
@@ -489,7 +490,7 @@ async fn a_time_limit_that_changes_during_a_run_counts_for_who_is_at_work() {
         let began = Instant::now();
         let changing = async {
             tokio::time::sleep(Duration::from_secs(20)).await;
-            sender.send_replace(with_limits(limits));
+            sender.send_replace(Some(with_limits(limits)));
         };
         let mut members = members(&["security"]);
         members[0].attempt = Duration::from_mins(5);

@@ -42,7 +42,7 @@ async fn a_provider_that_never_answers_times_out() {
 #[tokio::test]
 async fn limits_that_are_longer_than_the_defaults_hold() {
     let rig = rig_with(|config| {
-        config.limits.first_byte = Duration::from_secs(900);
+        config.limits.first_byte = Duration::from_mins(15);
         config.limits.hold = Duration::from_secs(1000);
         config.limits.retry.retries = 0;
     })
