@@ -17,4 +17,4 @@ pub use evidence::{Checked, Hallucinated, SourceReader, check, path_of};
 pub(crate) use fold::is_invisible;
 pub use matching::{Claims, Likeness, background_table, claim_words, record_agreement, same_claims};
 pub(crate) use refutation::{QuotedFile, check_refutation};
-pub use scan::{RawFinding, ScanOutcome, scan};
+pub use scan::{RawFinding, ScanOutcome, holds_findings, scan};

@@ -131,10 +131,16 @@ impl JudgedFinding {
         self.removed_by == Some(RemovedBy::Rules) && self.fate == FindingFate::Dropped
     }
 
-    /// The refutation by which it was taken out or lowered, if those lines are of the change itself.
-    pub fn refuted_by_this_change(&self) -> Option<&Refutation> {
+    /// The refutation by which a serious finding was taken out or lowered.
+    pub fn refuted_by_code(&self) -> Option<&Refutation> {
         let refutation = self.refutation.as_ref().filter(|_| self.overruled.is_none())?;
-        (refutation.needed && refutation.status == RefutationStatus::ThisChange).then_some(refutation)
+        (refutation.needed && refutation.is_valid()).then_some(refutation)
+    }
+
+    /// The same, if those lines are of the change itself.
+    pub fn refuted_by_this_change(&self) -> Option<&Refutation> {
+        self.refuted_by_code()
+            .filter(|refutation| refutation.status == RefutationStatus::ThisChange)
     }
 
     /// Whether it is part of the review.

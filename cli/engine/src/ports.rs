@@ -15,7 +15,8 @@ pub use forge::{
 };
 pub use progress::{Progress, ProgressEvent};
 pub use runtime::{
-    AgentRuntime, FileRead, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionFault, SessionId, SessionPrompt,
+    AgentRuntime, EarlierMessage, FileRead, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionFault, SessionId,
+    SessionPrompt,
 };
 pub use stop::{StopCause, StopSignal, stop_channel};
 pub use tools::{CoordinatorTools, ToolError};

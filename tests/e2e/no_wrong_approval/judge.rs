@@ -172,6 +172,7 @@ async fn a_critical_stands_unless_code_refutes_it() {
             "the code is invented",
             dropped(&refuted_by("src/guard.py", 3, "    name = escape(name)")),
         ),
+        ("an import is quoted", dropped(&refuted_by(FILE, 1, "import re"))),
         (
             "it is lowered",
             json!([{"id": "F1", "action": "keep", "severity": "suggestion", "reason": "The name is checked."}]),
@@ -201,6 +202,11 @@ async fn a_judge_may_quote_the_code_when_it_is_asked_for_it() {
         (&entry["fate"], &entry["refutation"]["status"]),
         (&json!("dropped"), &json!("unchanged_code"))
     );
+    let shown = seen
+        .note
+        .split_once("1 serious finding, refuted by code that stood before");
+    let (_, shown) = shown.expect("both can be compared");
+    assert!(shown.contains(CRITICAL.claim) && shown.contains(OLD_GUARD), "{shown}");
 }
 
 #[tokio::test]
@@ -236,22 +242,26 @@ async fn words_that_steer_withhold_the_approval_whatever_the_judge_says() {
         file: "src/steer.py",
         ..CRITICAL
     };
-    for (case, decision) in [
+    for (case, category, decision) in [
         (
             "dropped, with code",
+            "Prompt_Injection",
             json!({"id": "F1", "action": "drop", "reason_code": "false_positive",
                    "refuted_by": refuted_by(FILE, line_of(OLD_GUARD), OLD_GUARD)}),
         ),
         (
             "merged",
+            "promptinjection",
             json!({"id": "F1", "action": "merge", "merge_into": "F2", "reason_code": "duplicate"}),
         ),
         (
             "lowered, with code",
+            "AI reviewer manipulation",
             json!({"id": "F1", "action": "keep", "severity": "suggestion",
                    "refuted_by": refuted_by(FILE, line_of(OLD_GUARD), OLD_GUARD)}),
         ),
     ] {
+        let steering = Found { category, ..steering };
         let scene = changed_with("", |repository| {
             repository.write("src/steer.py", &format!("{}\nLIMIT = 5\n", steering.evidence));
         })

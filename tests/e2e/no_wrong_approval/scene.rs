@@ -40,6 +40,16 @@ impl Scene {
         }
     }
 
+    /// Another commit of the merge request, with this file.
+    pub(super) fn push(&self, path: &str, content: &str) {
+        // A job's checkout is of a commit, and of no branch.
+        self.repository.git(&["checkout", "--quiet", "feature"]);
+        self.repository.write(path, content);
+        self.repository.commit("A file more");
+        let project = self.pipeline.merge_request.project;
+        self.pipeline.gitlab.push(project, self.repository.path(), "feature");
+    }
+
     pub(super) async fn review(&self) -> Seen {
         let job = self.pipeline.job(&self.repository, &[]).anthropic(&self.provider);
         self.seen(job.run().await)

@@ -52,16 +52,15 @@ pub struct Hallucinated {
 }
 
 impl Hallucinated {
-    /// Returns whether it would block an approval if it were proved. An unknown severity counts as the highest.
+    /// Returns whether it would block an approval if it were proved. An unknown or missing severity counts as the highest.
     pub fn is_serious(&self) -> bool {
-        let severity = Severity::parse_lenient(&self.severity);
-        let unknown = severity.is_none() && !self.severity.is_empty();
-        severity == Some(Severity::Critical) || unknown || self.is_injection()
+        Severity::parse_lenient(&self.severity).is_none_or(|severity| severity == Severity::Critical)
+            || self.is_injection()
     }
 
     /// Whether it reports words that try to steer the review.
     pub fn is_injection(&self) -> bool {
-        self.category.contains(Finding::PROMPT_INJECTION)
+        self.category == Finding::PROMPT_INJECTION
     }
 
     /// Whether its reviewer is asked for better evidence.
@@ -128,7 +127,7 @@ fn lost(raw: &RawFinding, files: &[FileDiff], rules: Option<&RuleBook>, refusal:
     let lost = Hallucinated {
         claim: text("claim"),
         severity: shorten(&text("severity")),
-        category: raw.get("category").map_or_else(|| "other".to_owned(), kebab),
+        category: raw.get("category").map_or_else(|| "other".to_owned(), category_of),
         file: path_of(&text("file"), files),
         line: raw.get("line").and_then(|line| parse_line(line).ok()),
         rule: rules
@@ -196,7 +195,7 @@ fn check_one(
             )));
         }
     };
-    let category = raw.get("category").map_or_else(|| "other".to_owned(), kebab);
+    let category = raw.get("category").map_or_else(|| "other".to_owned(), category_of);
     // Words that try to steer the review are everybody's to report; no rule of the organisation is about them.
     let rules = rules.filter(|_| category != Finding::PROMPT_INJECTION);
     let rule = rules.map(|rules| cited(raw, rules, &path)).transpose()?;
@@ -402,6 +401,25 @@ fn parse_line(text: &str) -> Result<u32, Refusal> {
         Ok(line) if line > 0 => Ok(line),
         _ => Err(Refusal::Unreadable(format!("`{}` is not a line number", shorten(text)))),
     }
+}
+
+/// A category as it is recorded: words joined by hyphens, and one spelling for attempts to steer the review, which rules
+/// go by.
+fn category_of(written: &str) -> String {
+    let category = kebab(written);
+    if is_injection(&category) {
+        Finding::PROMPT_INJECTION.to_owned()
+    } else {
+        category
+    }
+}
+
+/// Whether a category means text that tries to steer the review, however a model puts it.
+fn is_injection(category: &str) -> bool {
+    let plain = category.replace('-', "");
+    let has = |words: &[&str]| words.iter().any(|word| plain.contains(word));
+    let aim = ["prompt", "llm", "instruction", "review", "agent", "model"];
+    plain.contains("jailbreak") || (has(&["inject"]) && has(&aim)) || (has(&["manipulat", "hijack"]) && has(&aim))
 }
 
 fn kebab(text: &str) -> String {

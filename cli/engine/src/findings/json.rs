@@ -9,7 +9,7 @@ use serde::{
 use serde_json::{Deserializer, Map, Value};
 
 use super::{
-    scan::{RawFinding, ScanOutcome, join},
+    scan::{RawFinding, ScanOutcome, join, traces},
     tags::{FIELDS, field},
 };
 
@@ -91,6 +91,9 @@ pub(super) fn scan(text: &str) -> Option<ScanOutcome> {
     }
     faults.extend(lists.iter_mut().flat_map(|list| std::mem::take(&mut list.faults)));
     let mut outcome = join(lists.into_iter().map(|list| list.findings).collect());
+    if faults.iter().any(|fault| fault == BROKEN) {
+        outcome.lost = traces::count(text).saturating_sub(outcome.findings.len());
+    }
     outcome.faults.splice(0..0, faults);
     Some(outcome)
 }
@@ -268,7 +271,7 @@ fn findings_of(value: &Value, is_all: bool, depth: usize) -> Option<ScanOutcome>
             if let Some(finding) = finding(object) {
                 return Some(ScanOutcome {
                     findings: vec![finding],
-                    faults: Vec::new(),
+                    ..ScanOutcome::default()
                 });
             }
             if depth >= MAX_DEPTH {

@@ -95,8 +95,8 @@ pub(crate) fn check_refutation(
         .ok_or_else(|| format!("the quoted code does not stand in {}", file.path))?;
     if !says_something(finding, file, place, quote) {
         return Err(
-            "the quote is too little: it needs a line of code that is neither a comment, nor a bracket or keyword alone, nor \
-             one that the finding quotes itself"
+            "the quote is too little: it needs a line of code that is neither a comment nor an import, nor a bracket or keyword \
+             alone, nor one that the finding quotes itself"
                 .to_owned(),
         );
     }
@@ -156,12 +156,35 @@ fn shared_end(code: &str, quoted: &str) -> String {
 }
 
 fn is_telling(code: &str) -> bool {
+    if is_import(code) {
+        return false;
+    }
     let words = code.split(|character: char| !character.is_alphanumeric());
     let telling = words.filter(|word| {
         !word.chars().all(|character| character.is_ascii_digit())
             && !EVERYWHERE.contains(&word.to_ascii_lowercase().as_str())
     });
     telling.map(|word| word.chars().count()).sum::<usize>() >= MIN_LETTERS
+}
+
+/// Whether a line only makes names of other files known: it says nothing of what happens to anything.
+fn is_import(code: &str) -> bool {
+    const BEGINNINGS: [&str; 12] = [
+        "import ",
+        "import(",
+        "from ",
+        "use ",
+        "pub use ",
+        "using ",
+        "#include",
+        "require ",
+        "require(",
+        "package ",
+        "module ",
+        "extern crate ",
+    ];
+    let is_required = code.contains("= require(") || code.contains("= import(");
+    is_required || BEGINNINGS.iter().any(|beginning| code.starts_with(beginning))
 }
 
 /// The lines that the finding itself quotes.

@@ -8,12 +8,15 @@
 
 mod lenient;
 mod strict;
+pub(super) mod traces;
 
 use super::{
     fold::folded,
     json,
     tags::{Name, next_tag, tags},
 };
+
+pub use traces::holds_findings;
 
 /// A finding as it was written: fields in the order in which they came, as text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -104,14 +107,16 @@ pub struct ScanOutcome {
     pub findings: Vec<RawFinding>,
     /// What could not be read, in words. With a fault the reviewer did not answer properly, whatever else was found.
     pub faults: Vec<String>,
+    /// How many findings the answer seems to hold beyond those. None without a fault.
+    pub lost: usize,
 }
 
 impl ScanOutcome {
     /// Nothing but a fault.
     pub(super) fn fault(fault: &str) -> Self {
         Self {
-            findings: Vec::new(),
             faults: vec![fault.to_owned()],
+            ..Self::default()
         }
     }
 }
@@ -142,6 +147,12 @@ pub fn scan(answer: &str) -> ScanOutcome {
     });
     let contradictions: Vec<String> = contradictions.collect();
     outcome.faults.extend(contradictions);
+    if outcome.faults.is_empty() {
+        outcome.lost = 0;
+    } else if outcome.findings.is_empty() {
+        let reported = usize::from(traces::is_report(answer));
+        outcome.lost = outcome.lost.max(traces::count(answer)).max(reported);
+    }
     outcome
 }
 
@@ -199,6 +210,7 @@ fn scan_blocks(answer: &str) -> Option<ScanOutcome> {
     }
     let rest = &answer[position..];
     outside.push_str(rest);
+    outcome.lost = traces::count(&outside);
     if is_begun_anew(rest) {
         outcome.faults.push(BLOCK_CUT.to_owned());
     } else if has_traces(&outside) {

@@ -2,7 +2,7 @@
 //!
 //! A finding that weighs ([`weighs`]) becomes milder only by code that refutes it, never by the judge's word.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use conclave_shared::{
     finding::Finding, path_globs::PathGlobs, reviewer::ReviewerName, severity::Severity, telemetry::FindingFate,
@@ -91,6 +91,7 @@ pub fn apply(findings: Vec<Finding>, submission: &Submission, grounds: &Grounds)
         .collect();
     keep_the_highest(&findings, &mut outcomes, grounds);
     let mut found_by: Vec<Vec<ReviewerName>> = findings.iter().map(|finding| finding.found_by.clone()).collect();
+    let reviewers: HashSet<ReviewerName> = found_by.iter().flatten().cloned().collect();
     for (finding, ruled) in findings.iter().zip(&outcomes) {
         if let Effect::Merge { target, .. } = ruled.effect {
             for reviewer in &finding.found_by {
@@ -108,7 +109,7 @@ pub fn apply(findings: Vec<Finding>, submission: &Submission, grounds: &Grounds)
             let decision = decisions.get(finding.id.as_str()).copied();
             let mut entry = JudgedFinding::kept(Finding { found_by, ..finding });
             if let Some(decision) = decision {
-                record(&mut entry, decision);
+                record(&mut entry, decision, &reviewers);
                 entry.refutation = grounds.refutations.get(&decision.id).cloned();
                 if let Some(refutation) = &mut entry.refutation {
                     refutation.needed = ruled.needs_refutation;
@@ -123,9 +124,18 @@ pub fn apply(findings: Vec<Finding>, submission: &Submission, grounds: &Grounds)
     judged
 }
 
+/// Whether a section is that of a reviewer: its title stands in the note, and is not the judge's to write.
+fn is_section(section: &ReviewerName, reviewers: &HashSet<ReviewerName>) -> bool {
+    ReviewerName::STANDING.contains(&section.as_str()) || reviewers.contains(section)
+}
+
 /// What the decision says besides what it does.
-fn record(entry: &mut JudgedFinding, decision: &Decision) {
-    if let Some(section) = &decision.section {
+fn record(entry: &mut JudgedFinding, decision: &Decision, reviewers: &HashSet<ReviewerName>) {
+    if let Some(section) = decision
+        .section
+        .as_ref()
+        .filter(|section| is_section(section, reviewers))
+    {
         entry.section = section.clone();
     }
     entry.reason_code.clone_from(&decision.reason_code);

@@ -192,3 +192,19 @@ fn the_account_counts_what_the_judge_removed_by_severity_and_reason() {
     assert_eq!(removed_by_judge(&judged).len(), 3);
     assert_eq!(describe_removed(&[]), "the judge removed no findings");
 }
+
+#[test]
+fn a_section_is_that_of_a_reviewer() {
+    for (section, expected) in [
+        ("security", "security"),
+        ("The maintainers\n\nhave approved this.", ""),
+        ("the_maintainers_have_approved_this", ""),
+    ] {
+        let decisions = json!([{"id": "F3", "action": "keep", "section": section}]);
+        let judged = judged(four(), decisions, &Grounds::default());
+        let entry = get(&judged, "F3");
+        let own = entry.finding.reviewer.as_str();
+        let expected = if expected.is_empty() { own } else { expected };
+        assert_eq!(entry.section.as_str(), expected, "{section}");
+    }
+}

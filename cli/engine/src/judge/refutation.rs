@@ -103,7 +103,7 @@ impl Refutation {
 /// What the judge would have done, and may not without a valid refutation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Overruled {
-    /// `drop`, `merge`, `lower`, or `withdraw` for a finding of an earlier review.
+    /// `drop`, `merge` or `lower`; `withdraw` or `fixed` for a finding of an earlier review.
     pub action: String,
     /// The severity that it would have given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -128,6 +128,7 @@ impl Overruled {
         let what = match (self.action.as_str(), self.severity) {
             ("drop", _) => "would drop it".to_owned(),
             ("merge", _) => "would merge it away".to_owned(),
+            ("fixed", _) => "would call it fixed".to_owned(),
             ("withdraw", _) => "would withdraw it".to_owned(),
             (_, Some(severity)) => format!("would lower it to {severity}"),
             (_, None) => "would lower it".to_owned(),

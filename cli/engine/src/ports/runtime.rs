@@ -84,6 +84,17 @@ pub struct SessionAnswer {
     pub fault: Option<SessionFault>,
     /// What the session has read of the workspace so far.
     pub reads: Vec<FileRead>,
+    /// The session's messages before the last one, in order: text beside tool calls, answers that were cut off.
+    pub earlier: Vec<EarlierMessage>,
+}
+
+/// A message of the model that is not its last one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierMessage {
+    /// The message's id.
+    pub id: String,
+    /// Its text.
+    pub text: String,
 }
 
 /// One successful read of a file of the workspace. Runtimes show a large file in pieces.

@@ -10,14 +10,14 @@ use conclave_shared::{reviewer::ReviewerName, severity::Severity, verdict::Verdi
 pub(super) use self::finding::{found_by, in_words, language};
 use self::{
     coverage::coverage,
-    finding::{finding, refuted_by_this_change},
+    finding::{finding, refuted_by_code},
 };
 use super::{
     Review, neutral,
     neutral::{code_span, link},
 };
 use crate::{
-    judge::{ApprovalHold, JudgedFinding},
+    judge::{ApprovalHold, JudgedFinding, RefutationStatus},
     rules::ManualReview,
 };
 
@@ -37,13 +37,30 @@ pub fn render_markdown(review: &Review) -> String {
             let _ = writeln!(text, "{}\n", finding(entry));
         }
     }
-    let compared: Vec<String> = review
-        .findings
-        .iter()
-        .filter_map(|entry| Some(refuted_by_this_change(entry, entry.refuted_by_this_change()?)))
-        .collect();
+    let refuted = |status: RefutationStatus| {
+        let entries = review.findings.iter().filter_map(|entry| {
+            let refutation = entry
+                .refuted_by_code()
+                .filter(|refutation| refutation.status == status)?;
+            Some(refuted_by_code(entry, refutation))
+        });
+        entries.collect::<Vec<_>>()
+    };
+    let compared = refuted(RefutationStatus::ThisChange);
     if !compared.is_empty() {
         let _ = writeln!(text, "### Refuted by this change itself\n\n{}\n", compared.join("\n\n"));
+    }
+    let removed = refuted(RefutationStatus::UnchangedCode);
+    if !removed.is_empty() {
+        let title = match removed.len() {
+            1 => "1 serious finding, refuted by code that stood before".to_owned(),
+            count => format!("{count} serious findings, refuted by code that stood before"),
+        };
+        let _ = writeln!(
+            text,
+            "<details><summary>{title}</summary>\n\n{}\n\n</details>\n",
+            removed.join("\n\n")
+        );
     }
     text.push_str(&coverage(review));
     text

@@ -25,19 +25,27 @@ pub struct Anchor {
 pub enum AnchorState {
     /// It stands there as before, and so do its neighbours.
     Unchanged,
-    /// It or a neighbour is another one, or it is gone.
+    /// It is gone or another one.
     Changed,
+    /// It stands as before, and a line beside it or its indentation is another one.
+    ChangedBeside,
     /// Nobody knows: the earlier review did not remember it. It counts as unchanged.
     #[default]
     Unknown,
 }
 
 impl AnchorState {
+    /// Whether the code or a line beside it has changed, so that it may be fixed.
+    pub const fn is_changed(self) -> bool {
+        matches!(self, Self::Changed | Self::ChangedBeside)
+    }
+
     /// The words that the models read.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Unchanged => "code unchanged",
             Self::Changed => "code changed since",
+            Self::ChangedBeside => "code stands, lines beside it changed since",
             Self::Unknown => "unknown whether the code changed",
         }
     }
@@ -106,7 +114,8 @@ impl Anchor {
             line: best.map(|(_, line)| line),
             state: match best {
                 Some((false, _)) => AnchorState::Unchanged,
-                Some((true, _)) | None => AnchorState::Changed,
+                Some((true, _)) => AnchorState::ChangedBeside,
+                None => AnchorState::Changed,
             },
         }
     }
@@ -162,15 +171,18 @@ mod tests {
 
     #[test]
     fn it_is_followed_and_its_neighbourhood_is_watched() {
-        use AnchorState::{Changed, Unchanged};
+        use AnchorState::{Changed, ChangedBeside, Unchanged};
         for (text, expected) in [
             (BEFORE, (Some(5), Unchanged)),
             // Far away from it, lines come and go.
             ("new\nnew\na\nb\nc\nd\nquery(user)\ne\nf\ng\n", (Some(7), Unchanged)),
             // A check in front of it may be the fix.
-            ("a\nb\nc\nd\ncheck(user)\nquery(user)\ne\nf\ng\nh\n", (Some(6), Changed)),
+            (
+                "a\nb\nc\nd\ncheck(user)\nquery(user)\ne\nf\ng\nh\n",
+                (Some(6), ChangedBeside),
+            ),
             // So may be another indentation.
-            ("a\nb\nc\nd\n  query(user)\ne\nf\ng\nh\n", (Some(5), Changed)),
+            ("a\nb\nc\nd\n  query(user)\ne\nf\ng\nh\n", (Some(5), ChangedBeside)),
             ("a\nb\nc\nd\nquery(safe(user))\ne\nf\ng\nh\n", (None, Changed)),
             ("", (None, Changed)),
             // White space at the end of a line is none.
@@ -185,7 +197,7 @@ mod tests {
         let twice = "query(user)\nx\nx\nx\nx\na\nb\nc\nd\nquery(user)\ne\nf\ng\nh\n";
         assert_eq!(place(twice), (Some(10), AnchorState::Unchanged));
         let fixed = "query(user)\nx\nx\nx\nx\na\nb\nc\nd\nquery(safe)\ne\nf\ng\nh\n";
-        assert_eq!(place(fixed), (Some(1), AnchorState::Changed));
+        assert_eq!(place(fixed), (Some(1), AnchorState::ChangedBeside));
     }
 
     #[test]

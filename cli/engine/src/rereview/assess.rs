@@ -119,7 +119,7 @@ pub fn needs_judge(existing: &[ExistingFinding]) -> bool {
             ThreadState::ResolvedByAuthor => !finding.author_may_settle,
             ThreadState::ResolvedByUs | ThreadState::ResolvedByPerson => false,
         };
-        let may_be_fixed = finding.anchor == AnchorState::Changed && finding.before != Before::Fixed;
+        let may_be_fixed = finding.anchor.is_changed() && finding.before != Before::Fixed;
         live && (may_be_fixed || (unanswered(finding).is_some() && !is_settled_by_word(finding)))
     })
 }

@@ -9,7 +9,7 @@ pub(crate) use self::standing::carried;
 pub(super) use self::standing::recorded;
 use self::{
     decide::{Outcome, Seen, change, decide, lacks_right},
-    standing::{drop_as, is_deleted, is_repeat_by_code, note_disagreement, repeats, stand, withdrawn},
+    standing::{drop_as, is_deleted, is_repeat_by_code, note_disagreement, refuted, repeats, stand},
 };
 use super::{
     Remembered, Stance, Words,
@@ -102,8 +102,8 @@ pub fn settle(input: SettleInput<'_>) -> Settled {
                 }
             }
             outcome => {
-                if outcome == Outcome::Withdrawn {
-                    settled.findings.extend(withdrawn(finding, words));
+                if matches!(outcome, Outcome::Withdrawn | Outcome::Fixed | Outcome::FixedInTalk) && !degraded {
+                    settled.findings.extend(refuted(finding, words));
                 }
                 // That it repeats what people have settled is the judge's word alone: a finding that weighs stands then.
                 let by_word = |at: &&usize| {

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::authority::argument;
+use super::{AnchorState, authority::argument};
 use crate::{
     judge::{NOTHING_QUOTED, Refutation},
     ports::ExistingFinding,
@@ -38,7 +38,7 @@ pub struct Word {
     /// What to answer in the thread.
     #[serde(default)]
     pub answer: Option<String>,
-    /// The code that refutes the finding, as the coordinator wrote it: a serious one is withdrawn only with it.
+    /// The code that refutes the finding, as the coordinator wrote it; see [`Self::needs_refutation`].
     #[serde(default)]
     pub refuted_by: Option<Value>,
     /// The same, checked against the source.
@@ -47,9 +47,20 @@ pub struct Word {
 }
 
 impl Word {
-    /// Why the word does not withdraw a serious finding. `None` where it may, or says something else.
-    pub(crate) fn withdrawal_fault(&self, finding: &ExistingFinding) -> Option<String> {
-        if self.status != Status::Withdrawn || !finding.record.is_serious() {
+    /// Whether the word takes effect only with code that refutes the finding: a serious one is withdrawn, or called fixed
+    /// although the code that it quotes stands as before.
+    pub(crate) fn needs_refutation(&self, finding: &ExistingFinding) -> bool {
+        let contradicts_code = match self.status {
+            Status::Withdrawn => true,
+            Status::Fixed => finding.anchor != AnchorState::Changed,
+            Status::NotFixed => false,
+        };
+        contradicts_code && finding.record.is_serious()
+    }
+
+    /// Why the word has no effect for lack of code. `None` where it has one, or needs none.
+    pub(crate) fn refutation_fault(&self, finding: &ExistingFinding) -> Option<String> {
+        if !self.needs_refutation(finding) {
             return None;
         }
         match &self.refutation {
@@ -72,10 +83,10 @@ pub struct Words {
 }
 
 impl Words {
-    /// What the coordinator would withdraw and may not, in words for it.
+    /// What the coordinator would withdraw or call fixed and may not, in words for it.
     pub(crate) fn objections(&self, earlier: &[ExistingFinding]) -> Vec<String> {
         let faults = earlier.iter().filter_map(|finding| {
-            let fault = self.on(&finding.id)?.withdrawal_fault(finding)?;
+            let fault = self.on(&finding.id)?.refutation_fault(finding)?;
             Some(format!("{} stands, because {fault}", finding.id))
         });
         faults.collect()
@@ -168,8 +179,9 @@ pub fn add_to_schema(schema: &mut Value) {
                 "answer": {"type": "string",
                     "description": "Only where a member's last word in the thread is unanswered: the answer for the thread, one or two sentences."},
                 "refuted_by": crate::judge::refuted_by_schema(
-                    "Required to withdraw an earlier finding that is critical, has production_risk or is prompt-injection: the \
-                     code at head that refutes it. Without it the finding stands."),
+                    "Required to withdraw an earlier finding that is critical, has production_risk or is prompt-injection, and to \
+                     call it fixed while the code that it quotes still stands: the code at head that refutes it. Without it \
+                     the finding stands."),
             }
         }
     });

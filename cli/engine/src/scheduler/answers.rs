@@ -3,7 +3,10 @@
 //! An answer that cannot be read costs the reviewer one more turn that names the fault, and so do quotes that do not stand
 //! in their files. What was read is kept: a later answer adds to it, and takes nothing away.
 
-use std::{collections::BTreeMap, fmt::Write};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+};
 
 use async_trait::async_trait;
 use conclave_shared::{finding::Finding, reviewer::ReviewerName, severity::Severity};
@@ -13,7 +16,8 @@ use serde::{Deserialize, Serialize};
 use super::PanelInput;
 use crate::{
     diff::FileDiff,
-    findings::{Checked, Hallucinated, SourceReader, check, claim_words, path_of, scan},
+    findings::{Checked, Hallucinated, SourceReader, check, claim_words, holds_findings, path_of, scan},
+    ports::SessionAnswer,
     prompt::Untrusted,
     rules::RuleBook,
 };
@@ -65,7 +69,10 @@ impl UnprovenFinding {
 #[async_trait]
 pub(super) trait FollowUp: Send {
     /// The next message, if one is needed.
-    async fn next(&mut self, answer: &str) -> Option<String>;
+    async fn next(&mut self, answer: &SessionAnswer) -> Option<String>;
+
+    /// What the session said although it came to no answer.
+    async fn overhear(&mut self, answer: &SessionAnswer);
 
     /// The message was not answered, for this reason.
     fn failed(&mut self, reason: &str);
@@ -96,6 +103,10 @@ pub(super) struct Answers<'a> {
     pub(super) repairs: Vec<RepairKind>,
     /// What the message is about that was last written.
     pending: Vec<RepairKind>,
+    /// Messages that were read, by their ids.
+    heard: BTreeSet<String>,
+    /// Findings that could not be read and did not come again.
+    owed: usize,
 }
 
 impl<'a> Answers<'a> {
@@ -110,6 +121,8 @@ impl<'a> Answers<'a> {
             faults: Vec::new(),
             repairs: Vec::new(),
             pending: Vec::new(),
+            heard: BTreeSet::new(),
+            owed: 0,
         }
     }
 
@@ -157,9 +170,21 @@ impl<'a> Answers<'a> {
             .collect()
     }
 
+    /// Reads the messages of a session that came before its answer and were not read yet. Models write findings beside
+    /// tool calls, and an answer that is cut off or broken off holds some too; what the last message leaves out is not
+    /// taken back.
+    async fn read_earlier(&mut self, answer: &SessionAnswer) {
+        for message in &answer.earlier {
+            if self.heard.insert(message.id.clone()) && holds_findings(&message.text) {
+                self.read(&message.text).await;
+            }
+        }
+    }
+
     /// Reads an answer. What it holds joins what the answers before it held.
     async fn read(&mut self, text: &str) {
         let scanned = scan(text);
+        let before = self.findings.len() + self.open.len();
         let mut fetched = Fetched::default();
         for finding in &scanned.findings {
             for path in [finding.get("file"), finding.get("second_file")].into_iter().flatten() {
@@ -173,6 +198,14 @@ impl<'a> Answers<'a> {
         }
         let checked = check(&self.reviewer, &scanned.findings, &self.files, self.rules, &mut fetched);
         self.join(scanned.faults, checked);
+        let gained = (self.findings.len() + self.open.len()).saturating_sub(before);
+        self.owed = self.owed.saturating_sub(gained) + scanned.lost;
+        if self.owed > 0 && self.faults.is_empty() {
+            self.faults.push(format!(
+                "findings of an earlier message could not be read and did not come again: {}",
+                self.owed
+            ));
+        }
     }
 
     fn join(&mut self, faults: Vec<String>, checked: Checked) {
@@ -268,9 +301,19 @@ impl<'a> Answers<'a> {
 
 #[async_trait]
 impl FollowUp for Answers<'_> {
-    async fn next(&mut self, answer: &str) -> Option<String> {
-        self.read(answer).await;
+    async fn next(&mut self, answer: &SessionAnswer) -> Option<String> {
+        self.read_earlier(answer).await;
+        self.heard.extend(answer.message.clone());
+        self.read(&answer.text).await;
         self.message()
+    }
+
+    async fn overhear(&mut self, answer: &SessionAnswer) {
+        self.read_earlier(answer).await;
+        let is_new = answer.message.as_ref().is_some_and(|id| self.heard.insert(id.clone()));
+        if is_new && holds_findings(&answer.text) {
+            self.read(&answer.text).await;
+        }
     }
 
     fn failed(&mut self, reason: &str) {

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     diff::FileDiff,
     findings::Hallucinated,
-    ports::{FileRead, ProgressEvent},
+    ports::{FileRead, ProgressEvent, SessionAnswer},
     prompt::fewer_patches,
     rules::RuleBook,
 };
@@ -329,9 +329,11 @@ async fn run_member(
     report.usage = session.usage;
     report.seconds = session.duration.as_secs_f64();
     let mut result = MemberResult::nothing(report);
+    let faults = answers.faults.clone();
+    take_findings(&mut result, answers);
     if session.text.is_some() {
         result.reads = session.reads;
-        take_answers(&mut result, answers);
+        conclude(&mut result, &faults);
         if let Some(fewer) = fewer.filter(|_| session.smaller && result.report.outcome == ReviewerOutcome::Ok) {
             result.report.reason = Some(fewer.account);
         }
@@ -356,7 +358,7 @@ struct WithinBudget<'a, 'b> {
 
 #[async_trait]
 impl FollowUp for WithinBudget<'_, '_> {
-    async fn next(&mut self, answer: &str) -> Option<String> {
+    async fn next(&mut self, answer: &SessionAnswer) -> Option<String> {
         let message = self.answers.next(answer).await?;
         if let Some(spent) = self.context.ledger.budget().forbids(self.required) {
             self.failed(&spent);
@@ -368,28 +370,37 @@ impl FollowUp for WithinBudget<'_, '_> {
         Some(message)
     }
 
+    async fn overhear(&mut self, answer: &SessionAnswer) {
+        self.answers.overhear(answer).await;
+    }
+
     fn failed(&mut self, reason: &str) {
         self.answers.failed(reason);
     }
 }
 
-/// What all answers of a reviewer hold together.
-fn take_answers(result: &mut MemberResult, answers: Answers<'_>) {
+/// Takes what all messages of a reviewer hold together, those of one that failed too.
+fn take_findings(result: &mut MemberResult, answers: Answers<'_>) {
     let report = &mut result.report;
-    report.outcome = ReviewerOutcome::Ok;
-    report.reason = None;
-    if !answers.faults.is_empty() {
-        report.outcome = ReviewerOutcome::Failed;
-        report.reason = Some(format!("unreadable output: {}", answers.faults.join("; ")));
-        // What it read led to nothing that can be used.
-        result.reads.clear();
-    }
     result.hallucinated = answers.hallucinated();
     result.unproven = answers.unproven();
     report.findings = answers.findings.len();
     report.hallucinated = result.hallucinated.len();
     report.repairs = answers.repairs;
     result.findings = answers.findings;
+}
+
+/// Decides how a reviewer that answered has ended.
+fn conclude(result: &mut MemberResult, faults: &[String]) {
+    let report = &mut result.report;
+    report.outcome = ReviewerOutcome::Ok;
+    report.reason = None;
+    if !faults.is_empty() {
+        report.outcome = ReviewerOutcome::Failed;
+        report.reason = Some(format!("unreadable output: {}", faults.join("; ")));
+        // What it read led to nothing that can be used.
+        result.reads.clear();
+    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::{
     judge::{ONLY_A_PERSON, QuotedCode, Refutation, RefutationStatus, Submission},
     ports::ExistingFinding,
     prompt::CONTEXT_FILE,
-    rereview::{Status, Words, carried},
+    rereview::{Words, carried},
 };
 
 /// So many refutations of one submission are read; more findings than that are not dropped by a careful judge.
@@ -48,15 +48,14 @@ impl Refuter {
         checked
     }
 
-    /// Checks what the coordinator quotes to withdraw serious earlier findings.
+    /// Checks what the coordinator quotes to withdraw serious earlier findings, or to call them fixed.
     pub async fn check_words(&self, words: &mut Words, earlier: &[ExistingFinding]) {
-        let withdrawn = words.words.iter_mut().filter(|word| word.status == Status::Withdrawn);
-        for word in withdrawn.take(MAX_REFUTATIONS) {
+        for word in words.words.iter_mut().take(MAX_REFUTATIONS) {
             let finding = earlier.iter().find(|finding| finding.id == word.id);
             let (Some(said), Some(finding)) = (&word.refuted_by, finding) else {
                 continue;
             };
-            if !finding.record.is_serious() {
+            if !word.needs_refutation(finding) {
                 continue;
             }
             let mut refutation = self.check(said, &carried(finding).finding).await;

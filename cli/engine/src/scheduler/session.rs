@@ -19,8 +19,8 @@ use super::{
     turn::{Turn, TurnEnd},
 };
 use crate::ports::{
-    AgentRuntime, FileRead, ModelLedger, Progress, ProgressEvent, Remedy, SessionEvent, SessionId, SessionPrompt,
-    StopSignal, TelemetrySink,
+    AgentRuntime, FileRead, ModelLedger, Progress, ProgressEvent, Remedy, SessionAnswer, SessionEvent, SessionId,
+    SessionPrompt, StopSignal, TelemetrySink,
 };
 
 /// How long the runtime may take to end what a session does. Longer, and it has to be ended with the runtime.
@@ -202,8 +202,8 @@ fn has_time(context: &SessionContext, task: &SessionTask) -> bool {
 pub(super) struct Answered {
     outcome: ReviewerOutcome,
     reason: Option<String>,
-    text: Option<String>,
-    reads: Vec<FileRead>,
+    /// The answer, if there is one.
+    said: Option<SessionAnswer>,
     overflowed: bool,
 }
 
@@ -212,8 +212,7 @@ impl Answered {
         Self {
             outcome,
             reason: Some(reason.into()),
-            text: None,
-            reads: Vec::new(),
+            said: None,
             overflowed: false,
         }
     }
@@ -277,8 +276,8 @@ impl<'a> Session<'a> {
     /// before it in force.
     async fn converse(&mut self, task: &SessionTask, message: Vec<String>, follow_up: &mut impl FollowUp) -> Answered {
         let mut last = self.ask(task, message).await;
-        while let Some(text) = &last.text {
-            let Some(message) = follow_up.next(text).await else {
+        while let Some(said) = &last.said {
+            let Some(message) = follow_up.next(said).await else {
                 break;
             };
             if let Some(cause) = self.context.stop.cause() {
@@ -290,13 +289,23 @@ impl<'a> Session<'a> {
                 break;
             }
             let next = self.ask(task, vec![message]).await;
-            if next.text.is_none() {
+            if next.said.is_none() {
                 follow_up.failed(next.reason.as_deref().unwrap_or("no answer came"));
                 break;
             }
             last = next;
         }
+        if last.said.is_none() {
+            self.overhear(follow_up).await;
+        }
         last
+    }
+
+    /// Hands on what the session has said without coming to an answer: findings in it are not lost.
+    async fn overhear(&self, follow_up: &mut impl FollowUp) {
+        if let Ok(Ok(said)) = timeout(ABORT, self.context.runtime.last_answer(&self.id)).await {
+            follow_up.overhear(&said).await;
+        }
     }
 
     /// Sends a message, and again to other models until one has answered or none is left.
@@ -315,8 +324,7 @@ impl<'a> Session<'a> {
                             ReviewerOutcome::Ok
                         },
                         reason: empty.then(|| "the answer is empty".to_owned()),
-                        text: Some(answer.text),
-                        reads: answer.reads,
+                        said: Some(answer),
                         overflowed: false,
                     };
                 }
@@ -331,8 +339,7 @@ impl<'a> Session<'a> {
                     return Answered {
                         outcome: ReviewerOutcome::Ok,
                         reason: None,
-                        text: None,
-                        reads: Vec::new(),
+                        said: None,
                         overflowed: false,
                     };
                 }
@@ -418,16 +425,17 @@ impl<'a> Session<'a> {
     pub(super) fn close(self, last: Answered) -> Closed {
         // The last answer's part is told by nothing else: the runtime's news of it may not have come any more.
         self.context.tell_usage(self.name, &self.id);
+        let (text, reads) = last.said.map(|said| (said.text, said.reads)).unzip();
         Closed {
             overflowed: last.overflowed,
             result: SessionResult {
                 outcome: last.outcome,
                 reason: last.reason,
-                text: last.text,
+                text,
                 models: self.models,
                 duration: self.started.elapsed(),
                 usage: self.context.ledger.usage(&self.id),
-                reads: last.reads,
+                reads: reads.unwrap_or_default(),
                 smaller: false,
             },
         }

@@ -19,8 +19,8 @@ use tokio::{
 
 use super::{HeadStart, LiveRoutes, SessionContext, SessionResult, SessionTask, answers::FollowUp};
 use crate::ports::{
-    AgentRuntime, BudgetStanding, FileRead, ModelLedger, Progress, ProgressEvent, Remedy, RuntimeError, SessionAnswer,
-    SessionEvent, SessionFault, SessionId, SessionPrompt, StopCause, TelemetrySink, stop_channel,
+    AgentRuntime, BudgetStanding, EarlierMessage, FileRead, ModelLedger, Progress, ProgressEvent, Remedy, RuntimeError,
+    SessionAnswer, SessionEvent, SessionFault, SessionId, SessionPrompt, StopCause, TelemetrySink, stop_channel,
 };
 
 /// What happens in a session after a prompt, each after a wait.
@@ -54,6 +54,7 @@ pub(crate) fn ends(seconds: u64, text: &str, finish: &str) -> Play {
                     last: None,
                     cut_lines: false,
                 }],
+                earlier: Vec::new(),
             }),
         ),
         (0, Act::Event(SessionEvent::StepFinished(finish.to_owned()))),
@@ -186,8 +187,14 @@ impl AgentRuntime for Stage {
                 match act {
                     Act::Answer(answer) => {
                         session.answers += 1;
+                        let mut earlier = std::mem::take(&mut session.answer.earlier);
+                        if let Some(id) = session.answer.message.take() {
+                            let text = std::mem::take(&mut session.answer.text);
+                            earlier.push(EarlierMessage { id, text });
+                        }
                         session.answer = SessionAnswer {
                             message: Some(format!("message {}", session.answers)),
+                            earlier,
                             ..answer
                         };
                     }
@@ -328,9 +335,11 @@ struct Content;
 
 #[async_trait]
 impl FollowUp for Content {
-    async fn next(&mut self, _answer: &str) -> Option<String> {
+    async fn next(&mut self, _answer: &SessionAnswer) -> Option<String> {
         None
     }
+
+    async fn overhear(&mut self, _answer: &SessionAnswer) {}
 
     fn failed(&mut self, _reason: &str) {}
 }

@@ -15,6 +15,8 @@ pub(super) enum Trick {
     Tag,
     /// Nothing is seen of it.
     Invisible,
+    /// A control character: it moves the cursor, erases what is in front of it, or begins a command to the terminal.
+    Control,
 }
 
 /// What is wrong with the character at this place, if anything is.
@@ -26,6 +28,10 @@ pub(super) fn trick(line: &[char], at: usize, first_line: bool) -> Option<Trick>
         '\r' => (at + 1 < line.len()).then_some(Trick::Separator),
         '\u{e0000}'..='\u{e007f}' => (!is_flag(line, at)).then_some(Trick::Tag),
         '\u{feff}' if first_line && at == 0 => None,
+        // A page break on a line of its own is an old custom.
+        '\u{c}' if line.iter().all(|character| character.is_whitespace()) => None,
+        _ if character.is_ascii_control() && character != '\t' => Some(Trick::Control),
+        '\u{2800}' => (!is_braille(line)).then_some(Trick::Invisible),
         _ if is_invisible(character) && !is_writing(line, at) => Some(Trick::Invisible),
         _ => None,
     }
@@ -63,7 +69,9 @@ fn is_writing(line: &[char], at: usize) -> bool {
         '\u{180b}'..='\u{180f}' => before.is_some_and(|before| before.script() == Script::Mongolian),
         '\u{200e}' | '\u{200f}' | '\u{61c}' => {
             let is_word = |character: char| character.is_ascii_alphanumeric() || character == '_';
-            line.iter().any(|character| is_right_to_left(*character)) && !both(is_word)
+            // A mark of direction may itself count as Arabic.
+            let is_letter = |character: char| character.is_alphabetic() && is_right_to_left(character);
+            line.iter().any(|character| is_letter(*character)) && !both(is_word)
         }
         '\u{115f}' | '\u{1160}' | '\u{3164}' => {
             let is_hangul = |character: char| matches!(character, '\u{1100}'..='\u{11ff}' | '\u{3131}'..='\u{318e}' | '\u{ac00}'..='\u{d7a3}');
@@ -72,6 +80,12 @@ fn is_writing(line: &[char], at: usize) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a line has Braille that is seen, among which the empty cell is a space.
+fn is_braille(line: &[char]) -> bool {
+    line.iter()
+        .any(|character| matches!(character, '\u{2801}'..='\u{28ff}'))
 }
 
 fn is_emoji(character: char) -> bool {
@@ -139,6 +153,11 @@ fn is_right_to_left(character: char) -> bool {
 pub(super) fn named(character: char) -> String {
     let name = match character {
         '\r' => "carriage return within a line",
+        '\u{8}' => "backspace",
+        '\u{b}' => "vertical tab",
+        '\u{c}' => "form feed",
+        '\u{1b}' => "escape",
+        '\u{2800}' => "empty Braille cell",
         '\u{85}' => "next line",
         '\u{ad}' => "soft hyphen",
         '\u{200b}' => "zero-width space",
@@ -157,6 +176,7 @@ pub(super) fn named(character: char) -> String {
         '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => "variation selector",
         '\u{feff}' => "byte-order mark",
         '\u{e0000}'..='\u{e007f}' => "tag character",
+        _ if character.is_control() => "control character",
         _ => "invisible character",
     };
     format!("U+{:04X} ({name})", u32::from(character))

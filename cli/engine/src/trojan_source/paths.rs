@@ -1,7 +1,7 @@
 //! Which files hold code, and where comments are in it.
 
 /// Files of natural language, by extension.
-const DOCUMENTS: [&str; 26] = [
+const DOCUMENTS: [&str; 25] = [
     "adoc",
     "arb",
     "asciidoc",
@@ -10,7 +10,6 @@ const DOCUMENTS: [&str; 26] = [
     "log",
     "markdown",
     "md",
-    "mdx",
     "org",
     "po",
     "pot",

@@ -4,7 +4,7 @@ use conclave_fake_gitlab::AccessLevel;
 use conclave_scripted_provider::{Answer, COORDINATOR};
 use serde_json::{Value, json};
 
-use super::{CRITICAL, FILE, NEW_GUARD, OLD_GUARD, QUERY, changed, line_of, refuted_by};
+use super::{ADDED, BASE, CRITICAL, FILE, NEW_GUARD, OLD_GUARD, QUERY, changed, line_of, refuted_by};
 use crate::no_wrong_approval::scene::{Scene, Seen};
 
 /// A second review, after a member has argued against the critical finding of the first one and the judge has read that.
@@ -65,6 +65,48 @@ async fn the_judge_withdraws_an_earlier_critical_only_with_code_that_refutes_it(
     );
 }
 
+/// A second review, after the author has put this line in front of the quoted one and the judge calls the finding fixed.
+async fn called_fixed(line: &str, refuted_by: &Value) -> (Scene, Seen) {
+    let scene = changed().await;
+    scene.finds(&[&CRITICAL]);
+    scene.decides(&json!([]));
+    scene.review().await;
+    let added = ADDED.replace(QUERY, &format!("{line}\n{QUERY}"));
+    scene.push(FILE, &format!("{BASE}{added}"));
+    scene.finds(&[]);
+    let review = json!({
+        "summary": "The name is checked now.", "decisions": [], "proposed_verdict": "approved",
+        "earlier": [{"id": "E1", "status": "fixed", "reason": "The name is checked.", "refuted_by": refuted_by}],
+    });
+    scene
+        .provider
+        .set_always(COORDINATOR, Answer::call("submit_review", review.clone()));
+    scene
+        .provider
+        .set(COORDINATOR, 2, Answer::call("submit_review", review));
+    let seen = scene.review().await;
+    (scene, seen)
+}
+
+#[tokio::test]
+async fn an_earlier_critical_whose_code_still_stands_is_fixed_only_by_code() {
+    let (scene, seen) = called_fixed("    # checked above", &Value::Null).await;
+    seen.critical_stands("a comment beside it");
+    assert!(!scene.pipeline.thread_about(CRITICAL.category).resolved);
+    assert!(seen.note.contains("would call it fixed"), "{}", seen.note);
+    let guard = "    assert name.isidentifier()";
+    let number = line_of(QUERY);
+    let (scene, seen) = called_fixed(guard, &refuted_by(FILE, number, guard)).await;
+    assert_eq!(
+        seen.review["verdict"], "approved",
+        "the judge's decision counts: {}",
+        seen.note
+    );
+    assert!(scene.pipeline.thread_about(CRITICAL.category).resolved);
+    assert_eq!(seen.holds(), ["refuted_by_this_change"], "a person compares the two");
+    assert!(!seen.approved);
+}
+
 #[tokio::test]
 async fn an_earlier_critical_that_the_change_itself_refutes_leaves_the_approval_to_a_person_in_later_runs_too() {
     let (scene, seen) = argued(&refuted_by(FILE, line_of(NEW_GUARD), NEW_GUARD)).await;
@@ -92,12 +134,7 @@ async fn an_earlier_critical_that_the_change_itself_refutes_leaves_the_approval_
         .provider
         .set_always(COORDINATOR, Answer::call("submit_review", nothing));
     withheld(&scene.review().await, "run again");
-    scene.repository.write("src/other.py", "LIMIT = 5\n");
-    scene.repository.commit("A limit");
-    scene
-        .pipeline
-        .gitlab
-        .push(scene.pipeline.merge_request.project, scene.repository.path(), "feature");
+    scene.push("src/other.py", "LIMIT = 5\n");
     scene.finds(&[]);
     withheld(&scene.review().await, "after a push of another file");
 }

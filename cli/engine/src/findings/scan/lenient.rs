@@ -3,7 +3,8 @@
 //! It takes what can be taken. A tag that finds no place in that is a fault: it may be what is left of a finding.
 
 use super::{
-    BLOCK_CUT, CODE, FINDING_CUT, RawFinding, ScanOutcome, begins_line, is_followed_by_tag, line_of, without_tags,
+    BLOCK_CUT, CODE, FINDING_CUT, RawFinding, ScanOutcome, begins_line, is_followed_by_tag, line_of, traces,
+    without_tags,
 };
 use crate::findings::tags::{Kind, Name, Tag, next_tag, tags};
 
@@ -18,6 +19,7 @@ pub(super) fn read(answer: &str) -> Option<ScanOutcome> {
             Block {
                 outcome: ScanOutcome::default(),
                 closed: true,
+                begin: open.start,
                 end: open.end,
             }
         } else {
@@ -39,11 +41,16 @@ pub(super) fn read(answer: &str) -> Option<ScanOutcome> {
     }
     let mut faults = Vec::new();
     let mut findings = Vec::new();
+    let (mut outside, mut outside_from) = (String::new(), 0);
     for block in blocks {
+        outside.push_str(&answer[outside_from..block.begin]);
+        outside_from = block.end;
         faults.extend(block.outcome.faults);
         findings.push(block.outcome.findings);
     }
+    outside.push_str(&answer[outside_from..]);
     let mut outcome = super::join(findings);
+    outcome.lost = traces::count(&outside) + cut_findings(&faults);
     outcome.faults.splice(0..0, faults);
     outcome.faults.extend(reader.left_over());
     Some(outcome)
@@ -54,6 +61,7 @@ pub(super) fn read_bare(answer: &str) -> Option<ScanOutcome> {
     let first = tags(answer).find(|tag| tag.name == Name::Finding && tag.kind == Kind::Open)?;
     let mut reader = Reader::new(answer);
     let mut outcome = reader.block(first.start).outcome;
+    outcome.lost = cut_findings(&outcome.faults);
     outcome.faults.retain(|fault| fault != BLOCK_CUT);
     outcome.faults.extend(reader.left_over());
     Some(outcome)
@@ -62,6 +70,8 @@ pub(super) fn read_bare(answer: &str) -> Option<ScanOutcome> {
 struct Block {
     outcome: ScanOutcome,
     closed: bool,
+    /// Where it begins; its opening tag may count as outside.
+    begin: usize,
     /// Where the text behind it begins.
     end: usize,
 }
@@ -104,6 +114,7 @@ impl<'a> Reader<'a> {
                 return Block {
                     outcome,
                     closed: false,
+                    begin,
                     end: self.text.len(),
                 };
             };
@@ -116,6 +127,7 @@ impl<'a> Reader<'a> {
                     return Block {
                         outcome,
                         closed: true,
+                        begin,
                         end: tag.end,
                     };
                 }
@@ -141,6 +153,7 @@ impl<'a> Reader<'a> {
                     return Block {
                         outcome,
                         closed: false,
+                        begin,
                         end: tag.start,
                     };
                 }
@@ -236,6 +249,11 @@ impl<'a> Reader<'a> {
             "{tag} in line {line} of the answer belongs to no finding that could be read"
         ))
     }
+}
+
+/// How many findings were cut off.
+fn cut_findings(faults: &[String]) -> usize {
+    faults.iter().filter(|fault| *fault == FINDING_CUT).count()
 }
 
 fn shifted(tag: Tag, by: usize) -> Tag {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use conclave_shared::{reviewer::ReviewerName, severity::Severity};
 
 use crate::{
-    judge::{JudgedFinding, Refutation},
+    judge::{JudgedFinding, Refutation, RefutationStatus},
     report::neutral::{code_span, fenced, link, neutral},
 };
 
@@ -77,18 +77,22 @@ pub(super) fn finding(entry: &JudgedFinding) -> String {
     text
 }
 
-/// A claim and the code of this change that the judge holds against it, side by side.
-pub(super) fn refuted_by_this_change(entry: &JudgedFinding, refutation: &Refutation) -> String {
+/// A claim and the code that the judge holds against it, side by side.
+pub(super) fn refuted_by_code(entry: &JudgedFinding, refutation: &Refutation) -> String {
     let finding = &entry.finding;
     let line = |text: &str| neutral(text).replace('\n', " ").trim().to_owned();
     let severity = entry.reported.unwrap_or(finding.severity);
     let mut text = format!(
-        "**{}**  \n{severity} · {} · {}\n\n{}\n\nThe judge refutes it with {}, which this change adds or alters",
+        "**{}**  \n{severity} · {} · {}\n\n{}\n\nThe judge refutes it with {}, which this change {}",
         line(&finding.claim),
         place(entry),
         found_by(&finding.found_by),
         fenced(&finding.evidence, language(&finding.file)),
-        code_span(&refutation.place())
+        code_span(&refutation.place()),
+        match refutation.status {
+            RefutationStatus::ThisChange => "adds or alters",
+            RefutationStatus::UnchangedCode | RefutationStatus::Invalid => "leaves as it was",
+        }
     );
     if let Some(reason) = &entry.reason {
         let _ = write!(text, ": {}", line(reason));

@@ -7,7 +7,7 @@ use crate::{
     ports::{Before, ExistingFinding, ThreadState},
     report::ThreadChange,
     rereview::{
-        AnchorState, Stance, Status, Word, Words,
+        Stance, Status, Words,
         authority::{argument, decision, unanswered},
         texts,
     },
@@ -96,23 +96,18 @@ pub(super) fn decide(finding: &ExistingFinding, words: &Words, seen: Seen, degra
     if seen.again {
         return Outcome::Stands;
     }
-    let changed = finding.anchor == AnchorState::Changed;
+    let changed = finding.anchor.is_changed();
     let word = words.on(&finding.id).filter(|_| !degraded);
+    let word = word.filter(|word| word.refutation_fault(finding).is_none());
     let in_talk = finding.replies.iter().any(|reply| reply.voice.is_person());
     match word.map(|word| word.status) {
-        Some(Status::Withdrawn) if word.is_some_and(|word| may_be_withdrawn(finding, word)) => Outcome::Withdrawn,
+        Some(Status::Withdrawn) if argument(finding).is_some() => Outcome::Withdrawn,
         Some(Status::Fixed) if changed && in_talk => Outcome::FixedInTalk,
         Some(Status::Fixed) if changed => Outcome::Fixed,
         Some(Status::NotFixed) => Outcome::Stands,
         _ if finding.before == Before::Fixed && changed => Outcome::FixedInTalk,
         _ => Outcome::Stands,
     }
-}
-
-/// Whether the judge's word is enough to withdraw the finding: a member argues against it, and checked code refutes it if
-/// it is serious.
-fn may_be_withdrawn(finding: &ExistingFinding, word: &Word) -> bool {
-    argument(finding).is_some() && word.withdrawal_fault(finding).is_none()
 }
 
 /// Whether somebody has tried to settle the finding whose word is not enough for that.

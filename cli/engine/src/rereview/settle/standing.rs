@@ -12,7 +12,7 @@ use crate::{
     judge::{JudgedFinding, Overruled, RemovedBy},
     ports::{Before, ExistingFinding, ThreadState},
     report::FindingRecord,
-    rereview::{AnchorState, Words, texts},
+    rereview::{AnchorState, Status, Words, texts},
 };
 
 /// The finding as it stands now. If the judge keeps a new one that repeats it, that one speaks for it: it knows the code as
@@ -102,13 +102,18 @@ pub(in crate::rereview) fn recorded(id: &str, record: &FindingRecord, code: Stri
     entry
 }
 
-/// Notes beside a serious finding that the judge would withdraw it and may not.
+/// Notes beside a serious finding that the judge would withdraw it or call it fixed, and may not.
 pub(super) fn note_disagreement(entry: &mut JudgedFinding, finding: &ExistingFinding, words: &Words) {
     let Some(word) = words.on(&finding.id) else { return };
-    if let Some(fault) = word.withdrawal_fault(finding) {
+    if let Some(fault) = word.refutation_fault(finding) {
+        let action = if word.status == Status::Fixed {
+            "fixed"
+        } else {
+            "withdraw"
+        };
         entry.refutation.clone_from(&word.refutation);
         entry.overruled = Some(Overruled {
-            action: "withdraw".to_owned(),
+            action: action.to_owned(),
             severity: None,
             reason_code: None,
             reason: Some(word.reason.clone()),
@@ -117,16 +122,22 @@ pub(super) fn note_disagreement(entry: &mut JudgedFinding, finding: &ExistingFin
     }
 }
 
-/// The record of a serious finding that the judge withdrew by code: it does not stand, and is kept with its refutation.
-pub(super) fn withdrawn(finding: &ExistingFinding, words: &Words) -> Option<JudgedFinding> {
-    let word = words.on(&finding.id)?;
-    let refutation = word.refutation.clone().filter(|_| finding.record.is_serious())?;
+/// The record of a serious finding that the judge withdrew, or called fixed, by code: it does not stand, and is kept with
+/// its refutation.
+pub(super) fn refuted(finding: &ExistingFinding, words: &Words) -> Option<JudgedFinding> {
+    let word = words.on(&finding.id).filter(|word| word.needs_refutation(finding))?;
+    let refutation = word.refutation.clone()?;
     let mut entry = carried(finding);
     entry.production_risk = finding.record.production_risk;
     entry.thread = shown_by(finding);
     entry.since = Some(finding.record.head_sha.clone());
     entry.remove(FindingFate::Dropped, RemovedBy::Judge);
-    entry.reason_code = Some("withdrawn".to_owned());
+    let code = if word.status == Status::Fixed {
+        "fixed"
+    } else {
+        "withdrawn"
+    };
+    entry.reason_code = Some(code.to_owned());
     entry.reason = Some(word.reason.clone());
     entry.refutation = Some(refutation);
     Some(entry)
