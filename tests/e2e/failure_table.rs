@@ -140,7 +140,7 @@ failures! {
     coordinator_never_submits coordinator_never_asks
     opencode_crashes_at_its_start opencode_crashes_in_the_run opencode_ignores_sigterm
     opencode_floods_its_output opencode_writes_an_endless_line opencode_without_our_agents opencode_without_our_tools
-    disk_full_for_events disk_full_for_the_review disk_full_for_opencode
+    disk_refuses_events disk_full_for_the_review disk_full_for_opencode
     forge_429_retry_after forge_502_once forge_502_always forge_500_on_approval
     push_during_the_review
     budget_spent out_of_time sigterm sigint

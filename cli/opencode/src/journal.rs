@@ -93,11 +93,30 @@ impl JournalHandle {
 }
 
 impl Journal {
-    /// Creates the file and starts writing.
-    pub(crate) fn create(path: &Utf8Path, redactor: Redactor) -> Result<(Self, JournalHandle), std::io::Error> {
+    /// Creates the file and starts writing. Without the file nothing is recorded, and the end says why: a review does not
+    /// depend on its record.
+    pub(crate) fn create(path: &Utf8Path, redactor: Redactor) -> (Self, JournalHandle) {
         // Nothing may stand there: the run's directory was emptied, and a link is not followed.
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-        Ok(Self::on(file, redactor, JournalLimits::default()))
+        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+            Ok(file) => Self::on(file, redactor, JournalLimits::default()),
+            Err(error) => Self::lost(error),
+        }
+    }
+
+    /// Writes nothing.
+    fn lost(error: std::io::Error) -> (Self, JournalHandle) {
+        let (lines, _) = mpsc::unbounded_channel();
+        let journal = Self {
+            lines,
+            queued: Arc::default(),
+            dropped: Arc::default(),
+            limits: JournalLimits::default(),
+        };
+        let handle = JournalHandle {
+            task: tokio::spawn(async { Err(error) }),
+            dropped: Arc::clone(&journal.dropped),
+        };
+        (journal, handle)
     }
 
     /// Starts writing to this file, with these limits.

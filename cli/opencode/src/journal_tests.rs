@@ -153,10 +153,16 @@ async fn what_stands_in_its_place_is_not_written_to() {
     let path = Utf8PathBuf::from_path_buf(directory.path().join("events.jsonl")).expect("UTF-8");
     let precious = path.with_file_name("precious");
     std::os::unix::fs::symlink(&precious, &path).expect("a link");
-    assert!(Journal::create(&path, Redactor::default()).is_err());
+    let (journal, handle) = Journal::create(&path, Redactor::default());
+    append(&journal, json!({"n": 0}));
+    drop(journal);
+    let missing = handle.finished().await.expect("it says so");
+    assert!(missing.contains("File exists"), "{missing}");
     assert!(!precious.exists());
     std::fs::remove_file(&path).expect("removed");
-    assert!(Journal::create(&path, Redactor::default()).is_ok());
+    let (journal, handle) = Journal::create(&path, Redactor::default());
+    drop(journal);
+    assert_eq!(handle.finished().await, None);
 }
 
 #[tokio::test]

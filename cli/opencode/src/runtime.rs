@@ -110,7 +110,7 @@ impl OpenCode {
                 return Err(error);
             }
         };
-        let (journal, journal_handle) = Journal::create(settings.journal, settings.redactor.clone())?;
+        let (journal, journal_handle) = Journal::create(settings.journal, settings.redactor.clone());
         let watchers = Watchers::default();
         let listener = tokio::spawn(listen(client.clone(), stream, Arc::clone(&watchers), journal));
         Ok(Self {

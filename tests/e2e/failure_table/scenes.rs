@@ -165,10 +165,10 @@ impl Scene {
             begun.await.expect("the records are begun");
         };
         match name {
-            "disk_full_for_events" => {
+            "disk_refuses_events" => {
                 let broken = job.run_while(async |_| {
                     begun().await;
-                    // Everything that is written there meets a full disk, as the kernel says it.
+                    // Nothing is written through it. A disk that is full later ends the record the same way.
                     std::os::unix::fs::symlink("/dev/full", records.join("events.jsonl")).unwrap();
                 });
                 broken.await
