@@ -7,7 +7,7 @@ use conclave_shared::verdict::Verdict;
 
 use super::{Remembered, settle::recorded};
 use crate::{
-    judge::{ApprovalHold, HoldCause, RubricInput, RubricSettings, verdict},
+    judge::{ApprovalHold, HoldCause, JudgedFinding, RubricInput, RubricSettings, verdict},
     ports::{Before, StopCause},
     report::{FindingRecord, Review, ThreadChange},
 };
@@ -102,12 +102,13 @@ impl Review {
         if meanwhile.is_empty() {
             return;
         }
+        let was_stopped = self.was_stopped();
         for found in &meanwhile.findings {
             self.carry(found);
         }
         // What stands comes first, the severe before others, as after every review.
         self.findings.sort_by(|a, b| {
-            let key = |entry: &crate::judge::JudgedFinding| (entry.stands(), entry.finding.severity);
+            let key = |entry: &JudgedFinding| (entry.stands(), entry.finding.severity);
             key(b).cmp(&key(a))
         });
         if let Some(cause) = meanwhile.stopped {
@@ -116,8 +117,14 @@ impl Review {
         if !meanwhile.findings.is_empty() || meanwhile.other.is_some() {
             self.hold(meanwhile);
         }
+        // Nobody has judged what a stopped run found itself.
+        let judged = self
+            .findings
+            .iter()
+            .filter(|entry| !was_stopped || entry.since.is_some());
+        let judged: Vec<JudgedFinding> = judged.cloned().collect();
         let by_rules = verdict(RubricInput {
-            findings: &self.findings,
+            findings: &judged,
             gaps: &self.coverage.gaps,
             manual_reviews: &self.manual_reviews,
             settings: RubricSettings::default(),

@@ -104,6 +104,21 @@ fn a_stopped_run_is_inconclusive_and_its_files_are_reviewed_again() {
 }
 
 #[test]
+fn what_a_stopped_run_found_itself_decides_nothing_and_what_another_run_found_does() {
+    let mut review = review();
+    review.findings.push(fresh("F2", Severity::Critical, "d"));
+    review.coverage.gaps.push(StopCause::Asked.describe().to_owned());
+    review.verdict = Verdict::Inconclusive;
+    review.add_meanwhile(&Meanwhile {
+        stopped: Some(StopCause::Asked),
+        ..Meanwhile::default()
+    });
+    assert_eq!(review.verdict, Verdict::Inconclusive, "nobody has judged it");
+    review.add_meanwhile(&of(found(Severity::Critical, "c")));
+    assert_eq!(review.verdict, Verdict::SignificantConcerns);
+}
+
+#[test]
 fn nothing_changes_nothing() {
     let mut amended = review();
     amended.add_meanwhile(&Meanwhile::default());
