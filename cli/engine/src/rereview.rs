@@ -31,7 +31,7 @@ mod words;
 pub use anchor::{Anchor, AnchorPlace, AnchorState, Lines};
 pub use assess::{Texts, assess, needs_judge, wanted};
 pub use instructions::Instructions;
-pub(crate) use ledger::LONGEST_CLAIM;
+pub(crate) use ledger::MAX_CLAIM;
 pub use ledger::{Done, Ledger, MOST_LEDGER_BYTES, Remembered, ReviewedFiles, remember};
 pub use meanwhile::{FoundMeanwhile, Meanwhile, OtherConclusion};
 pub use patch_id::PatchId;

@@ -165,7 +165,7 @@ pub struct GatewayConfig {
     pub redactor: Redactor,
     /// Providers that are switched off from the beginning.
     pub switches: BTreeMap<String, ProviderSwitch>,
-    /// The models that the runtime is told of at its start. Others it asks for under a spare name; `None` if it knows all.
+    /// Models in the runtime's configuration. It asks for others under a spare name. `None` if it knows them all.
     pub runtime_models: Option<BTreeSet<ModelId>>,
     /// Texts that differ from run to run (the path of the workspace), and the names that they have in recordings.
     pub places: Vec<(String, String)>,

@@ -272,7 +272,7 @@ async fn withdraw_anyway(
         Some(gitlab.in_pipeline_of(pipeline.head_sha))
     };
     let attempt = async {
-        // Where nobody knows which merge request it is, there is nothing to say either.
+        // Without a known merge request there is no approval to withdraw.
         match reading.await {
             Some(gitlab) => gitlab.withdraw(Withdrawal { reason, stopped }).await,
             None => Ok(false),

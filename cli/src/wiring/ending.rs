@@ -65,7 +65,7 @@ impl Ending<'_> {
         }
     }
 
-    /// Comes back when a run that somebody asked to end has had its time for posting. Its own limit does not cut a post short.
+    /// Returns once a run that was asked to end has used up its time for posting. The run's own limit does not cut a post short.
     async fn out_of_patience(&self) {
         if self.signals.stop().stopped().await != StopCause::Asked {
             std::future::pending::<()>().await;

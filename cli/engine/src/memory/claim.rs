@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::{findings::claim_words, rereview::LONGEST_CLAIM};
+use crate::{findings::claim_words, rereview::MAX_CLAIM};
 
 /// The identity of a claim in a category: the words that it is made of, whatever their order and endings. Names in the code
 /// are words of it, so the same sentence about another function is another claim.
@@ -10,7 +10,7 @@ use crate::{findings::claim_words, rereview::LONGEST_CLAIM};
 /// It leaves the run, the words do not: only a hash of all of them together.
 pub fn claim_key(category: &str, claim: &str) -> String {
     // The summary keeps no more of a claim than that.
-    let claim: String = claim.chars().take(LONGEST_CLAIM).collect();
+    let claim: String = claim.chars().take(MAX_CLAIM).collect();
     let mut hash = Sha256::new();
     hash.update(category.to_ascii_lowercase().as_bytes());
     hash.update([0]);
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn what_the_summary_has_cut_is_still_the_same() {
         let claim = "word ".repeat(100) + "end";
-        let cut: String = claim.chars().take(LONGEST_CLAIM).collect();
+        let cut: String = claim.chars().take(MAX_CLAIM).collect();
         assert_eq!(claim_key("c", &claim), claim_key("c", &cut));
     }
 }

@@ -21,7 +21,7 @@ pub struct Prior {
     pub earlier: Vec<EarlierFiles>,
     /// The same for the next review.
     pub reviewed: Vec<ReviewedFiles>,
-    /// What earlier reviews took out by code of the change itself, and nobody looks at in this one.
+    /// Findings that earlier reviews removed because of code of the change itself, in files that this review leaves out.
     pub refuted: Vec<JudgedFinding>,
     /// Whether a light-hearted question may still be answered.
     pub aside_open: bool,

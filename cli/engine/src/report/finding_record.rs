@@ -14,7 +14,7 @@ use crate::{judge::JudgedFinding, rereview::Anchor};
 pub const RECORD_SCHEMA: u32 = 1;
 
 /// The most characters of a claim that a record keeps; the note itself shows the whole of it.
-const LONGEST_CLAIM: usize = 500;
+const MAX_CLAIM: usize = 500;
 
 /// A finding as the note that shows it remembers it.
 ///
@@ -75,7 +75,7 @@ impl FindingRecord {
             end_line: finding.end_line,
             section: entry.section.clone(),
             head_sha: head_sha.to_owned(),
-            claim: finding.claim.chars().take(LONGEST_CLAIM).collect(),
+            claim: finding.claim.chars().take(MAX_CLAIM).collect(),
             anchor: entry.anchor.clone(),
             production_risk: entry.production_risk,
         }

@@ -21,7 +21,7 @@ const SCHEMA: u32 = 1;
 pub const MOST_LEDGER_BYTES: usize = 45_000;
 
 /// The most characters of a claim that it keeps.
-pub(crate) const LONGEST_CLAIM: usize = 200;
+pub(crate) const MAX_CLAIM: usize = 200;
 
 /// What our last summary remembers. New fields are optional with a default: summaries of older versions stay readable.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -157,7 +157,7 @@ pub fn remember(review: &Review, done: Done) -> Ledger {
         .standing()
         .map(|entry| {
             let mut record = FindingRecord::new(entry, &review.head_sha);
-            record.claim = record.claim.chars().take(LONGEST_CLAIM).collect();
+            record.claim = record.claim.chars().take(MAX_CLAIM).collect();
             Remembered {
                 fingerprint: entry.finding.fingerprint.clone(),
                 severity: entry.finding.severity,

@@ -20,7 +20,7 @@ const MAX_PLACES: usize = 20;
 pub struct Meanwhile {
     /// Findings of other runs that stand on the merge request and that this review does not have.
     pub findings: Vec<FoundMeanwhile>,
-    /// What another run has concluded of the same commit or a newer one, where that is no approval.
+    /// The conclusion of another run about the same commit or a newer one, unless it approves.
     pub other: Option<OtherConclusion>,
     /// Why this run itself has to end, if it has to.
     pub stopped: Option<StopCause>,
@@ -117,7 +117,7 @@ impl Review {
         if !meanwhile.findings.is_empty() || meanwhile.other.is_some() {
             self.hold(meanwhile);
         }
-        // Nobody has judged what a stopped run found itself.
+        // The findings of a stopped run itself have not been judged.
         let judged = self
             .findings
             .iter()

@@ -5,7 +5,7 @@ use conclave_shared::telemetry::FindingFate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{authority::is_settled_by_word, ledger::LONGEST_CLAIM, settle::recorded};
+use super::{authority::is_settled_by_word, ledger::MAX_CLAIM, settle::recorded};
 use crate::{
     diff::FileDiff,
     judge::{JudgedFinding, Refutation, RemovedBy},
@@ -41,7 +41,7 @@ impl RefutedFinding {
             let refutation = entry.refuted_by_this_change()?.clone();
             let mut record = FindingRecord::new(entry, &review.head_sha);
             record.severity = entry.reported.unwrap_or(record.severity).max(record.severity);
-            record.claim = clip(&record.claim, LONGEST_CLAIM);
+            record.claim = clip(&record.claim, MAX_CLAIM);
             record.anchor = None;
             if let Some(since) = &entry.since {
                 record.head_sha.clone_from(since);
@@ -50,7 +50,7 @@ impl RefutedFinding {
                 record,
                 evidence: clip(&entry.finding.evidence, MAX_CODE),
                 refutation: refutation.clipped(MAX_CODE),
-                reason: entry.reason.as_deref().map(|reason| clip(reason, LONGEST_CLAIM)),
+                reason: entry.reason.as_deref().map(|reason| clip(reason, MAX_CLAIM)),
             })
         });
         refuted.collect()

@@ -36,7 +36,8 @@ pub(crate) struct Latest<'a> {
     pub(crate) stop: Option<&'a StopSignal>,
 }
 
-/// Whether somebody asked the run to end. That its time is over while it posts a whole review changes nothing about that review.
+/// Returns the cause if a person or a signal asked the run to end. A time limit that passes while a complete review is posted does
+/// not count: the review is complete.
 pub(crate) fn asked_to_end(stop: Option<&StopSignal>) -> Option<StopCause> {
     stop.and_then(StopSignal::cause)
         .filter(|cause| *cause == StopCause::Asked)

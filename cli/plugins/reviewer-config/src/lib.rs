@@ -219,7 +219,7 @@ impl ReviewerConfigPlugin {
 
     async fn fetch(&mut self, source: ConfigSource) -> Result<EffectiveConfig, FetchError> {
         if source.access.is_empty() {
-            // Nobody to ask as, so nothing to follow either.
+            // Without a credential there is nothing to fetch, and nothing to follow.
             return Err(FetchError::NoCredential);
         }
         let fetcher = self.fetcher.insert(Fetcher::new(source)?);

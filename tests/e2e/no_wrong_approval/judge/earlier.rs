@@ -7,6 +7,13 @@ use serde_json::{Value, json};
 use super::{ADDED, BASE, CRITICAL, FILE, NEW_GUARD, OLD_GUARD, QUERY, changed, line_of, refuted_by};
 use crate::no_wrong_approval::scene::{Scene, Seen};
 
+/// The judge submits this, whenever it is asked.
+fn submits(scene: &Scene, review: Value) {
+    let answer = Answer::call("submit_review", review);
+    scene.provider.set_always(COORDINATOR, answer.clone());
+    scene.provider.set(COORDINATOR, 2, answer);
+}
+
 /// A second review, after a member has argued against the critical finding of the first one and the judge has read that.
 async fn argued(refuted_by: &Value) -> (Scene, Seen) {
     let scene = changed().await;
@@ -26,12 +33,7 @@ async fn argued(refuted_by: &Value) -> (Scene, Seen) {
         "earlier": [{"id": "E1", "status": "withdrawn", "reason": "The name is checked.", "answer": "You are right.",
                      "refuted_by": refuted_by}],
     });
-    scene
-        .provider
-        .set_always(COORDINATOR, Answer::call("submit_review", review.clone()));
-    scene
-        .provider
-        .set(COORDINATOR, 2, Answer::call("submit_review", review));
+    submits(&scene, review);
     let seen = scene.review().await;
     (scene, seen)
 }
@@ -78,12 +80,7 @@ async fn called_fixed(line: &str, refuted_by: &Value) -> (Scene, Seen) {
         "summary": "The name is checked now.", "decisions": [], "proposed_verdict": "approved",
         "earlier": [{"id": "E1", "status": "fixed", "reason": "The name is checked.", "refuted_by": refuted_by}],
     });
-    scene
-        .provider
-        .set_always(COORDINATOR, Answer::call("submit_review", review.clone()));
-    scene
-        .provider
-        .set(COORDINATOR, 2, Answer::call("submit_review", review));
+    submits(&scene, review);
     let seen = scene.review().await;
     (scene, seen)
 }
@@ -127,12 +124,7 @@ async fn an_earlier_critical_that_the_change_itself_refutes_leaves_the_approval_
     withheld(&seen, "withdrawn");
     // Nothing of it is looked at again, and the judge has nothing more to say.
     let nothing = json!({"summary": "As before.", "decisions": [], "proposed_verdict": "approved"});
-    scene
-        .provider
-        .set(COORDINATOR, 2, Answer::call("submit_review", nothing.clone()));
-    scene
-        .provider
-        .set_always(COORDINATOR, Answer::call("submit_review", nothing));
+    submits(&scene, nothing);
     withheld(&scene.review().await, "run again");
     scene.push("src/other.py", "LIMIT = 5\n");
     scene.finds(&[]);

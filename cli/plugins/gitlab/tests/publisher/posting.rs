@@ -95,7 +95,7 @@ async fn two_runs_that_began_together_have_one_note() {
     publish(&one, &first).await.unwrap();
     publish(&other, &second).await.unwrap();
     let found = stage.snapshot();
-    // The worse verdict of both stays, whoever posts last.
+    // The worse verdict of both stays, in whichever order they post.
     assert!(
         found.notes.len() == 1 && found.notes[0].body.starts_with("## ⚪ Inconclusive"),
         "{found:?}"
