@@ -52,6 +52,18 @@ describe('scripts/check-architecture', () => {
     assert.match(text, /a plugin knows no other plugin\n\s+conclave-plugin-gitlab depends on conclave-plugin-cloudflare/);
   });
 
+  test('fails when modules use each other in a circle', () => {
+    const library = join(copy, 'cli/resilience/src/lib.rs');
+    writeFileSync(library, `${readFileSync(library, 'utf8')}\nmod planted_one;\nmod planted_two;\n`);
+    for (const [own, other] of [['one', 'two'], ['two', 'one']]) {
+      writeFileSync(join(copy, `cli/resilience/src/planted_${own}.rs`), `use crate::planted_${other}::Other;\n`);
+    }
+    const { status, text } = check();
+    assert.equal(status, 1, text);
+    assert.match(text, /do not use each other in a circle\n\s+cli\/resilience: planted_one, planted_two\n\s+planted_one → planted_two: cli\/resilience\/src\/planted_one.rs:1 Other\n/);
+    for (const name of ['one', 'two']) rmSync(join(copy, `cli/resilience/src/planted_${name}.rs`));
+  });
+
   test('fails when a variable of CI is read elsewhere, or the environment past the one door', () => {
     const variables = [
       ['cli/plugins/gitlab/src/client.rs', 'CI_JOB_TOKEN'],
