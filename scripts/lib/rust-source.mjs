@@ -124,3 +124,24 @@ export function itemEnd(tokens, index) {
   }
   return i;
 }
+
+/** The stretches of code that only tests compile, as pairs of positions. */
+export function testSpans(code) {
+  const tokens = tokenize(code);
+  const spans = [];
+  for (let i = 0; i < tokens.length; i++) {
+    if (tokens[i].text !== '#') continue;
+    const inner = tokens[i + 1]?.text === '!';
+    const open = inner ? i + 2 : i + 1;
+    if (tokens[open]?.text !== '[') continue;
+    const end = closing(tokens, open);
+    if (isTestOnly(tokens.slice(open + 1, end - 1).map((token) => token.text))) {
+      const after = inner ? tokens.length : itemEnd(tokens, i);
+      spans.push([tokens[i].at, tokens[after]?.at ?? code.length]);
+      i = after - 1;
+    } else {
+      i = end - 1;
+    }
+  }
+  return spans;
+}
