@@ -83,6 +83,21 @@ export async function start(name, { vars = {}, persist, without = [], reachable 
   return { url, mf, logs, dispose: () => mf.dispose() };
 }
 
+/** Starts a Worker that answers everything with `ok`: what workerd costs, whatever it runs. */
+export async function startConstant() {
+  const mf = new Miniflare(
+    convertV4MiniflareOptions({
+      name: 'constant',
+      compatibilityDate: '2026-11-01',
+      modules: [{ type: 'ESModule', path: 'index.js', contents: `export default { fetch: () => new Response('ok') };` }],
+      port: 0,
+      cf: false,
+      log: new Log(LogLevel.ERROR),
+    }),
+  );
+  return { url: (await mf.ready).origin, mf, dispose: () => mf.dispose() };
+}
+
 /** The migrations of a Worker, in order. */
 export function migrations(name) {
   const directory = join(root, 'workers', name, 'migrations');
