@@ -1,13 +1,17 @@
-// README.md and AGENTS.md against the repository: what they name is there, and what users can set is named.
+// The documents against the repository: what they name is there, and what users can set is named.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, test } from 'node:test';
 
 const root = resolve(import.meta.dirname, '../..');
 const read = (path) => readFileSync(join(root, path), 'utf8');
-const documents = ['README.md', 'AGENTS.md', 'CHANGELOG.md', ...globSync('docs/*.md', { cwd: root }).toSorted()];
+/** The guides of the rooms, beside that of the whole. */
+const guides = globSync(['shared/AGENTS.md', 'cli/**/AGENTS.md', 'workers/**/AGENTS.md', 'tests/**/AGENTS.md'], { cwd: root, exclude: (path) => /(^|\/)(target|node_modules|fixtures)$/.test(String(path)) }).toSorted();
+const documents = ['README.md', 'AGENTS.md', ...guides, 'CHANGELOG.md', ...globSync('docs/*.md', { cwd: root }).toSorted()];
+const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'], { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 }).split('\0').filter((path) => path && existsSync(join(root, path)));
 
 /** Where flags are. */
 const flagSources = () => ['cli/src/args.rs', ...globSync('cli/src/args/*.rs', { cwd: root })].map(read).join('\n');
@@ -50,6 +54,13 @@ for (const name of documents) {
       const missing = paths.filter((path) => path.includes('*') ? globSync(path, { cwd: root }).length === 0 : !existsSync(join(root, path)));
       assert.deepEqual(missing.filter((path) => !path.includes('NAME') && !(name === 'docs/security-paths.md' && path === 'docs/login.md')), []);
     });
+
+    test('files of Rust are there, also those that are named without their folder', () => {
+      // A guide names the files of its room from there.
+      const named = all(text.replace(/```.*?```/gs, ''), /`([\w./-]+\.rs)`/g).filter((path) => !path.includes('NAME'));
+      const missing = named.filter((path) => !tracked.some((file) => file === path || file.endsWith(`/${path}`)) || (path.startsWith('src/') && !existsSync(join(root, dirname(name), path))));
+      assert.deepEqual(missing, []);
+    });
   });
 }
 
@@ -85,7 +96,7 @@ describe('README.md', () => {
 
   test('names the models and tokens that are in the code', () => {
     const preset = read('shared/src/config/preset.rs');
-    const models = table(readme, 'Models and providers').flatMap(([, , cell]) => all(cell ?? '', /`([\w@./-]+\/[\w@./-]+)`/g));
+    const models = table(read('docs/models.md'), 'Which models review').flatMap(([, , cell]) => all(cell ?? '', /`([\w@./-]+\/[\w@./-]+)`/g));
     assert.ok(models.length > 4);
     assert.deepEqual(models.filter((model) => !preset.includes(`"${model}"`)), []);
     const workers = globSync('workers/*/src/**/*.rs', { cwd: root }).map(read).join('\n');
@@ -96,7 +107,16 @@ describe('README.md', () => {
   });
 
   test('is read in some minutes', () => {
-    assert.ok(readme.split(/\s+/).length < 2600, 'what is longer belongs into docs/');
+    assert.ok(Buffer.byteLength(readme) <= 9 * 1024, 'README.md has at most 9 KB: what is longer belongs into docs/');
+  });
+});
+
+describe('AGENTS.md', () => {
+  test('is read in some minutes, and leads to the guide of each room', () => {
+    const text = read('AGENTS.md');
+    assert.ok(Buffer.byteLength(text) <= 8 * 1024, 'AGENTS.md has at most 8 KB: contracts belong into the guide of their room');
+    assert.ok(guides.length > 5);
+    assert.deepEqual(guides.filter((guide) => !text.includes(`](${guide}`)), []);
   });
 });
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Puts an installation together as README.md and docs/operating.md say: their commands, in their order, taken out of them.
+// Puts an installation together as docs/operating.md says: its commands, in their order, taken out of it.
 //
 //   node tests/support/installation.mjs DIRECTORY [--local]
 //
@@ -50,7 +50,6 @@ const blocks = (text, language) => [...text.matchAll(new RegExp(`^\`\`\`${langua
 
 const commands = {
   incident: blocks(section('docs/operating.md', '8 in the morning: a provider is down'), 'sh')[0],
-  readme: blocks(section('README.md', 'Run the Workers'), 'sh')[0],
   deploy: blocks(section('docs/operating.md', 'First deploy'), 'sh')[0],
   change: blocks(section('docs/operating.md', 'Changing the configuration'), 'sh')[0],
   locally: blocks(section('docs/operating.md', 'Locally'), 'sh')[0],
@@ -77,9 +76,8 @@ async function bash(script, more = {}) {
   assert.equal(code, 0, `${script}\n${output}`);
 }
 
-// Both documents say the same, but for their comments.
+// The commands without their comments.
 const bare = (block) => block.replace(/\s+#.*$/gm, '').trim();
-assert.equal(bare(commands.readme), bare(commands.deploy));
 const script = bare(commands.deploy)
   .replace('CLOUDFLARE_API_TOKEN=...', `CLOUDFLARE_API_TOKEN=${TOKEN}`)
   .replace('CLOUDFLARE_ACCOUNT_ID=...', `CLOUDFLARE_ACCOUNT_ID=${ACCOUNT}`);
