@@ -106,7 +106,7 @@ find_opencode() {
 }
 find_opencode
 
-# worker-build downloads these three unless it is told where they are.
+# worker-build downloads these three unless it finds them here.
 WASM_BINDGEN_BIN=$(type -P wasm-bindgen || true)
 WASM_OPT_BIN="$CONCLAVE_ROOT/node_modules/.bin/wasm-opt"
 ESBUILD_BIN="$CONCLAVE_ROOT/node_modules/.bin/esbuild"

@@ -51,7 +51,7 @@ function usePaths(tokens) {
 /** Reads one crate from its root file. */
 class Crate {
   constructor(rootFile) {
-    /** What each module is: by its path, the file it stands in, what it defines, imports and mentions. */
+    /** Each module by its path: the file that it stands in, what it defines, imports and mentions. */
     this.modules = new Map();
     this.readFile('', rootFile, dirname(rootFile));
   }
@@ -164,13 +164,13 @@ class Crate {
     return { module: current, rest };
   }
 
-  /** Whether the last name of a path is defined where the rest of it leads. */
+  /** Returns whether the last name of a path is defined where the rest of it leads. */
   defines(module, path, way) {
     const found = this.resolve(module, path, way);
     return Boolean(found) && (found.rest.length === 0 || this.modules.get(found.module).items.has(found.rest[0]));
   }
 
-  /** Whether a name means something in a module by itself. */
+  /** Returns whether a name means something in a module by itself. */
   has(module, name) {
     const { items, imports } = this.modules.get(module);
     return this.modules.has(below(module, name)) || imports.has(name) || items.has(name);
@@ -266,7 +266,7 @@ export function readLayers(text) {
   return crates;
 }
 
-/** What is wrong with a crate's modules by the order of its layers: a module without a place, a place without a module, an arrow upwards. */
+/** The faults of a crate by the order of its layers: a module without a layer, a layer without its module, an arrow upwards. */
 export function findUpwardArrows({ folders }, layers) {
   const graph = folders.get('');
   const level = new Map(layers.flatMap((names, row) => names.map((name) => [name, row])));

@@ -29,7 +29,7 @@ in_directory() {
   exec "$@"
 }
 
-# Whether anything of a group runs. A dead program that nobody has collected yet does not count.
+# Succeeds while any program of a group runs. A dead program that was not waited for yet does not count.
 group_runs() {
   ps -A -o pgid=,stat= | awk -v group="$1" '$1 == group && $2 !~ /^Z/ { found = 1 } END { exit !found }'
 }

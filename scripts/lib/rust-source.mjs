@@ -88,7 +88,7 @@ function outsideOfTests(tokens) {
   return read();
 }
 
-/** Whether an attribute, as the texts of the tokens between its brackets, leaves its item out of everything but tests. */
+/** Returns whether an attribute (the texts of the tokens between its brackets) keeps its item out of everything but tests. */
 export function isTestOnly(attribute) {
   return attribute[0] === 'cfg' && outsideOfTests(attribute.slice(2, -1)) === false;
 }

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # What the scripts say: one line a step, with its time, and a readable failure. Sourced, never run.
 
-# Colours, and lines that change, are for terminals only.
+# Colors, and lines that change, are for terminals only.
 live=false bold='' dim='' red='' plain=''
 if [[ -t 1 && ${TERM:-dumb} != dumb ]]; then
   live=true

@@ -10,7 +10,7 @@ worker_inputs() {
   { printf '%s\n' "$files" && git hash-object --no-filters --stdin-paths <<<"$files"; } | git hash-object --stdin
 }
 
-# What was built, as one line; somebody may have built it another way since.
+# What was built, as one line; it may have been built another way since.
 worker_outputs() {
   find "$CONCLAVE_ROOT/workers/$1/build" -maxdepth 1 \( -name '*.js' -o -name '*.wasm' \) | LC_ALL=C sort |
     git hash-object --no-filters --stdin-paths | git hash-object --stdin
@@ -38,7 +38,7 @@ worker_state() {
 }
 
 # Runs a built Worker in workerd, in place of the shell that calls it:  run_worker NAME PORT STATE SECRETS
-# Secrets come from a file, not from the command line that everybody on the machine can read. It wins over a .dev.vars.
+# Secrets come from a file, not from the command line that every user of the machine can read. It wins over a .dev.vars.
 run_worker() {
   local name=$1 port=$2 state=$3 secrets=$4
   in_directory "$CONCLAVE_ROOT" env SKIP_WORKER_BUILD=1 CLOUDFLARE_CF_FETCH_ENABLED=false \

@@ -22,7 +22,7 @@ function blocks(name) {
   }));
 }
 
-/** What runs: it asks no model, writes nothing outside of the scratch repository, and needs nobody. */
+/** The calls that run: they ask no model, write nothing outside the scratch repository, and need no other service. */
 const RUNS = /^(export |mkdir -p [\w-]+$|cp [\w/.-]+ [\w/.-]+$|conclave (plan\b|completions\b|man\b|doctor\b|init\b.*--dry-run|--version))/;
 
 describe('commands in the documents', () => {

@@ -13,7 +13,7 @@ const root = resolve(import.meta.dirname, '../..');
 const program = join(root, 'node_modules/gitlab-ci-local/dist/index.js');
 const IMAGE = 'registry.example.com/conclave:1';
 
-/** What a merge request's pipeline in the project itself has. */
+/** The variables of a merge request's pipeline in the project itself. */
 const MERGE_REQUEST = {
   CI_PIPELINE_SOURCE: 'merge_request_event',
   CI_PROJECT_PATH: 'group/project',

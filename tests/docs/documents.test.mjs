@@ -13,7 +13,7 @@ const guides = globSync(['shared/AGENTS.md', 'cli/**/AGENTS.md', 'workers/**/AGE
 const documents = ['README.md', 'AGENTS.md', ...guides, 'CHANGELOG.md', ...globSync('docs/*.md', { cwd: root }).toSorted()];
 const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'], { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 }).split('\0').filter((path) => path && existsSync(join(root, path)));
 
-/** Where flags are. */
+/** The sources that define flags. */
 const flagSources = () => ['cli/src/args.rs', ...globSync('cli/src/args/*.rs', { cwd: root })].map(read).join('\n');
 
 /** The groups of all matches. */
@@ -49,7 +49,7 @@ for (const name of documents) {
 
     test('paths and scripts are there', () => {
       const places = 'cli|shared|workers|tests|scripts|prompts|docs|deploy|templates';
-      // Settings name paths of somebody else's repository.
+      // Settings name paths of another repository.
       const paths = all(text.replace(/```toml.*?```/gs, ''), new RegExp(`(?<![\\w./~-])(?:\\./)?((?:${places})/[\\w./*-]*)`, 'g')).map((path) => path.replace(/\.$/, ''));
       const missing = paths.filter((path) => path.includes('*') ? globSync(path, { cwd: root }).length === 0 : !existsSync(join(root, path)));
       assert.deepEqual(missing.filter((path) => !path.includes('NAME') && !(name === 'docs/security-paths.md' && path === 'docs/login.md')), []);
@@ -67,7 +67,7 @@ for (const name of documents) {
 describe('README.md', () => {
   const readme = read('README.md');
 
-  test('names no environment variable that nobody reads', () => {
+  test('names only environment variables that are read', () => {
     // That the reference has each one, a test of cli/src/reference_tests.rs sees to.
     const known = all(read('cli/src/env_vars.rs'), /= "(\w+)";/g);
     const mentioned = [...known, ...all(flagSources(), /env = "(\w+)"/g)];

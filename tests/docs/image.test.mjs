@@ -78,7 +78,7 @@ describe('the image', () => {
     image = join(directory, 'root');
     await run(join(root, 'deploy/assemble'), [image, '--conclave', conclave, '--opencode', opencode]);
     const set = [...readFileSync(join(root, 'deploy/Dockerfile'), 'utf8').split(/^FROM /m).at(-1).matchAll(/\b([A-Z_]+)=(\/\S+)/g)];
-    // As in the image, but below the tree: nobody can change the root here without a container.
+    // As in the image, but below the tree: the root cannot be changed here without a container.
     environment = Object.fromEntries(set.map(([, name, value]) => [name, within(value)]));
     environment.PATH = `${within('/usr/local/bin')}:/usr/local/bin:/usr/bin:/bin`;
     environment.TMPDIR = join(directory, 'tmp');

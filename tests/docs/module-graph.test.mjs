@@ -27,7 +27,7 @@ function arrows(files) {
   return [...new Set(uses.filter(({ from, to }) => !related(from, to)).map(({ from, to }) => `${from} → ${to}`))].toSorted();
 }
 
-/** What is wrong with a crate called `house`, without where it lies. */
+/** The faults of a crate called `house`, with paths relative to it. */
 function faults(files, layers = '', cycles = '') {
   const file = crate(files);
   const { faults: found, left } = checkCrates(dirname(file), [{ name: 'house', file }], layers, cycles);
