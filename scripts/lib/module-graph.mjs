@@ -5,8 +5,8 @@
 // Only what is compiled outside of tests counts. A name that a module re-exports leads to where it is defined; names that
 // reach a module through a private `use module::*` are not followed further than to that module.
 
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { closing, isTestOnly, itemEnd, lineFinder, splitRust, tokenize } from './rust-source.mjs';
 
@@ -359,6 +359,23 @@ const places = (root, uses, most = 4) => {
   return [...shown, ...(uses.length > most ? [`and ${uses.length - most} more`] : [])].join(' | ');
 };
 
+/** The files below a crate's root file that no module declares, neither for the product nor for its tests: nothing compiles them. */
+export function findStrayFiles(rootFiles) {
+  const source = dirname(rootFiles[0]);
+  const files = readdirSync(source, { recursive: true }).filter((name) => name.endsWith('.rs')).map((name) => join(source, name));
+  const code = new Map(files.map((file) => [file, readFileSync(file, 'utf8')]));
+  const atPath = new Set([...code.values()].flatMap((text) => Array.from(text.matchAll(/#\[path = "([^"]+)"\]/g), ([, path]) => basename(path))));
+  return files.filter((file) => {
+    if (rootFiles.includes(file) || atPath.has(basename(file))) return false;
+    const isFolder = basename(file) === 'mod.rs';
+    const directory = isFolder ? dirname(dirname(file)) : dirname(file);
+    const name = basename(isFolder ? dirname(file) : file, '.rs');
+    const own = directory === source ? rootFiles : [`${directory}.rs`, join(directory, 'mod.rs')].filter((each) => code.has(each));
+    // A module that stands in the file of another one has no file of its own: then any may declare what is below it.
+    return !(own.length > 0 ? own : files).some((each) => new RegExp(`\\bmod (?:r#)?${name}\\s*;`).test(code.get(each)));
+  });
+}
+
 /** The entries of scripts/lib/cycles.txt: how many modules of a crate may still stand in cycles. */
 const readCycles = (text) => new Map(text.split('\n').map((line) => line.replace(/#.*/, '').trim()).filter(Boolean).map((line) => [line.split(/\s+/)[0], Number(line.split(/\s+/)[1])]));
 
@@ -384,6 +401,14 @@ export function checkCrates(root, crates, layersText = '', cyclesText = '') {
     }
     for (const { fault, uses } of layers.has(name) ? findUpwardArrows(crate, layers.get(name)) : []) {
       faults.push(['a module uses only what stands below it in scripts/lib/layers.txt', `${name}: ${fault}${uses ? `: ${places(root, uses)}` : ''}`]);
+    }
+  }
+  for (const directory of new Set(crates.map(({ file }) => dirname(file)))) {
+    // Programs in `bin/` are below a crate that has been looked at.
+    if (basename(directory) === 'bin') continue;
+    const roots = crates.map(({ file }) => file).filter((file) => [directory, join(directory, 'bin')].includes(dirname(file)));
+    for (const file of findStrayFiles(roots.toSorted((a, b) => a.length - b.length))) {
+      faults.push(['each file of a crate is a module of it', `${relative(root, file)} is declared nowhere: declare or delete it`]);
     }
   }
   for (const name of [...layers.keys(), ...allowed.keys()]) {

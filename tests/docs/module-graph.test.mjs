@@ -143,6 +143,24 @@ describe('the graph of the modules', () => {
     assert.deepEqual(faults(files, '', 'house 3').left, ['house: 2 modules in cycles, 3 allowed: correct scripts/lib/cycles.txt']);
   });
 
+  test('fails on a file that no module declares', () => {
+    const files = {
+      'lib.rs': '#[cfg(test)] mod test_support; mod attic; mod hall; mod inline { mod deep; }',
+      'attic.rs': '#[cfg(test)]\n#[path = "attic_tests.rs"]\nmod tests;\nmod r#box;',
+      'attic_tests.rs': '',
+      'attic/box.rs': '',
+      'attic/stray.rs': '',
+      'hall/mod.rs': 'mod door;',
+      'hall/door.rs': '',
+      'inline/deep.rs': '',
+      'test_support.rs': '',
+      'lost.rs': 'mod stray;',
+      'lost/stray.rs': '',
+    };
+    const { found } = faults(files);
+    assert.deepEqual(found.map(([, where]) => where.split(' ')[0]).toSorted(), ['attic/stray.rs', 'lost.rs']);
+  });
+
   test('is drawn with what follows left out', () => {
     const read = readCrate(crate({
       'lib.rs': 'mod attic; mod cellar; mod hall; mod shed;',
