@@ -11,7 +11,8 @@ use std::{
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{
     diff::FilterRules,
-    prompt::{PatchEntry, REVIEW_DIRECTORY, Share},
+    prompt::{PatchEntry, Share},
+    review::REVIEW_DIRECTORY,
 };
 use conclave_git::Repository;
 use conclave_shared::risk::{FileChange, RiskRules, SecurityPaths, classify};

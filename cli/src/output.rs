@@ -44,8 +44,9 @@ use std::{
 
 use camino::Utf8Path;
 use conclave_engine::{
-    ports::{PublishOutcome, Stance},
-    report::{Review, render_markdown, render_sarif},
+    ports::PublishOutcome,
+    report::{render_markdown, render_sarif},
+    review::{Review, Stance},
 };
 use conclave_shared::redact::Redactor;
 use indicatif::MultiProgress;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use camino::Utf8Path;
-use conclave_engine::report::{Review, SCHEMA_VERSION};
+use conclave_engine::review::{Review, SCHEMA_VERSION};
 use conclave_shared::{finding::Finding, model::ModelId};
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! `.conclave.toml`, as the target branch has it.
 
 use conclave_engine::{
-    ports::ReviewSubject,
     repo_config::{ParsedRepoConfig, REPO_CONFIG_FILE, RepoConfigProblem, parse},
+    review::ReviewSubject,
 };
 use conclave_git::{GitError, Repository};
 

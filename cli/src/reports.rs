@@ -1,7 +1,10 @@
 //! The review as files: for people, and for the tools that read reports.
 
 use camino::Utf8Path;
-use conclave_engine::report::{Review, render_code_quality, render_junit, render_markdown, render_sarif};
+use conclave_engine::{
+    report::{render_code_quality, render_junit, render_markdown, render_sarif},
+    review::Review,
+};
 use conclave_shared::redact::Redactor;
 
 use crate::{exit::Failure, output, rundir::write_file};

@@ -41,9 +41,8 @@ use std::{sync::Arc, time::Duration};
 
 use camino::Utf8Path;
 use conclave_engine::{
-    judge::ApprovalHold,
-    ports::{Forge, Progress, ProgressEvent, ReviewSubject, StopCause},
-    rereview::{Ledger, Meanwhile},
+    ports::{Forge, Progress, ProgressEvent},
+    review::{ApprovalHold, Ledger, Meanwhile, ReviewSubject, StopCause},
 };
 use conclave_git::Repository;
 use conclave_shared::{

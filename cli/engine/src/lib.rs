@@ -4,17 +4,19 @@
 
 pub mod diff;
 pub mod findings;
+pub mod incremental;
 pub mod judge;
 pub mod lock_files;
 pub mod memory;
-pub mod own_words;
+pub mod panel;
 pub mod pipeline;
 pub mod plugin;
 pub mod ports;
 pub mod prompt;
 pub mod repo_config;
 pub mod report;
-pub mod rereview;
+pub mod review;
 pub mod rules;
-pub mod scheduler;
+pub mod session;
 pub mod trojan_source;
+pub mod untrusted;

@@ -20,10 +20,7 @@ use conclave_shared::{
 };
 use tokio::sync::watch;
 
-use crate::{
-    judge::{JudgedFinding, RemovedBy},
-    ports::ExistingFinding,
-};
+use crate::review::{ExistingFinding, JudgedFinding, RemovedBy};
 
 /// The reason code of a finding that people of the repository have turned down before.
 pub const SUPPRESSED: &str = "suppressed";

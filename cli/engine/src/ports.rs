@@ -4,21 +4,22 @@ mod budget;
 mod forge;
 mod progress;
 mod runtime;
+mod source;
 mod stop;
 mod tools;
 mod trace;
 
 pub use budget::BudgetStanding;
 pub use forge::{
-    AppliedStance, Before, Comment, ExistingFinding, Forge, ForgeError, NoSettings, Publication, PublishOutcome,
-    PublishSettings, Reply, ReviewMode, ReviewSubject, SettingsWatch, Stance, ThreadState, Voice,
+    AppliedStance, Forge, ForgeError, NoSettings, Publication, PublishOutcome, PublishSettings, SettingsWatch,
 };
 pub use progress::{Progress, ProgressEvent};
 pub use runtime::{
     AgentRuntime, EarlierMessage, FileRead, Remedy, RuntimeError, SessionAnswer, SessionEvent, SessionFault, SessionId,
     SessionPrompt,
 };
-pub use stop::{StopCause, StopSignal, stop_channel};
+pub use source::SourceTree;
+pub use stop::{StopSignal, stop_channel};
 pub use tools::{CoordinatorTools, ToolError};
 pub use trace::{CallOutcome, ModelCall, RunTrace};
 

@@ -19,7 +19,7 @@ use conclave_shared::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{judge::RubricSettings, ports::ReviewMode};
+use crate::review::ReviewMode;
 
 /// The file's name, at the root of the repository.
 pub const REPO_CONFIG_FILE: &str = ".conclave.toml";
@@ -237,4 +237,26 @@ pub struct CodexSettings {
     /// A file or directory of the repository, read from the target branch, or an https address.
     #[schemars(regex(pattern = schema::NOT_BLANK))]
     pub rules: Option<String>,
+}
+
+/// When warnings form a risk pattern, which makes the verdict `minor_issues`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub struct RubricSettings {
+    /// So many warnings are a pattern wherever they stand; 3 by default.
+    #[schemars(range(min = 1, max = 1000))]
+    pub warnings: usize,
+    /// So many warnings of one category on one file are a pattern; 2 by default.
+    #[schemars(range(min = 1, max = 1000))]
+    pub warnings_alike: usize,
+}
+
+impl Default for RubricSettings {
+    fn default() -> Self {
+        Self {
+            warnings: 3,
+            warnings_alike: 2,
+        }
+    }
 }

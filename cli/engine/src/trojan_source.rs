@@ -23,7 +23,7 @@ use self::{
     identifiers::{Known, is_disguised_whole, is_mixed, words},
     paths::Comments,
 };
-use crate::judge::{ApprovalHold, HoldCause};
+use crate::review::{ApprovalHold, HoldCause};
 
 /// The category of these findings.
 const CATEGORY: &str = "trojan-source";

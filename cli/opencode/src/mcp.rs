@@ -12,7 +12,7 @@ use axum::{
     middleware::{self, Next},
     response::{IntoResponse, Response},
 };
-use conclave_engine::{judge::submission_schema, ports::CoordinatorTools, rereview::add_to_schema};
+use conclave_engine::{incremental::add_to_schema, judge::submission_schema, ports::CoordinatorTools};
 use rmcp::{
     ErrorData, ServerHandler,
     model::{

@@ -1,7 +1,7 @@
 //! The values that flags choose between.
 
 use clap::ValueEnum;
-use conclave_engine::{ports::ReviewMode, repo_config::RepoGate};
+use conclave_engine::{repo_config::RepoGate, review::ReviewMode};
 use conclave_plugin_gitlab::BreakGlassPolicy;
 use conclave_shared::config::Preset;
 

@@ -2,7 +2,7 @@
 
 use camino::Utf8PathBuf;
 use clap::Args;
-use conclave_engine::pipeline::Wish;
+use conclave_engine::panel::Wish;
 use conclave_shared::{config::TimeLimitOverrides, model::ModelId};
 
 use super::choices::{Gate, PresetName, ReviewFormat};

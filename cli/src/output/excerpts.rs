@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use conclave_engine::report::Review;
+use conclave_engine::review::Review;
 use serde::{Deserialize, Serialize};
 
 /// How many lines of a finding are shown.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use conclave_engine::judge::JudgedFinding;
+use conclave_engine::review::JudgedFinding;
 use conclave_shared::{reviewer::ReviewerName, severity::Severity};
 use textwrap::core::display_width;
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use conclave_engine::pipeline::{Presence, SessionEstimate};
+use conclave_engine::{panel::SessionEstimate, review::Presence};
 use conclave_shared::{invisible::ends_line, model::ModelId, pricing::TokenUsage};
 
 use super::{

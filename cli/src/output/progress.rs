@@ -5,8 +5,8 @@ use std::{fmt::Write as _, time::Instant};
 use camino::Utf8Path;
 use conclave_engine::{
     diff::FilteredDiff,
-    pipeline::Plan,
     ports::{Progress, ProgressEvent},
+    review::Plan,
 };
 use conclave_gateway::{GatewayEvent, Rejection};
 use conclave_shared::{invisible::ends_line, redact::Redactor, reviewer::ReviewerName};

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use camino::Utf8Path;
-use conclave_engine::judge::JudgedFinding;
+use conclave_engine::review::JudgedFinding;
 
 use super::{
     excerpts::Excerpts,

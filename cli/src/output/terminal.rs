@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use camino::Utf8Path;
 use conclave_engine::{
-    judge::{ApprovalHold, JudgedFinding, describe_removed},
-    report::{Cost, Review, duration, headline},
+    judge::describe_removed,
+    report::{duration, headline},
+    review::{ApprovalHold, Cost, JudgedFinding, Review, ReviewerReport},
     rules::ManualReview,
-    scheduler::ReviewerReport,
 };
 use conclave_shared::{telemetry::ReviewerOutcome, verdict::Verdict};
 

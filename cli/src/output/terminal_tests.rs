@@ -1,6 +1,6 @@
 //! How a review looks: at any width, and whatever stands in it.
 
-use conclave_engine::report::{ConfigurationFallback, ConfigurationInstead};
+use conclave_engine::review::{ConfigurationFallback, ConfigurationInstead};
 use conclave_shared::severity::Severity;
 use serde_json::json;
 use textwrap::core::display_width;

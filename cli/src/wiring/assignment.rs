@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use camino::Utf8PathBuf;
 use conclave_engine::{
-    ports::{PublishSettings, ReviewMode},
+    ports::PublishSettings,
     repo_config::ReviewSettings,
-    rereview::Ledger,
+    review::{Ledger, ReviewMode},
 };
 use conclave_plugin_gitlab::{GitLab, GitLabPlugin, MergeRequestArrival};
 use conclave_plugin_local::{LocalArrival, LocalPlugin, Range};

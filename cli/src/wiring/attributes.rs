@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use conclave_engine::{
     diff::{ChangeKind, Content, FileDiff, FilterReason, FilteredDiff, FilteredFile, has_ident, may_run},
-    ports::ReviewSubject,
+    review::ReviewSubject,
 };
 use conclave_git::{CheckoutAttributes, Repository, TreeFile};
 

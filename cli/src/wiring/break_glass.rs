@@ -1,8 +1,9 @@
 //! A review that does not happen, because a person has broken the glass.
 
 use conclave_engine::{
-    ports::{NoSettings, ReviewMode, SettingsWatch},
+    ports::{NoSettings, SettingsWatch},
     repo_config::{BreakGlassBy, RepoConfig},
+    review::ReviewMode,
 };
 use conclave_git::Repository;
 use conclave_plugin_gitlab::{BreakGlass, BreakGlassPolicy, GitLab};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use conclave_engine::ports::ReviewSubject;
+use conclave_engine::review::ReviewSubject;
 use conclave_git::{FetchSettings, GitError, Remote, Repository, with_commits};
 use conclave_shared::config::{Limits, seconds};
 use secrecy::ExposeSecret;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use camino::Utf8Path;
 use conclave_engine::{
     diff::FileDiff,
-    ports::{ForgeError, Publication, PublishOutcome, PublishSettings, StopCause, TelemetrySink},
+    ports::{ForgeError, Publication, PublishOutcome, PublishSettings, TelemetrySink},
     repo_config::RepoConfig,
-    report::Review,
+    review::{Review, StopCause},
 };
 use conclave_shared::{redact::Redactor, verdict::Verdict};
 use tokio::time::timeout;

@@ -2,7 +2,7 @@
 
 use conclave_engine::{
     diff::FilteredDiff,
-    judge::{ApprovalHold, HoldCause},
+    review::{ApprovalHold, HoldCause},
 };
 
 /// The most places that one reason names; the others are counted.

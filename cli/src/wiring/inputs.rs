@@ -6,15 +6,15 @@ use camino::Utf8Path;
 use conclave_engine::{
     diff::{FileDiff, FilteredDiff},
     memory::hot_spots,
-    pipeline::Plan,
+    panel::assign,
     plugin::RuntimeConfig,
     prompt::{
-        ContextFile, Field, Nonce, PatchEntry, PatchSize, PromptLibrary, Share, Untrusted, add_to_reviewer, assign,
-        brief, fitting, given, patch_budget, render_context, render_coordinator, render_index, share_out,
-        window_warning,
+        ContextFile, Field, PatchEntry, PatchSize, PromptLibrary, Share, add_to_reviewer, brief, fitting, given,
+        patch_budget, render_context, render_coordinator, render_index, share_out, window_warning,
     },
     repo_config::RepoConfig,
-    report::CutFile,
+    review::{CutFile, Plan},
+    untrusted::{Nonce, Untrusted},
 };
 use conclave_shared::{
     config::ModelRoute, memory::RepositoryMemory, path_globs::PathGlobs, pricing, reviewer::ReviewerName,

@@ -7,10 +7,10 @@ use std::{
 };
 
 use conclave_engine::{
-    pipeline::Plan,
     ports::{Progress, ProgressEvent, TelemetrySink},
     report::duration,
-    scheduler::{LiveRoutes, RouteFacts},
+    review::Plan,
+    session::{LiveRoutes, RouteFacts},
 };
 use conclave_gateway::{
     BreakerSettings, Budget, Circuit, FailbackReason, Gateway, GatewayEvent, Limits, Observer, stricter,

@@ -2,8 +2,8 @@
 
 use conclave_engine::{
     diff::{ChangeKind, Content, Diff, FileDiff, Unread},
-    judge::{ApprovalHold, HoldCause},
     lock_files::{LARGEST_LOCK_FILE, check as check_one, is_lock_file, is_unknown_lock_file},
+    review::{ApprovalHold, HoldCause},
 };
 use conclave_git::{BlobReader, Repository};
 use conclave_shared::{finding::Finding, path_globs::PathGlobs};

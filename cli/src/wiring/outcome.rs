@@ -4,8 +4,7 @@ use std::fmt::Write;
 
 use conclave_engine::{
     diff::{FilteredDiff, FilteredFile},
-    judge::ApprovalHold,
-    report::Review,
+    review::{ApprovalHold, Review},
 };
 use conclave_shared::{redact::Redactor, verdict::Verdict};
 

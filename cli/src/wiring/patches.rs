@@ -3,7 +3,8 @@
 use camino::Utf8Path;
 use conclave_engine::{
     diff::FileDiff,
-    prompt::{CONTEXT_FILE, INDEX_FILE, PatchSize, REVIEW_DIRECTORY, Share, cut, fold},
+    prompt::{PatchSize, Share, cut, fold},
+    review::{CONTEXT_FILE, INDEX_FILE, REVIEW_DIRECTORY},
 };
 
 use super::changes::Spool;

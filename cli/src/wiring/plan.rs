@@ -2,9 +2,9 @@
 
 use conclave_engine::{
     diff::FilteredFile,
-    judge::ApprovalHold,
-    pipeline::{Estimate, EstimateInput, PatchTokens, Presence, SessionEstimate, estimate},
+    panel::{Estimate, EstimateInput, PatchTokens, SessionEstimate, estimate},
     ports::{Progress, ProgressEvent},
+    review::{ApprovalHold, Presence},
 };
 use conclave_opencode::{ConfigFile, Endpoints};
 use conclave_shared::{
@@ -119,7 +119,7 @@ pub(crate) struct PlannedModel {
 pub(crate) struct PlannedEstimate {
     pub(crate) tokens: TokenUsage,
     pub(crate) cost_usd: f64,
-    pub(crate) counted: conclave_engine::pipeline::Counted,
+    pub(crate) counted: conclave_engine::panel::Counted,
     pub(crate) unpriced: Vec<ModelId>,
     pub(crate) assumptions: Vec<String>,
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use camino::Utf8Path;
 use conclave_engine::{
     diff::{Diff, FilterRules, FilteredDiff},
-    judge::ApprovalHold,
     memory::Recall,
-    pipeline::{Focus, Plan, PlanInput, explain_models, plan},
+    panel::{Focus, PlanInput, explain_models, plan},
     plugin::{self, Assembled, RuntimeConfig},
-    ports::{Before, Progress, ProgressEvent, ThreadState},
+    ports::{Progress, ProgressEvent},
     prompt::PromptLibrary,
     repo_config::{PathSettings, RepoConfig},
+    review::{ApprovalHold, Before, Plan, ThreadState},
     rules::AppliedRules,
 };
 use conclave_plugin_reviewer_config::Follower;

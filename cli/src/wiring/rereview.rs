@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use conclave_engine::{
     diff::{FileDiff, FilterReason, FilteredDiff, FilteredFile, text_of},
-    pipeline::{Plan, Prior},
-    ports::Comment,
+    incremental::{Instructions, Texts, assess, narrow, still_refuted, wanted},
+    pipeline::Prior,
     repo_config::AuthorSettles,
-    rereview::{Instructions, PatchId, Texts, assess, narrow, still_refuted, wanted},
-    scheduler::Desk,
+    review::{Comment, PatchId, Plan},
+    session::Desk,
 };
 use conclave_git::Repository;
 use conclave_shared::reviewer::ReviewerName;

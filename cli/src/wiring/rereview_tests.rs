@@ -10,13 +10,14 @@ use std::{
 use camino::Utf8PathBuf;
 use conclave_engine::{
     diff::FilteredDiff,
-    judge::{JudgedFinding, RubricInput, RubricSettings, verdict},
-    ports::{ExistingFinding, Forge, Publication, PublishSettings, ReviewMode},
+    incremental::{Done, Instructions, Lines, SettleInput, needs_judge, remember, settle, take_words},
+    judge::{RubricInput, verdict},
+    ports::{Forge, Publication, PublishSettings},
     prompt::PromptLibrary,
-    repo_config::{PathInstruction, RepoConfig},
-    report::{Coverage, Review, SCHEMA_VERSION},
-    rereview::{Anchor, Done, Instructions, Ledger, Lines, SettleInput, needs_judge, remember, settle, take_words},
-    scheduler::ReviewerReport,
+    repo_config::{PathInstruction, RepoConfig, RubricSettings},
+    review::{
+        Anchor, Coverage, ExistingFinding, JudgedFinding, Ledger, Review, ReviewMode, ReviewerReport, SCHEMA_VERSION,
+    },
 };
 use conclave_fake_gitlab::{
     AccessLevel, FakeGitlab, Fault, FaultKind, MergeRequestRef, NewMergeRequest, ProjectId, Scope, ThreadSnapshot,

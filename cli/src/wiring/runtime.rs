@@ -7,7 +7,7 @@ use conclave_engine::{
     plugin::{ProviderSpec, ProviderWire, RuntimeConfig},
     ports::RunTrace,
     prompt::PromptLibrary,
-    scheduler::Desk,
+    session::Desk,
 };
 use conclave_gateway::{
     Budget, CallListener, Gateway, GatewayConfig, Limits, Observer, Prices, TapeSettings, Upstream, Wire,

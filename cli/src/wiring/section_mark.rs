@@ -2,9 +2,8 @@
 
 use conclave_engine::{
     diff::{Content, FileDiff, FilterReason, FilteredDiff},
-    judge::{ApprovalHold, HoldCause},
-    ports::ReviewSubject,
-    prompt::{KnownMarks, Nonce, Untrusted},
+    review::{ApprovalHold, HoldCause, ReviewSubject},
+    untrusted::{KnownMarks, Nonce, Untrusted},
 };
 use conclave_git::Blob;
 use conclave_shared::{

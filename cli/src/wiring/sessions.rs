@@ -5,13 +5,13 @@ use std::{sync::Arc, time::Duration};
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{
     diff::FileDiff,
+    incremental::Instructions,
     pipeline::{ReviewJob, ReviewPorts, review as run_review},
     plugin::RuntimeConfig,
     ports::ProgressEvent,
     prompt::PromptLibrary,
-    report::{ConfigurationFallback, ConfigurationInstead, Review},
-    rereview::Instructions,
-    scheduler::{Desk, RouteFacts},
+    review::{ConfigurationFallback, ConfigurationInstead, Review},
+    session::{Desk, RouteFacts},
 };
 use conclave_git::check_out_workspace;
 use conclave_plugin_reviewer_config::{Follower, Instead};

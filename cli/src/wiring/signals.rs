@@ -6,7 +6,10 @@ use std::{
     time::Duration,
 };
 
-use conclave_engine::ports::{StopCause, StopSignal, stop_channel};
+use conclave_engine::{
+    ports::{StopSignal, stop_channel},
+    review::StopCause,
+};
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::watch,

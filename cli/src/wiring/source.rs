@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use conclave_engine::{
     diff::{Content, Encoding, FileDiff, peek},
-    prompt::CONTEXT_FILE,
-    report::Review,
-    scheduler::SourceTree,
+    ports::SourceTree,
+    review::{CONTEXT_FILE, Review},
 };
 use conclave_git::Repository;
 

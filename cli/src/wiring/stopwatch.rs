@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Instant};
 
-use conclave_engine::{ports::RunTrace, report::StageTime};
+use conclave_engine::{ports::RunTrace, review::StageTime};
 
 /// Measures stage after stage.
 pub(crate) struct Stopwatch {

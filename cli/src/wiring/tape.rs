@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use camino::Utf8PathBuf;
-use conclave_engine::{plugin::ProviderSpec, prompt::Nonce};
+use conclave_engine::{plugin::ProviderSpec, untrusted::Nonce};
 use conclave_gateway::{RecordSettings, Recording, TapeSettings};
 
 use crate::{args::CommonArguments, ci_environment, exit::Failure, own_directory, providers, settings::Environment};

@@ -1,12 +1,9 @@
 //! What the tracker is told of a run.
 
 use conclave_engine::{
-    judge::RemovedBy,
     memory::SUPPRESSED,
-    pipeline::Plan,
-    ports::{PublishOutcome, Stance, TelemetrySink},
-    report::{Review, StageTime},
-    scheduler::milliseconds,
+    ports::{PublishOutcome, TelemetrySink},
+    review::{Plan, RemovedBy, Review, StageTime, Stance, milliseconds},
 };
 use conclave_gateway::GatewayEvent;
 use conclave_plugin_telemetry::anonymous_person;

@@ -2,7 +2,7 @@
 
 use conclave_engine::{
     diff::{ChangeKind, FilteredDiff},
-    judge::ApprovalHold,
+    review::ApprovalHold,
     trojan_source::{check as check_one, hold, is_checked, is_disguised_path},
 };
 use conclave_shared::finding::Finding;

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     diff::{ChangeKind, FileDiff},
-    prompt::CONTEXT_FILE,
+    review::CONTEXT_FILE,
     rules::{RuleBook, RuleInForce},
 };
 

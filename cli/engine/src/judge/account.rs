@@ -2,7 +2,7 @@
 
 use conclave_shared::{path_globs::PathGlobs, severity::Severity};
 
-use super::{ApprovalHold, HoldCause, JudgedFinding, RemovedBy};
+use crate::review::{ApprovalHold, HoldCause, JudgedFinding, RemovedBy};
 
 /// Findings of one severity that the judge removed for one reason.
 #[derive(Debug, Clone, PartialEq, Eq)]

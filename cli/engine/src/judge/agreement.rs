@@ -2,8 +2,10 @@
 
 use conclave_shared::{finding::Finding, telemetry::FindingFate};
 
-use super::{JudgedFinding, RemovedBy};
-use crate::findings::same_claims;
+use crate::{
+    findings::same_claims,
+    review::{JudgedFinding, RemovedBy},
+};
 
 /// Reports are of one place if they are at most so many lines apart.
 const ONE_PLACE: u32 = 3;

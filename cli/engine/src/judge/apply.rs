@@ -4,16 +4,17 @@
 
 use std::collections::{HashMap, HashSet};
 
-use conclave_shared::{
-    finding::Finding, path_globs::PathGlobs, reviewer::ReviewerName, severity::Severity, telemetry::FindingFate,
-};
+use conclave_shared::{finding::Finding, path_globs::PathGlobs, reviewer::ReviewerName, telemetry::FindingFate};
 
 use super::{
-    Action, Decision, JudgedFinding, Overruled, Refutation, RemovedBy, Submission,
+    Action, Decision, Submission,
     agreement::{is_same_claim, merge_undecided},
-    refutation::{NOTHING_QUOTED, ONLY_A_PERSON},
 };
-use crate::findings::same_claims;
+use crate::{
+    findings::same_claims,
+    judge::quoted_code::{NOTHING_QUOTED, ONLY_A_PERSON},
+    review::{JudgedFinding, Overruled, Refutation, RemovedBy, Weight, weighs},
+};
 
 /// What stands behind the judge's decisions.
 #[derive(Debug, Clone, Default)]
@@ -26,31 +27,6 @@ pub struct Grounds {
     pub said_before: HashMap<String, Weight>,
     /// Findings that the judge takes for repeats of earlier ones. Whether they are is decided where those are known.
     pub into_earlier: Vec<String>,
-}
-
-/// How much a finding weighs: its severity, and whether it endangers production.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Weight {
-    /// Its severity.
-    pub severity: Severity,
-    /// Whether it endangers production.
-    pub production_risk: bool,
-}
-
-impl Weight {
-    /// The worse of both, in each respect.
-    #[must_use]
-    pub fn max(self, other: Self) -> Self {
-        Self {
-            severity: self.severity.max(other.severity),
-            production_risk: self.production_risk || other.production_risk,
-        }
-    }
-}
-
-/// Whether a finding of this weight becomes milder only by a refutation.
-pub fn weighs(finding: &Finding, weight: Weight) -> bool {
-    weight.severity == Severity::Critical || weight.production_risk || finding.is_prompt_injection()
 }
 
 /// What becomes of one finding.

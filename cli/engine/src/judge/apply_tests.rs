@@ -1,9 +1,13 @@
 //! What a judge's word does, and what it needs code for.
 
+use conclave_shared::severity::Severity;
 use serde_json::json;
 
 use super::*;
-use crate::judge::{RefutationStatus, describe_removed, holds, removed_by_judge, test_support::finding};
+use crate::{
+    judge::{describe_removed, holds, removed_by_judge, test_support::finding},
+    review::RefutationStatus,
+};
 
 const DUPLICATE: &str = "duplicate";
 

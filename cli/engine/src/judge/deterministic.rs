@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use conclave_shared::{finding::Finding, risk::SecurityPaths, severity::Severity, telemetry::FindingFate};
 
 use super::{
-    JudgedFinding, RemovedBy,
     agreement::{merge, repeats},
     apply::sort,
 };
+use crate::review::{JudgedFinding, RemovedBy};
 
 /// Findings below this confidence do not stand without a judge who could look.
 const LEAST_CONFIDENCE: f64 = 0.80;

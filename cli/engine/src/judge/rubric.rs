@@ -3,33 +3,8 @@
 use std::collections::HashMap;
 
 use conclave_shared::{severity::Severity, verdict::Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::JudgedFinding;
-use crate::rules::ManualReview;
-
-/// When warnings form a risk pattern, which makes the verdict `minor_issues`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[schemars(deny_unknown_fields)]
-pub struct RubricSettings {
-    /// So many warnings are a pattern wherever they stand; 3 by default.
-    #[schemars(range(min = 1, max = 1000))]
-    pub warnings: usize,
-    /// So many warnings of one category on one file are a pattern; 2 by default.
-    #[schemars(range(min = 1, max = 1000))]
-    pub warnings_alike: usize,
-}
-
-impl Default for RubricSettings {
-    fn default() -> Self {
-        Self {
-            warnings: 3,
-            warnings_alike: 2,
-        }
-    }
-}
+use crate::{repo_config::RubricSettings, review::JudgedFinding, rules::ManualReview};
 
 /// What the verdict depends on.
 #[derive(Debug, Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::{findings::claim_words, rereview::MAX_CLAIM};
+use crate::{findings::claim_words, review::MAX_CLAIM};
 
 /// The identity of a claim in a category: the words that it is made of, whatever their order and endings. Names in the code
 /// are words of it, so the same sentence about another function is another claim.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use conclave_shared::memory::{HotSpot, RepositoryMemory};
 
-use crate::prompt::Untrusted;
+use crate::untrusted::Untrusted;
 
 /// So many findings have to have been fixed in a file.
 const HOT: u64 = 2;

@@ -3,7 +3,7 @@
 use conclave_shared::{finding::RuleCitation, memory::Rejected};
 
 use super::*;
-use crate::{judge::test_support::finding, rereview::test_support::existing};
+use crate::{incremental::test_support::existing, judge::test_support::finding};
 
 fn found(id: &str, severity: Severity, category: &str) -> Finding {
     let mut found = finding(id, severity, category, "src/new.py", 3);

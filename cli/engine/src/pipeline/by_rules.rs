@@ -6,9 +6,9 @@ use conclave_shared::{finding::Finding, reviewer::ReviewerName, telemetry::Revie
 
 use crate::{
     findings::record_agreement,
-    judge::{ApprovalHold, HoldCause},
     lock_files::LOCK_FILES,
-    scheduler::{PanelResult, ReviewerReport, UnprovenFinding},
+    review::{ApprovalHold, HoldCause, ReviewerReport, UnprovenFinding},
+    session::PanelResult,
 };
 
 /// What rules found, without any model.

@@ -2,7 +2,7 @@
 
 use conclave_shared::telemetry::ReviewerOutcome;
 
-use crate::{ports::BudgetStanding, scheduler::ReviewerReport};
+use crate::{ports::BudgetStanding, review::ReviewerReport};
 
 /// Why the review is only a part of one, if the budget cut it short.
 pub(super) fn partial(

@@ -4,10 +4,9 @@ use std::collections::HashMap;
 
 use crate::{
     diff::{ChangeKind, FileDiff, FilterReason},
-    judge::JudgedFinding,
-    report::Coverage,
-    rereview::{Anchor, EarlierFiles, Lines, PatchId, ReviewedFiles},
-    scheduler::SourceTree,
+    incremental::Lines,
+    ports::SourceTree,
+    review::{Anchor, Coverage, EarlierFiles, JudgedFinding, PatchId, ReviewedFiles},
 };
 
 /// What earlier reviews of the same merge request have to do with this one.

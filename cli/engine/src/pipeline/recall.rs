@@ -1,10 +1,9 @@
 //! What people of the repository have turned down before, on its way around the judge.
 
 use crate::{
-    judge::JudgedFinding,
     memory::{Recall, Recalled, note_turned_down, suppress},
-    ports::ExistingFinding,
-    scheduler::PanelResult,
+    review::{ExistingFinding, JudgedFinding},
+    session::PanelResult,
 };
 
 /// What is known from before.

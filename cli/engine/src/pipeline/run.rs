@@ -14,7 +14,7 @@ use conclave_shared::{
 use tokio::time::Instant;
 
 use super::{
-    Plan, Prior,
+    Prior,
     by_rules::{ByRules, with_rules, with_unproven},
     coverage::Reading,
     partial::partial,
@@ -23,18 +23,19 @@ use super::{
 };
 use crate::{
     diff::{FileDiff, FilteredFile},
-    judge::{
-        ApprovalHold, JudgedFinding, RubricInput, RubricSettings, VerdictReason, apply, holds, judge_without_model,
-        no_judge, verdict,
-    },
+    incremental::{Done, SettleInput, Words, needs_judge, remember, settle},
+    judge::{RubricInput, VerdictReason, apply, holds, judge_without_model, no_judge, verdict},
     memory::Recall,
-    ports::{AgentRuntime, ModelLedger, Progress, ProgressEvent, ReviewSubject, StopCause, StopSignal, TelemetrySink},
-    report::{Coverage, CutFile, Review, StageTime},
-    rereview::{Done, EarlierFiles, Ledger, SettleInput, Words, needs_judge, remember, settle},
+    ports::{AgentRuntime, ModelLedger, Progress, ProgressEvent, SourceTree, StopSignal, TelemetrySink},
+    repo_config::RubricSettings,
+    review::{
+        ApprovalHold, Coverage, CutFile, EarlierFiles, JudgedFinding, Ledger, PanelMember, Plan, Review, ReviewSubject,
+        ReviewerReport, StageTime, StopCause,
+    },
     rules::ManualReview,
-    scheduler::{
-        Desk, HeadStart, JudgedBy, LiveRoutes, PanelInput, PanelMember, PanelResult, Refuter, ReviewerReport,
-        SessionContext, SourceTree, coordinate, most_at_once, run_panel,
+    session::{
+        Desk, HeadStart, JudgedBy, LiveRoutes, PanelInput, PanelResult, Refuter, SessionContext, coordinate,
+        most_at_once, run_panel,
     },
 };
 
@@ -215,7 +216,7 @@ pub async fn review(job: ReviewJob, ports: ReviewPorts) -> Review {
 /// A review of which only the subject and its risk are known.
 fn draft(run_id: String, subject: &ReviewSubject, assessment: RiskAssessment) -> Review {
     Review {
-        schema_version: crate::report::SCHEMA_VERSION,
+        schema_version: crate::review::SCHEMA_VERSION,
         run_id,
         forge: subject.forge.to_owned(),
         project: subject.project.clone(),

@@ -15,7 +15,7 @@ use super::{
     conflict::{Conflict, no_repetition},
     contributions::Contributions,
 };
-use crate::{pipeline::Plan, ports::SPARE_MODEL, prompt::SECTIONS};
+use crate::{ports::SPARE_MODEL, review::Plan, untrusted::SECTIONS};
 
 /// Variables that decide how the runtime itself runs: its home, its network, its switches, its libraries.
 const RESERVED_VARIABLES: [&str; 5] = ["PATH", "HOME", "TMPDIR", "LANG", "NODE_EXTRA_CA_CERTS"];

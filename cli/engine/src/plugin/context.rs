@@ -6,7 +6,7 @@ use super::{
     AgentSpec, Hint, McpServer, ModelChoice, Owned, Permission, PermissionRule, PluginError, PromptSection,
     ProviderSpec, contributions::Contributions,
 };
-use crate::prompt::Untrusted;
+use crate::untrusted::Untrusted;
 
 /// What a plugin can reach while it configures: it can add, and it can see nothing, neither what others have added nor
 /// what becomes of it.

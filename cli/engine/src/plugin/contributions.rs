@@ -5,7 +5,7 @@ use secrecy::SecretString;
 use url::Url;
 
 use super::Permission;
-use crate::prompt::Untrusted;
+use crate::untrusted::Untrusted;
 
 /// A contribution and the plugin that made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,7 +106,7 @@ pub enum Audience {
 /// A section that a plugin adds to the prompts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptSection {
-    /// The tag, one of [`crate::prompt::SECTIONS`].
+    /// The tag, one of [`crate::untrusted::SECTIONS`].
     pub name: &'static str,
     /// Who reads it.
     pub audience: Audience,

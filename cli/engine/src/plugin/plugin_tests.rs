@@ -6,7 +6,7 @@ use conclave_shared::{config::ModelTier, model::ModelId};
 use tokio::sync::Barrier;
 
 use super::*;
-use crate::prompt::Untrusted;
+use crate::untrusted::Untrusted;
 
 type Configure = dyn Fn(&mut ConfigureContext<'_>) -> Result<(), PluginError> + Send + Sync;
 
@@ -349,12 +349,12 @@ async fn an_amendment_that_fails_changes_nothing_and_is_a_warning() {
     assert_eq!(document, before);
 }
 
-fn plan_of(reviewers: &[&str]) -> crate::pipeline::Plan {
+fn plan_of(reviewers: &[&str]) -> crate::review::Plan {
     plan_with(reviewers, &ConfigDocument::default())
 }
 
 /// A plan with these reviewers, whatever the diff; providers `a`, `b` and `anthropic` can be used.
-fn plan_with(reviewers: &[&str], document: &ConfigDocument) -> crate::pipeline::Plan {
+fn plan_with(reviewers: &[&str], document: &ConfigDocument) -> crate::review::Plan {
     use conclave_shared::{
         config::{NO_CLASSES, Preset, RouteInput, route},
         reviewer::ReviewerName,
@@ -373,11 +373,11 @@ fn plan_with(reviewers: &[&str], document: &ConfigDocument) -> crate::pipeline::
         old_path: "auth/login.rs",
         changed_lines: 1,
     };
-    crate::pipeline::Plan {
+    crate::review::Plan {
         assessment: classify(&[change], RiskRules::default(), &SecurityPaths::default()),
         members: reviewers
             .iter()
-            .map(|name| crate::scheduler::PanelMember {
+            .map(|name| crate::review::PanelMember {
                 name: ReviewerName::new(*name).expect("a name"),
                 route: route(name, input),
                 required: true,

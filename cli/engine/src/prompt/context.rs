@@ -4,11 +4,12 @@ use std::fmt::Write;
 
 use conclave_shared::reviewer::ReviewerName;
 
-use super::{Nonce, PatchEntry, Untrusted, index, instructions::render_instructions};
+use super::{PatchEntry, index, instructions::render_instructions};
 use crate::{
     plugin::{Audience, RuntimeConfig},
-    ports::{ExistingFinding, ReviewSubject},
     repo_config::RepoConfig,
+    review::{ExistingFinding, ReviewSubject},
+    untrusted::{Nonce, Untrusted},
 };
 
 /// What a section without content says.

@@ -2,12 +2,11 @@
 
 use super::*;
 use crate::{
+    incremental::test_support::existing,
     plugin::{Owned, PromptSection},
-    ports::{Comment, Reply, ThreadState, Voice},
     prompt::{add_to_reviewer, render_coordinator},
     repo_config::{ReviewSettings, Strictness},
-    report::FindingRecord,
-    rereview::test_support::existing,
+    review::{Comment, FindingRecord, Reply, ThreadState, Voice},
 };
 
 fn entry(path: &str) -> PatchEntry {
@@ -274,7 +273,7 @@ fn nothing_that_people_write_closes_a_section() {
     ] {
         // Take our own tags away; no other may be left, in any reading.
         let mut rest = text.clone();
-        for name in crate::prompt::SECTIONS {
+        for name in crate::untrusted::SECTIONS {
             let whole = nonce().section(name, "");
             for tag in whole.split("\n\n") {
                 assert!(rest.matches(tag).count() <= 1, "{tag} twice in {text}");

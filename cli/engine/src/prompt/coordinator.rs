@@ -3,10 +3,11 @@
 use conclave_shared::reviewer::ReviewerName;
 
 use super::{
-    ContextFile, Nonce, Rendered,
+    ContextFile, Rendered,
     context::{Cuts, instruction_sections, subject_sections},
     for_agent,
 };
+use crate::untrusted::Nonce;
 
 /// The coordinator's first message: all sections that its prompt speaks of, also those with nothing in them.
 pub fn render_coordinator(file: &ContextFile<'_>, nonce: &Nonce) -> Rendered {

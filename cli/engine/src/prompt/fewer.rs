@@ -1,8 +1,6 @@
 //! Less to read, for a reviewer whose first session read more than fits into its model's context.
 
-use crate::diff::FileDiff;
-
-use super::Untrusted;
+use crate::{diff::FileDiff, untrusted::Untrusted};
 
 /// A part of the patches.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 
 use std::{cmp::Reverse, collections::BTreeMap, fmt::Write};
 
-use super::{REVIEW_DIRECTORY, Untrusted};
-use crate::diff::FileDiff;
-
-/// Where the whole index is, relative to the workspace.
-pub const INDEX_FILE: &str = ".conclave-review/patches/INDEX.txt";
+use crate::{
+    diff::FileDiff,
+    review::{INDEX_FILE, REVIEW_DIRECTORY},
+    untrusted::Untrusted,
+};
 
 /// Up to this many files the index stands in the context; of more it holds the most-changed.
 const MOST_LISTED: usize = 400;

@@ -4,8 +4,10 @@ use std::fmt::Write;
 
 use globset::GlobBuilder;
 
-use super::Untrusted;
-use crate::repo_config::{PathInstruction, RepoConfig, Strictness};
+use crate::{
+    repo_config::{PathInstruction, RepoConfig, Strictness},
+    untrusted::Untrusted,
+};
 
 /// More than the name of a language is no name of a language.
 const LONGEST_LANGUAGE: usize = 40;

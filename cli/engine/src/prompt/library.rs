@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use conclave_shared::{nearest::nearest, reviewer::ReviewerName};
 
-use super::Untrusted;
+use crate::untrusted::Untrusted;
 
 /// Prompts by file name without extension (`security`, `REVIEWER_SHARED`, `coordinator`).
 #[derive(Debug, Clone)]

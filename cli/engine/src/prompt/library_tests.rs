@@ -8,7 +8,8 @@ use super::*;
 use crate::{
     findings::scan,
     judge::{submission_schema, test_support::finding},
-    prompt::SECTIONS,
+    review::{CONTEXT_FILE, INDEX_FILE},
+    untrusted::SECTIONS,
 };
 
 fn prompt(name: &str) -> String {
@@ -210,7 +211,7 @@ fn the_shared_rules_name_every_reviewer_section_and_severity() {
             "{section}"
         );
     }
-    for place in [super::super::CONTEXT_FILE, super::super::INDEX_FILE] {
+    for place in [CONTEXT_FILE, INDEX_FILE] {
         assert!(part(&text, "## The workspace").contains(place), "{place} is missing");
     }
     assert!(text.contains("category `prompt-injection`"));

@@ -1,12 +1,10 @@
 //! The first message of a reviewer: what all reviewers share first, the role last, so that prompt caches hold.
 
-use super::{Field, PromptLibrary, UnknownPrompt, domain::render_field};
+use std::fmt::Write;
 
-/// Where the agent finds what Conclave wrote for it, relative to its workspace.
-pub const REVIEW_DIRECTORY: &str = ".conclave-review";
+use super::{PromptLibrary, UnknownPrompt};
 
-/// The context file that every reviewer reads, relative to the workspace.
-pub const CONTEXT_FILE: &str = ".conclave-review/shared-mr-context.txt";
+use crate::review::CONTEXT_FILE;
 
 /// The message of a reviewer as far as the plan knows it: its role. [`brief`] makes it whole.
 pub fn reviewer_parts(library: &PromptLibrary, reviewer: &str) -> Result<Vec<String>, UnknownPrompt> {
@@ -35,6 +33,78 @@ pub fn brief(parts: &mut Vec<String>, context: &str, field: &Field<'_>) {
     }
 }
 
+/// More ranges of numbers than this say less than they cost.
+const MOST_RANGES: usize = 100;
+
+/// The patches of one reviewer.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Field<'a> {
+    /// Their positions in the index, in order.
+    pub patches: &'a [usize],
+    /// How many patches the index has.
+    pub files: usize,
+    /// How many more are in the reviewer's field, but too much for it.
+    pub left_out: usize,
+}
+
+/// What a reviewer is told about its patches, at the end of its message: short, as every reviewer is told something else.
+fn render_field(field: &Field<'_>) -> String {
+    let Field {
+        patches: positions,
+        files,
+        ..
+    } = *field;
+    let mut text = String::from("## Your patches\n\n");
+    if positions.is_empty() {
+        text.push_str(
+            "By their paths no changed file falls into your field. Look through the index once; if nothing in it is yours, \
+             answer with an empty block.",
+        );
+    } else if positions.len() == files {
+        let _ = write!(text, "All in the index ({files}).");
+    } else {
+        let ranges = ranges(positions);
+        let _ = write!(
+            text,
+            "By number: {}",
+            ranges[..ranges.len().min(MOST_RANGES)].join(", ")
+        );
+        if ranges.len() > MOST_RANGES {
+            text.push_str(", and of the rest whatever belongs to your field");
+        }
+        text.push('.');
+    }
+    if field.left_out > 0 {
+        let _ = write!(
+            text,
+            " {} more are in your field, but do not fit into your context: others read them.",
+            field.left_out
+        );
+    }
+    text
+}
+
+/// `0003-0007, 0009`: the numbers that patch names begin with.
+fn ranges(positions: &[usize]) -> Vec<String> {
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for position in positions {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == *position => *last = *position,
+            _ => ranges.push((*position, *position)),
+        }
+    }
+    ranges
+        .into_iter()
+        .map(|(first, last)| {
+            if first == last {
+                format!("{:04}", first + 1)
+            } else {
+                format!("{:04}-{:04}", first + 1, last + 1)
+            }
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,5 +124,29 @@ mod tests {
         assert!(security[1].starts_with("# Reviewer: security\n") && release[1].starts_with("# Reviewer: release\n"));
         assert!(security[1].contains("## Your patches"), "{}", security[1]);
         assert_eq!(reviewer_parts(&library, "nobody"), Err(UnknownPrompt("nobody".into())));
+    }
+
+    #[test]
+    fn the_list_is_short_however_many_files_there_are() {
+        let told = |patches: &[usize], left_out| {
+            render_field(&Field {
+                patches,
+                files: 3000,
+                left_out,
+            })
+        };
+        assert!(told(&[], 0).contains("no changed file falls into your field"));
+        assert!(told(&(0..3000).collect::<Vec<_>>(), 0).ends_with("All in the index (3000)."));
+        let few = told(&[1, 4], 0);
+        assert!(few.ends_with("\nBy number: 0002, 0005."), "{few}");
+        let many = told(&(0..40).chain(50..60).chain([99]).collect::<Vec<_>>(), 0);
+        assert!(many.ends_with("By number: 0001-0040, 0051-0060, 0100."), "{many}");
+        let scattered = told(&(0..3000).step_by(2).collect::<Vec<_>>(), 0);
+        assert!(scattered.len() < 1000, "{}", scattered.len());
+        assert!(scattered.contains("0199, and of the rest"), "{scattered}");
+        assert!(
+            told(&[1], 7)
+                .ends_with("0002. 7 more are in your field, but do not fit into your context: others read them.")
+        );
     }
 }

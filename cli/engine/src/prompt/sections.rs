@@ -3,8 +3,10 @@
 //! Wherever their text comes from (a file of the repository, an address, the diff), it is sealed here, at the only place
 //! where it is rendered.
 
-use super::Nonce;
-use crate::plugin::{Audience, PromptSection, RuntimeConfig};
+use crate::{
+    plugin::{Audience, PromptSection, RuntimeConfig},
+    untrusted::Nonce,
+};
 
 /// The sections that everybody reads, in the order of registration.
 pub fn for_everyone(contributed: &RuntimeConfig, nonce: &Nonce) -> Vec<String> {

@@ -18,7 +18,7 @@ use super::{
     reader::{Reader, did_you_mean},
     schema::LANGUAGE,
 };
-use crate::{judge::RubricSettings, ports::ReviewMode};
+use crate::{repo_config::RubricSettings, review::ReviewMode};
 
 /// What could be read of a file, and what could not.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

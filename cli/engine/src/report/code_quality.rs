@@ -5,8 +5,8 @@
 use conclave_shared::severity::Severity;
 use serde_json::{Value, json};
 
-use super::{Review, identity::fingerprints};
-use crate::prompt::CONTEXT_FILE;
+use super::identity::fingerprints;
+use crate::review::{CONTEXT_FILE, Review};
 
 /// The findings that stand and have a place in a file, as a list of issues; and files that nobody read, which would
 /// otherwise look like clean ones.
@@ -45,7 +45,10 @@ pub fn render_code_quality(review: &Review) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{judge::JudgedFinding, judge::test_support::finding, report::test_support::review};
+    use crate::{
+        judge::test_support::finding,
+        review::{JudgedFinding, test_support::review},
+    };
 
     #[test]
     fn each_issue_has_what_gitlab_requires_and_a_fingerprint_of_its_own() {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use sha2::{Digest, Sha256};
 
-use super::Review;
+use crate::review::Review;
 
 /// The fingerprint of each finding that stands, in their order, each different from the others: several problems of one
 /// kind in the same code are several issues to a tool that counts by fingerprint.

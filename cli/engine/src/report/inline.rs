@@ -7,10 +7,11 @@ use conclave_shared::severity::Severity;
 use super::{
     Suggestion,
     markdown::{found_by, in_words, language},
-    neutral,
-    neutral::{code_span, fenced, link},
 };
-use crate::judge::JudgedFinding;
+use crate::{
+    review::JudgedFinding,
+    untrusted::{code_span, escape, fenced, link},
+};
 
 /// What a note stands beside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub fn render_inline(entry: &JudgedFinding, place: InlinePlace, suggestion: Opti
         Severity::Warning => "🟡 **Warning**",
         Severity::Suggestion => "🔵 **Suggestion**",
     };
-    let mut text = format!("{mark} · {}", neutral(finding.claim.trim()));
+    let mut text = format!("{mark} · {}", escape(finding.claim.trim()));
     if place == InlinePlace::File {
         let lines = match finding.end_line {
             Some(end) => format!("Lines {} to {end}", finding.line),
@@ -43,7 +44,7 @@ pub fn render_inline(entry: &JudgedFinding, place: InlinePlace, suggestion: Opti
         );
     }
     if !finding.scenario.trim().is_empty() {
-        let _ = write!(text, "\n\n{}", neutral(finding.scenario.trim()));
+        let _ = write!(text, "\n\n{}", escape(finding.scenario.trim()));
     }
     if let Some(second) = &finding.second {
         let _ = write!(
@@ -76,12 +77,12 @@ pub fn render_inline(entry: &JudgedFinding, place: InlinePlace, suggestion: Opti
         let _ = write!(text, "\n\nRule {}", link(&rule.id, &rule.link));
     }
     if let Some(overruled) = &entry.overruled {
-        let _ = write!(text, "\n\n⚖️ {}", neutral(&overruled.describe()).replace('\n', " "));
+        let _ = write!(text, "\n\n⚖️ {}", escape(&overruled.describe()).replace('\n', " "));
     }
     let _ = write!(
         text,
         "\n\n<sub>{} · {}</sub>",
-        neutral(&finding.category).replace('\n', " "),
+        escape(&finding.category).replace('\n', " "),
         found_by(&finding.found_by)
     );
     text

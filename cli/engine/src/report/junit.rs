@@ -8,8 +8,8 @@ use std::time::Duration;
 use conclave_shared::{severity::Severity, telemetry::ReviewerOutcome};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::{Review, headline, review::is_complete};
-use crate::{judge::JudgedFinding, scheduler::ReviewerReport};
+use super::headline;
+use crate::review::{JudgedFinding, Review, ReviewerReport};
 
 /// The report. Characters that XML cannot hold are left out.
 pub fn render_junit(review: &Review) -> String {
@@ -41,7 +41,7 @@ pub fn render_junit(review: &Review) -> String {
 
 /// The verdict as a test: it fails if the review objects, and is an error if the review is not whole.
 fn verdict(review: &Review) -> TestSuite {
-    let mut status = if !is_complete(review) {
+    let mut status = if !review.is_complete() {
         TestCaseStatus::non_success(NonSuccessKind::Error)
     } else if review.verdict.approves() {
         TestCaseStatus::success()
@@ -110,7 +110,7 @@ fn seconds(seconds: f64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{judge::test_support::finding as sample, report::test_support::review};
+    use crate::{judge::test_support::finding as sample, review::test_support::review};
 
     #[test]
     fn a_finding_fails_a_suggestion_passes_and_what_did_not_run_is_an_error() {

@@ -12,13 +12,10 @@ use self::{
     coverage::coverage,
     finding::{finding, refuted_by_code},
 };
-use super::{
-    Review, neutral,
-    neutral::{code_span, link},
-};
 use crate::{
-    judge::{ApprovalHold, JudgedFinding, RefutationStatus},
+    review::{ApprovalHold, JudgedFinding, RefutationStatus, Review},
     rules::ManualReview,
+    untrusted::{code_span, escape, link},
 };
 
 /// The whole note, without the hidden marker. A finding that has a note of its own is told in two lines, with a link to it.
@@ -26,13 +23,13 @@ pub fn render_markdown(review: &Review) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "## {} {}\n", icon(review), headline(review));
     if !review.summary.trim().is_empty() {
-        let _ = writeln!(text, "{}\n", neutral(review.summary.trim()));
+        let _ = writeln!(text, "{}\n", escape(review.summary.trim()));
     }
     for notice in notices(review) {
         let _ = writeln!(text, "> {notice}\n");
     }
     for (section, entries) in sections(review) {
-        let _ = writeln!(text, "### {}\n", neutral(&title(section)));
+        let _ = writeln!(text, "### {}\n", escape(&title(section)));
         for entry in entries {
             let _ = writeln!(text, "{}\n", finding(entry));
         }
@@ -141,20 +138,20 @@ fn notices(review: &Review) -> Vec<String> {
         notices.push(format!(
             "**{}:** {}",
             fallback.title(),
-            neutral(&fallback.sentence()).replace('\n', " ")
+            escape(&fallback.sentence()).replace('\n', " ")
         ));
     }
     if !review.coverage.gaps.is_empty() {
         notices.push(format!(
             "**Not reviewed:** {}",
-            neutral(&review.coverage.gaps.join("; ")).replace('\n', " ")
+            escape(&review.coverage.gaps.join("; ")).replace('\n', " ")
         ));
     }
     if let Some(reason) = &review.partial {
-        notices.push(format!("**Partial:** {}", neutral(reason).replace('\n', " ")));
+        notices.push(format!("**Partial:** {}", escape(reason).replace('\n', " ")));
     }
     if let Some(reason) = &review.degraded {
-        notices.push(format!("**Degraded:** {}", neutral(reason).replace('\n', " ")));
+        notices.push(format!("**Degraded:** {}", escape(reason).replace('\n', " ")));
     }
     notices.extend(review.manual_reviews.iter().map(manual_review));
     notices.extend(review.approval_holds.iter().map(approval_hold));
@@ -183,7 +180,7 @@ fn approval_hold(hold: &ApprovalHold) -> String {
     let mut text = format!(
         "**{}:** {} The bot does not approve.",
         hold.cause.title(),
-        neutral(&hold.reason).replace('\n', " ")
+        escape(&hold.reason).replace('\n', " ")
     );
     if !hold.places.is_empty() {
         let _ = write!(text, " See {}.", files(&hold.places, MAX_PLACES));
@@ -193,7 +190,7 @@ fn approval_hold(hold: &ApprovalHold) -> String {
 
 /// Who has to look, and why. Names are shown, nobody is called.
 fn manual_review(review: &ManualReview) -> String {
-    let line = |text: &str| neutral(text).replace('\n', " ");
+    let line = |text: &str| escape(text).replace('\n', " ");
     format!(
         "**Manual review:** {} has to look, says the rule {} ({}), because of {}. The bot does not approve.",
         line(&review.who.join(", ")),

@@ -9,8 +9,8 @@ use conclave_shared::{
 
 use super::*;
 use crate::{
-    judge::{RemovedBy, test_support::finding as sample},
-    report::{ConfigurationFallback, ConfigurationInstead, test_support::review},
+    judge::test_support::finding as sample,
+    review::{ConfigurationFallback, ConfigurationInstead, RemovedBy, test_support::review},
 };
 
 fn named(name: &str) -> ReviewerName {

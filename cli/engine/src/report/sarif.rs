@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use conclave_shared::{severity::Severity, verdict::Verdict};
 use serde_json::{Value, json};
 
-use super::{Review, identity::fingerprints, review::is_complete};
-use crate::{judge::JudgedFinding, prompt::CONTEXT_FILE};
+use super::identity::fingerprints;
+use crate::review::{CONTEXT_FILE, JudgedFinding, Review};
 
 /// Where the schema of the format is.
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -44,7 +44,7 @@ pub fn render_sarif(review: &Review) -> Value {
             "columnKind": "unicodeCodePoints",
             "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The root of the repository."}}},
             "invocations": [{
-                "executionSuccessful": is_complete(review),
+                "executionSuccessful": review.is_complete(),
                 "toolExecutionNotifications": notifications(review),
             }],
             "results": results,

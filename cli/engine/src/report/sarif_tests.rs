@@ -4,7 +4,7 @@ use conclave_shared::finding::Quote;
 use conclave_shared::severity::Severity;
 
 use super::*;
-use crate::{judge::test_support::finding, report::test_support::review};
+use crate::{judge::test_support::finding, review::test_support::review};
 
 /// See `tests/fixtures/sarif/README.md`.
 const OFFICIAL_SCHEMA: &str = include_str!("../../../../tests/fixtures/sarif/sarif-schema-2.1.0.json");

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use conclave_engine::prompt::Untrusted;
+use conclave_engine::untrusted::Untrusted;
 
 /// How strongly a change calls for an update of AGENTS.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

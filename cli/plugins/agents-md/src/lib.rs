@@ -22,7 +22,7 @@ use async_trait::async_trait;
 use chrono::Utc;
 use conclave_engine::{
     plugin::{AgentRole, AgentSpec, Audience, ConfigureContext, PluginError, PromptSection, ReviewPlugin},
-    prompt::Untrusted,
+    untrusted::Untrusted,
 };
 use conclave_fetch::{Fetched, Fetcher, TextUrl};
 

@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, fmt::Write, sync::Arc};
 
 use conclave_engine::{
-    prompt::Untrusted,
     rules::{AppliedRules, ManualReview, RuleBook, RuleInForce},
+    untrusted::Untrusted,
 };
 
 use crate::Rule;

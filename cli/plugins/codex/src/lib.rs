@@ -22,8 +22,8 @@ use async_trait::async_trait;
 use chrono::Utc;
 use conclave_engine::{
     plugin::{AgentRole, AgentSpec, Audience, ConfigureContext, PluginError, PromptSection, ReviewPlugin},
-    prompt::Untrusted,
     rules::AppliedRules,
+    untrusted::Untrusted,
 };
 use conclave_fetch::Fetcher;
 use conclave_git::Repository;

@@ -21,9 +21,8 @@ use std::{
 };
 
 use conclave_engine::{
-    judge::JudgedFinding,
-    ports::{Forge, Publication, PublishSettings, ReviewMode},
-    report::Review,
+    ports::{Forge, Publication, PublishSettings},
+    review::{JudgedFinding, Review, ReviewMode},
 };
 use conclave_fake_gitlab::{FakeGitlab, Options, RequestRecord, Tier};
 use conclave_plugin_gitlab::GitLab;

@@ -6,9 +6,9 @@
 //! merge request from a fork there is none: its code is reviewed, or a person merges it without us.
 
 use conclave_engine::{
-    own_words::OwnWords,
-    ports::{AppliedStance, PublishOutcome, ReviewMode, ReviewSubject, SettingsWatch, Stance, Voice},
-    report::neutral,
+    ports::{AppliedStance, PublishOutcome, SettingsWatch},
+    review::{ReviewMode, ReviewSubject, Stance, Voice},
+    untrusted::{OwnWords, escape},
 };
 
 use crate::{
@@ -200,7 +200,7 @@ impl GitLab {
             outcome.warnings.push(format!("not approved: {}", hold.reason));
             text = format!(
                 "{text}\n\n> **Target branch:** {} The bot does not approve.",
-                neutral(&hold.reason)
+                escape(&hold.reason)
             );
             conclusion = hash(&format!("break glass {} approves nothing", glass.note));
         } else if stopped {

@@ -1,6 +1,6 @@
 //! What is written on the merge request: discussions with their notes, as GitLab tells them.
 
-use conclave_engine::report::FindingRecord;
+use conclave_engine::review::FindingRecord;
 use conclave_shared::telemetry::FindingPlacement;
 use serde::Deserialize;
 

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use conclave_engine::{
     diff::FileDiff,
-    judge::JudgedFinding,
     ports::Publication,
-    report::{FindingRecord, InlinePlace, Review, committable, render_inline},
+    report::{InlinePlace, committable, render_inline},
+    review::{FindingRecord, JudgedFinding, Review},
 };
 use conclave_shared::{finding::Fingerprint, severity::Severity, telemetry::FindingPlacement};
 use futures_util::{StreamExt, stream};

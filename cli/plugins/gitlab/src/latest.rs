@@ -7,9 +7,8 @@
 use std::collections::HashSet;
 
 use conclave_engine::{
-    ports::{Before, StopCause, StopSignal},
-    report::{FindingRecord, Review},
-    rereview::{FoundMeanwhile, Meanwhile, OtherConclusion},
+    ports::StopSignal,
+    review::{Before, FindingRecord, FoundMeanwhile, Meanwhile, OtherConclusion, Review, StopCause},
 };
 use conclave_shared::finding::Fingerprint;
 

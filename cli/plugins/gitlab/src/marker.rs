@@ -5,7 +5,10 @@
 //! code, or anywhere above the end, counts for nothing.
 
 use base64::{Engine, prelude::BASE64_STANDARD_NO_PAD};
-use conclave_engine::{own_words::begins_html, report::FindingRecord, rereview::Ledger};
+use conclave_engine::{
+    review::{FindingRecord, Ledger},
+    untrusted::begins_html,
+};
 use conclave_shared::verdict::Verdict;
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretString};

@@ -4,11 +4,8 @@ use std::collections::HashSet;
 
 use chrono::{DateTime, FixedOffset};
 use conclave_engine::{
-    judge::{ApprovalHold, HoldCause},
-    ports::{Comment, ReviewSubject},
-    prompt::Untrusted,
-    report::FindingRecord,
-    rereview::Ledger,
+    review::{ApprovalHold, Comment, FindingRecord, HoldCause, Ledger, ReviewSubject},
+    untrusted::Untrusted,
 };
 use secrecy::SecretString;
 use serde::Deserialize;

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use conclave_engine::ports::Voice;
+use conclave_engine::review::Voice;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 

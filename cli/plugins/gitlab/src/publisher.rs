@@ -17,10 +17,8 @@ use std::{
 use async_trait::async_trait;
 use conclave_engine::{
     diff::FilteredFile,
-    judge::JudgedFinding,
-    ports::{Forge, ForgeError, Publication, PublishOutcome, Stance, StopSignal},
-    report::Review,
-    rereview::{Ledger, Meanwhile},
+    ports::{Forge, ForgeError, Publication, PublishOutcome, StopSignal},
+    review::{JudgedFinding, Ledger, Meanwhile, Review, Stance},
 };
 use conclave_shared::finding::Fingerprint;
 use tokio::sync::Mutex;

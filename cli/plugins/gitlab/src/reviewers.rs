@@ -1,6 +1,6 @@
 //! Making people reviewers of the merge request, because a rule of the organisation says that they have to look.
 
-use conclave_engine::report::Review;
+use conclave_engine::review::Review;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::json;

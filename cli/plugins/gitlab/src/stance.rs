@@ -5,10 +5,8 @@
 //! first check that fails, and the list of reviewers only those who were asked. So the summary remembers it.
 
 use conclave_engine::{
-    judge::{ApprovalHold, HoldCause},
-    ports::{AppliedStance, Stance},
-    report::Review,
-    rereview::Meanwhile,
+    ports::AppliedStance,
+    review::{ApprovalHold, HoldCause, Meanwhile, Review, Stance},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};

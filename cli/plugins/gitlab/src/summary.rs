@@ -1,8 +1,8 @@
 //! The summary: one note, found again and edited, never posted twice, and left alone where it says the same already.
 
 use conclave_engine::{
-    report::{Review, render_markdown},
-    rereview::Ledger,
+    report::render_markdown,
+    review::{Ledger, Review},
 };
 use serde_json::{Value, json};
 

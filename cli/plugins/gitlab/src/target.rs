@@ -1,8 +1,8 @@
 //! The target branch: what a review's settings are read from, and what its approval is for.
 
 use conclave_engine::{
-    judge::{ApprovalHold, HoldCause},
     ports::SettingsWatch,
+    review::{ApprovalHold, HoldCause},
 };
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;

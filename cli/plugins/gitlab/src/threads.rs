@@ -3,10 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use conclave_engine::{
-    ports::{Before, ExistingFinding, Reply, ThreadState, Voice},
-    prompt::Untrusted,
-    report::{FindingRecord, Review, ThreadAction, ThreadChange, neutral},
-    rereview::AnchorState,
+    review::{
+        AnchorState, Before, ExistingFinding, FindingRecord, Reply, Review, ThreadAction, ThreadChange, ThreadState,
+        Voice,
+    },
+    untrusted::{Untrusted, escape},
 };
 use serde_json::{Value, json};
 
@@ -206,7 +207,7 @@ async fn change(
         client.put("open a thread again", &path, &resolve).await?;
     }
     if let Some(text) = answer.filter(|_| !is_answered(ourselves, discussion)) {
-        let mut body = neutral(text.trim());
+        let mut body = escape(text.trim());
         if was_resolved && !resolved {
             // It is opened again as what it is now.
             let entry = review
@@ -266,7 +267,7 @@ async fn say_aside(
     text: &str,
     conversation: &mut Conversation,
 ) -> Result<(), GitLabError> {
-    let body = format!("{}\n\n{}", neutral(text.trim()), ourselves.aside_marker());
+    let body = format!("{}\n\n{}", escape(text.trim()), ourselves.aside_marker());
     let path = client.merge_request_path("/notes");
     let mut failed = 0;
     while !has_aside(ourselves, conversation) {

@@ -8,8 +8,9 @@
 use std::fmt::Write;
 
 use conclave_engine::{
-    ports::{AppliedStance, PublishOutcome, Stance},
-    report::{Review, code_span, neutral},
+    ports::{AppliedStance, PublishOutcome},
+    review::{Review, Stance},
+    untrusted::{code_span, escape},
 };
 
 use crate::{
@@ -139,11 +140,7 @@ impl GitLab {
             Some(rest) => rest.split_once(LAST_REVIEW).map_or("", |(_, review)| review).to_owned(),
             None => last,
         };
-        let reason: String = neutral(why.reason)
-            .replace('\n', " ")
-            .chars()
-            .take(MAX_REASON)
-            .collect();
+        let reason: String = escape(why.reason).replace('\n', " ").chars().take(MAX_REASON).collect();
         let mut text = format!("{TITLE}\n\n{reason}{}", self.files_left_out());
         if requested {
             text.push_str(" Its request for changes stays.");

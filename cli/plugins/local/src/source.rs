@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use camino::Utf8Path;
-use conclave_engine::{ports::ReviewSubject, prompt::Untrusted};
+use conclave_engine::{review::ReviewSubject, untrusted::Untrusted};
 use conclave_git::{GitError, Repository, Uncommitted};
 
 use crate::Range;

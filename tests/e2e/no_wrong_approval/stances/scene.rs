@@ -4,8 +4,8 @@ use std::{collections::HashMap, future::Future, process::Command, time::Duration
 
 use conclave_engine::{
     diff::{DiffLimits, DiffReader},
-    ports::{Forge, NoSettings, Publication, PublishSettings, ReviewMode},
-    report::Review,
+    ports::{Forge, NoSettings, Publication, PublishSettings},
+    review::{Review, ReviewMode},
 };
 use conclave_fake_gitlab::{
     Builder, FakeGitlab, Fault as ForgeFault, FaultKind, MergeRequestRef, MergeRequestState, NewMergeRequest, UserId,

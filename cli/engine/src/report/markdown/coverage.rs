@@ -7,11 +7,9 @@ use conclave_shared::telemetry::ReviewerOutcome;
 use super::duration;
 use crate::{
     judge::describe_removed,
-    report::{
-        Cost, Review, grouped,
-        neutral::{cell, code_cell, code_span, neutral},
-    },
-    scheduler::ReviewerReport,
+    report::grouped,
+    review::{Cost, Review, ReviewerReport},
+    untrusted::{cell, code_cell, code_span, escape},
 };
 
 pub(super) fn coverage(review: &Review) -> String {
@@ -35,7 +33,7 @@ pub(super) fn coverage(review: &Review) -> String {
         text,
         "**Tier:** {} ({})\n",
         review.tier,
-        neutral(&review.tier_reasons.join("; "))
+        escape(&review.tier_reasons.join("; "))
     );
     let _ = writeln!(
         text,
@@ -79,8 +77,8 @@ pub(super) fn coverage(review: &Review) -> String {
                 "- {} ({}): {} ({})",
                 code_span(&finding.place()),
                 finding.reviewer.display_name(),
-                neutral(&finding.claim).replace('\n', " "),
-                neutral(&finding.reason).replace('\n', " ")
+                escape(&finding.claim).replace('\n', " "),
+                escape(&finding.reason).replace('\n', " ")
             );
         }
         text.push('\n');
@@ -92,14 +90,14 @@ pub(super) fn coverage(review: &Review) -> String {
         text,
         "{} tokens, cache hit rate {rate}; {}; {} without evidence.\n",
         grouped(tokens.total()),
-        neutral(&describe_removed(&review.findings)),
+        escape(&describe_removed(&review.findings)),
         coverage.hallucinated
     );
     for note in &coverage.notes {
-        let _ = writeln!(text, "- {}", neutral(note).replace('\n', " "));
+        let _ = writeln!(text, "- {}", escape(note).replace('\n', " "));
     }
     for warning in review.other_warnings() {
-        let _ = writeln!(text, "- ⚠️ {}", neutral(warning).replace('\n', " "));
+        let _ = writeln!(text, "- ⚠️ {}", escape(warning).replace('\n', " "));
     }
     let _ = writeln!(
         text,

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use conclave_shared::{reviewer::ReviewerName, severity::Severity};
 
 use crate::{
-    judge::{JudgedFinding, Refutation, RefutationStatus},
-    report::neutral::{code_span, fenced, link, neutral},
+    review::{JudgedFinding, Refutation, RefutationStatus},
+    untrusted::{code_span, escape, fenced, link},
 };
 
 /// The finding; in two lines if it has a note of its own, where all of it stands.
@@ -29,17 +29,17 @@ pub(super) fn finding(entry: &JudgedFinding) -> String {
     };
     let mut text = format!(
         "{mark} **{}**  \n{severity}{risk} · {place} · {}",
-        neutral(&finding.claim).replace('\n', " ").trim(),
+        escape(&finding.claim).replace('\n', " ").trim(),
         found_by(&finding.found_by)
     );
     if let Some(overruled) = &entry.overruled {
-        let _ = write!(text, "\n\n⚖️ {}", neutral(&overruled.describe()).replace('\n', " "));
+        let _ = write!(text, "\n\n⚖️ {}", escape(&overruled.describe()).replace('\n', " "));
     }
     if entry.posted.is_some() {
         return text;
     }
     if !finding.scenario.trim().is_empty() {
-        let _ = write!(text, "\n\n{}", neutral(finding.scenario.trim()));
+        let _ = write!(text, "\n\n{}", escape(finding.scenario.trim()));
     }
     let folded = match (&finding.second, &finding.fix) {
         (_, Some(_)) => "Evidence and possible fix",
@@ -72,7 +72,7 @@ pub(super) fn finding(entry: &JudgedFinding) -> String {
     let _ = write!(
         text,
         "\n\n<sub>{}</sub>\n\n</details>",
-        neutral(&finding.category).replace('\n', " ")
+        escape(&finding.category).replace('\n', " ")
     );
     text
 }
@@ -80,7 +80,7 @@ pub(super) fn finding(entry: &JudgedFinding) -> String {
 /// A claim and the code that the judge holds against it, side by side.
 pub(super) fn refuted_by_code(entry: &JudgedFinding, refutation: &Refutation) -> String {
     let finding = &entry.finding;
-    let line = |text: &str| neutral(text).replace('\n', " ").trim().to_owned();
+    let line = |text: &str| escape(text).replace('\n', " ").trim().to_owned();
     let severity = entry.reported.unwrap_or(finding.severity);
     let mut text = format!(
         "**{}**  \n{severity} · {} · {}\n\n{}\n\nThe judge refutes it with {}, which this change {}",
@@ -106,7 +106,7 @@ pub(in crate::report) fn in_words(fix: &str) -> Option<String> {
     let fix = fix.trim();
     let sentence =
         fix.ends_with('.') && !fix.contains('\n') && fix.starts_with(char::is_uppercase) && fix.split(' ').count() > 3;
-    sentence.then(|| neutral(fix))
+    sentence.then(|| escape(fix))
 }
 
 /// Who found it. That several did, independently of each other, is the strongest sign that it is true.
@@ -114,12 +114,12 @@ pub(in crate::report) fn found_by(reviewers: &[ReviewerName]) -> String {
     let names: Vec<String> = reviewers.iter().map(ReviewerName::display_name).collect();
     match names.as_slice() {
         [] => String::new(),
-        [one] => format!("found by {}", neutral(one)),
+        [one] => format!("found by {}", escape(one)),
         [first @ .., last] => format!(
             "**found by {}**: {} and {}",
             names.len(),
-            neutral(&first.join(", ")),
-            neutral(last)
+            escape(&first.join(", ")),
+            escape(last)
         ),
     }
 }

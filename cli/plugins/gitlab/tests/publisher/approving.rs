@@ -1,6 +1,6 @@
 //! The approval: for one commit, taken back when the review gets worse, never for a fork.
 
-use conclave_engine::{ports::PublishOutcome, report::Review};
+use conclave_engine::{ports::PublishOutcome, review::Review};
 use conclave_fake_gitlab::{AccessLevel, Fault, FaultKind, MergeRequestSnapshot, NewMergeRequest};
 use conclave_shared::verdict::Verdict;
 

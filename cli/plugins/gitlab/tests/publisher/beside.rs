@@ -1,9 +1,8 @@
 //! Findings beside their lines: on the right ones, once, and never lost.
 
 use conclave_engine::{
-    judge::JudgedFinding,
     ports::PublishSettings,
-    report::{FindingRecord, Review},
+    review::{FindingRecord, JudgedFinding, Review},
 };
 use conclave_fake_gitlab::{FakeGitlab, Fault, FaultKind, MergeRequestState, ThreadSnapshot};
 use conclave_shared::{

@@ -1,8 +1,8 @@
 //! What the merge request shows of the bot, in every mode, on Free and Premium, on servers before and after 19.2.
 
 use conclave_engine::{
-    ports::{AppliedStance, PublishOutcome, ReviewMode, Stance},
-    report::Review,
+    ports::{AppliedStance, PublishOutcome},
+    review::{Review, ReviewMode, Stance},
 };
 use conclave_fake_gitlab::{AccessLevel, Builder, FakeGitlab, Fault, FaultKind, NewMergeRequest, Options, Tier};
 use conclave_shared::verdict::Verdict;

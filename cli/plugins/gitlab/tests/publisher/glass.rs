@@ -1,6 +1,9 @@
 //! Break glass: whose word counts, and what happens then.
 
-use conclave_engine::ports::{NoSettings, ReviewMode, SettingsWatch};
+use conclave_engine::{
+    ports::{NoSettings, SettingsWatch},
+    review::ReviewMode,
+};
 use conclave_fake_gitlab::{AccessLevel, FakeGitlab, Tier};
 use conclave_plugin_gitlab::{BreakGlass, BreakGlassPolicy};
 use conclave_shared::verdict::Verdict;

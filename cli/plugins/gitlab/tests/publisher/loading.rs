@@ -1,6 +1,6 @@
 //! What is read of the merge request before the review.
 
-use conclave_engine::ports::{Comment, ReviewSubject};
+use conclave_engine::review::{Comment, ReviewSubject};
 use conclave_fake_gitlab::FakeGitlab;
 use conclave_plugin_gitlab::{GitLab, GitLabSettings};
 use conclave_shared::verdict::Verdict;

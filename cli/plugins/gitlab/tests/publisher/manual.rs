@@ -1,6 +1,6 @@
 //! A rule demands a person's look: no approval in that person's place, and reviewers where the rule wants them.
 
-use conclave_engine::{report::Review, rules::ManualReview};
+use conclave_engine::{review::Review, rules::ManualReview};
 use conclave_fake_gitlab::{FakeGitlab, Fault, FaultKind, Tier};
 use conclave_shared::{finding::RuleCitation, verdict::Verdict};
 

@@ -1,8 +1,8 @@
 //! Two runs of one merge request at once: whichever posts last makes nothing milder.
 
 use conclave_engine::{
-    ports::{Forge, ReviewMode},
-    report::Review,
+    ports::Forge,
+    review::{Review, ReviewMode},
 };
 use conclave_fake_gitlab::{FakeGitlab, Tier};
 use conclave_shared::{severity::Severity, verdict::Verdict};
@@ -20,7 +20,7 @@ fn with_finding(stage: &Stage, verdict: Verdict, severity: Severity) -> Review {
     entry.finding.severity = severity;
     let mut review = stage.review(verdict);
     review.findings.push(entry);
-    review.ledger = conclave_engine::rereview::remember(&review, conclave_engine::rereview::Done::default());
+    review.ledger = conclave_engine::incremental::remember(&review, conclave_engine::incremental::Done::default());
     review
 }
 

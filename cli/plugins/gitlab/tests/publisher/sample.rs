@@ -1,10 +1,6 @@
 //! Reviews as the engine hands them over.
 
-use conclave_engine::{
-    judge::JudgedFinding,
-    report::{Coverage, Review, SCHEMA_VERSION},
-    scheduler::ReviewerReport,
-};
+use conclave_engine::review::{Coverage, JudgedFinding, Review, ReviewerReport, SCHEMA_VERSION};
 use conclave_shared::{
     finding::{EvidenceStatus, Finding, fingerprint},
     reviewer::ReviewerName,
@@ -49,7 +45,7 @@ pub(crate) fn review(head_sha: &str, verdict: Verdict) -> Review {
         cost_usd: 0.0,
         cache_hit_rate: None,
         aside: None,
-        ledger: conclave_engine::rereview::Ledger::default(),
+        ledger: conclave_engine::review::Ledger::default(),
     }
 }
 

@@ -4,8 +4,9 @@ use std::{collections::HashMap, path::Path, process::Command, time::Duration};
 
 use conclave_engine::{
     diff::{DiffLimits, DiffReader, FileDiff},
-    ports::{AppliedStance, Forge, Publication, PublishOutcome, PublishSettings, ReviewMode, Stance},
-    report::{Review, render_markdown},
+    ports::{AppliedStance, Forge, Publication, PublishOutcome, PublishSettings},
+    report::render_markdown,
+    review::{Review, ReviewMode, Stance},
 };
 use conclave_fake_gitlab::{
     AccessLevel, Builder, FakeGitlab, MergeRequestRef, MergeRequestSnapshot, NewMergeRequest, NoteSnapshot, ProjectId,

@@ -1,9 +1,6 @@
 //! What we post does nothing but show: a model's words can be steered by the author of the merge request.
 
-use conclave_engine::{
-    judge::JudgedFinding,
-    report::{ConfigurationFallback, ConfigurationInstead, Review},
-};
+use conclave_engine::review::{ConfigurationFallback, ConfigurationInstead, JudgedFinding, Review};
 use conclave_fake_gitlab::{CommandSnapshot, MergeRequestSnapshot};
 use conclave_shared::{
     finding::{Finding, Quote},

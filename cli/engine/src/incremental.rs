@@ -1,0 +1,40 @@
+//! The second review of a merge request, and every one after it: what is reviewed again, what stands, and what becomes of
+//! our threads.
+//!
+//! Everything here is a function of what was read before: the threads with their answers, what our last summary
+//! remembers ([`crate::review::Ledger`]), the diff, the text of the files, and the judge's word. The order:
+//!
+//! 1. [`narrow`]: a file whose patch was reviewed before, by everybody who is on the panel now and under the [`Instructions`]
+//!    that are in force now, is not reviewed again.
+//! 2. [`assess`]: where the earlier findings are at head, and whether their code has changed.
+//! 3. [`take_words`]: what the coordinator says of them, checked.
+//! 4. [`settle`]: what stands. Carrying forward is no model's business: an earlier finding goes away only if its code has
+//!    changed and the judge says that it is fixed, or if a person who may decide it said so.
+//! 5. [`remember`]: the ledger for the next review.
+
+mod anchors;
+mod assess;
+mod authority;
+mod carried;
+mod carry_over;
+mod instructions;
+mod meanwhile;
+mod refuted;
+mod reply;
+mod scope;
+mod settle;
+#[cfg(test)]
+pub(crate) mod test_support;
+mod texts;
+mod words;
+
+pub use anchors::{AnchorPlace, Lines};
+pub use assess::{Texts, assess, needs_judge, wanted};
+pub(crate) use carried::carried;
+pub use carry_over::{Done, MOST_LEDGER_BYTES, remember};
+pub use instructions::Instructions;
+pub use refuted::still_refuted;
+pub use reply::{Stance, stance};
+pub use scope::{Narrowed, narrow};
+pub use settle::{SettleInput, Settled, settle};
+pub use words::{Status, Word, Words, add_to_schema, take_words};

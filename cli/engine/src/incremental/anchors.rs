@@ -1,0 +1,182 @@
+//! The code that a finding stands on, remembered as two hashes: where it is now, and whether it has changed.
+//!
+//! Hashes of content and not a diff of two commits, because the commit of the earlier review is often gone: a shallow
+//! clone does not have it, and after a force-push nobody has to.
+
+use sha2::{Digest, Sha256};
+
+use crate::review::{Anchor, AnchorState};
+
+/// So many lines either side belong to the neighbourhood: as many as a hunk of a diff shows. Many a fix is a line that
+/// is put in front of the quoted one.
+const NEIGHBOURS: usize = 3;
+
+/// A file's text, prepared for looking for several anchors.
+#[derive(Debug)]
+pub struct Lines {
+    exact: Vec<String>,
+    loose: Vec<String>,
+}
+
+/// Where an anchor is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AnchorPlace {
+    /// The line, from 1; none if the code is gone.
+    pub line: Option<u32>,
+    /// Whether it has changed.
+    pub state: AnchorState,
+}
+
+impl Lines {
+    /// Takes the text apart.
+    pub fn new(text: &str) -> Self {
+        Self {
+            exact: text.lines().map(|line| line.trim_end().to_owned()).collect(),
+            loose: text.lines().map(loose).collect(),
+        }
+    }
+
+    /// These lines as they stand, at most so many.
+    pub fn excerpt(&self, line: u32, length: usize) -> String {
+        let first = index(line);
+        let lines = self.exact.iter().skip(first).take(length);
+        lines.map(String::as_str).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Anchor {
+    /// The anchor of these lines, counted from 1; none if the text does not have them.
+    pub fn of(lines: &Lines, line: u32, end_line: Option<u32>) -> Option<Self> {
+        let first = index(line);
+        let length = length(line, end_line);
+        (line > 0 && first + length <= lines.exact.len()).then(|| Self {
+            code: hash(&lines.loose[first..first + length]),
+            around: around(lines, first, length),
+        })
+    }
+
+    /// Looks for the anchor in a text. Of several places one that is unchanged comes first, then the nearest.
+    pub fn find(&self, lines: &Lines, near: u32, end_line: Option<u32>) -> AnchorPlace {
+        let length = length(near, end_line);
+        let mut best: Option<(bool, u32)> = None;
+        for (first, window) in lines.loose.windows(length).enumerate() {
+            if hash(window) != self.code {
+                continue;
+            }
+            let Ok(line) = u32::try_from(first + 1) else { break };
+            let changed = around(lines, first, length) != self.around;
+            let better = best.is_none_or(|(was, at)| (changed, line.abs_diff(near)) < (was, at.abs_diff(near)));
+            if better {
+                best = Some((changed, line));
+            }
+        }
+        AnchorPlace {
+            line: best.map(|(_, line)| line),
+            state: match best {
+                Some((false, _)) => AnchorState::Unchanged,
+                Some((true, _)) => AnchorState::ChangedBeside,
+                None => AnchorState::Changed,
+            },
+        }
+    }
+
+    /// Whether it is the same code, wherever that stands.
+    pub fn is_same_code(&self, other: &Self) -> bool {
+        self.code == other.code
+    }
+}
+
+fn index(line: u32) -> usize {
+    usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX)
+}
+
+fn length(line: u32, end_line: Option<u32>) -> usize {
+    let lines = end_line.map_or(1, |end| end.saturating_sub(line).saturating_add(1));
+    usize::try_from(lines).unwrap_or(usize::MAX).max(1)
+}
+
+fn around(lines: &Lines, first: usize, length: usize) -> String {
+    let from = first.saturating_sub(NEIGHBOURS);
+    let to = (first + length + NEIGHBOURS).min(lines.exact.len());
+    hash(&lines.exact[from..to])
+}
+
+fn loose(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn hash(lines: &[String]) -> String {
+    let mut hash = Sha256::new();
+    for line in lines {
+        hash.update(line.as_bytes());
+        hash.update(b"\n");
+    }
+    hex::encode(&hash.finalize()[..8])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEFORE: &str = "a\nb\nc\nd\nquery(user)\ne\nf\ng\nh\n";
+
+    fn anchor() -> Anchor {
+        Anchor::of(&Lines::new(BEFORE), 5, None).expect("there")
+    }
+
+    fn place(text: &str) -> (Option<u32>, AnchorState) {
+        let place = anchor().find(&Lines::new(text), 5, None);
+        (place.line, place.state)
+    }
+
+    #[test]
+    fn it_is_followed_and_its_neighbourhood_is_watched() {
+        use AnchorState::{Changed, ChangedBeside, Unchanged};
+        for (text, expected) in [
+            (BEFORE, (Some(5), Unchanged)),
+            // Far away from it, lines come and go.
+            ("new\nnew\na\nb\nc\nd\nquery(user)\ne\nf\ng\n", (Some(7), Unchanged)),
+            // A check in front of it may be the fix.
+            (
+                "a\nb\nc\nd\ncheck(user)\nquery(user)\ne\nf\ng\nh\n",
+                (Some(6), ChangedBeside),
+            ),
+            // So may be another indentation.
+            ("a\nb\nc\nd\n  query(user)\ne\nf\ng\nh\n", (Some(5), ChangedBeside)),
+            ("a\nb\nc\nd\nquery(safe(user))\ne\nf\ng\nh\n", (None, Changed)),
+            ("", (None, Changed)),
+            // White space at the end of a line is none.
+            ("a\nb\nc\nd  \nquery(user)\t\ne\nf\ng\nh\n", (Some(5), Unchanged)),
+        ] {
+            assert_eq!(place(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_unchanged_one_of_two_equal_lines_is_it() {
+        let twice = "query(user)\nx\nx\nx\nx\na\nb\nc\nd\nquery(user)\ne\nf\ng\nh\n";
+        assert_eq!(place(twice), (Some(10), AnchorState::Unchanged));
+        let fixed = "query(user)\nx\nx\nx\nx\na\nb\nc\nd\nquery(safe)\ne\nf\ng\nh\n";
+        assert_eq!(place(fixed), (Some(1), AnchorState::ChangedBeside));
+    }
+
+    #[test]
+    fn several_lines_are_one_anchor() {
+        let lines = Lines::new(BEFORE);
+        let anchor = Anchor::of(&lines, 4, Some(6)).expect("there");
+        assert_eq!(anchor.find(&lines, 4, Some(6)).state, AnchorState::Unchanged);
+        let changed = Lines::new("a\nb\nc\nd\nquery(user)\nE\nf\ng\nh\n");
+        assert_eq!(anchor.find(&changed, 4, Some(6)).line, None);
+        assert_eq!(lines.excerpt(4, 3), "d\nquery(user)\ne");
+    }
+
+    #[test]
+    fn there_is_none_where_there_are_no_such_lines() {
+        let lines = Lines::new(BEFORE);
+        for (line, end) in [(0, None), (10, None), (8, Some(12)), (u32::MAX, None)] {
+            assert_eq!(Anchor::of(&lines, line, end), None, "{line} {end:?}");
+        }
+        // An end before the beginning is one line.
+        assert_eq!(Anchor::of(&lines, 5, Some(2)), Anchor::of(&lines, 5, None));
+    }
+}

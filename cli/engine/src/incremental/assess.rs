@@ -1,0 +1,177 @@
+//! Where the earlier findings are at head, and whether their code has changed.
+
+use std::collections::HashMap;
+
+use super::{
+    Lines,
+    authority::{author_may_settle, is_settled_by_word, unanswered},
+};
+use crate::{
+    diff::{ChangeKind, FileDiff},
+    repo_config::AuthorSettles,
+    review::{AnchorState, Before, ExistingFinding, FindingRecord, Ledger, ThreadState},
+    untrusted::Untrusted,
+};
+
+/// So many lines of its code are shown with a finding.
+const SHOWN_LINES: usize = 12;
+
+/// Among so many new files code is looked for that has left its own.
+const MOST_SEARCHED: usize = 100;
+
+/// Files' texts at head, or at the base for files that the merge request deletes.
+pub type Texts = HashMap<String, String>;
+
+/// The files whose texts are needed, each with whether it is the one at the base.
+pub fn wanted(existing: &[ExistingFinding], ledger: &Ledger, files: &[FileDiff]) -> Vec<(String, bool)> {
+    let records = existing
+        .iter()
+        .map(|finding| &finding.record)
+        .chain(ledger.findings.iter().filter_map(|entry| entry.record.as_ref()));
+    let mut wanted: Vec<(String, bool)> = Vec::new();
+    let mut add = |path: &str, at_base: bool| {
+        if !wanted.iter().any(|(known, _)| known == path) {
+            wanted.push((path.to_owned(), at_base));
+        }
+    };
+    for record in records {
+        let at_base = files
+            .iter()
+            .any(|file| file.path == record.file && file.kind == ChangeKind::Deleted);
+        add(&record.file, at_base);
+        if at_base || !files.iter().any(|file| file.path == record.file) {
+            for file in candidates(&record.file, files) {
+                add(&file.path, false);
+            }
+        }
+    }
+    wanted
+}
+
+/// The earlier findings as they are now: those of threads, and those that only the ledger knows. Each gets its name, its
+/// present place, and what has become of its code.
+///
+/// A severity is the worst that was ever said of it: a later review may have raised it, and no review lowers it without
+/// the code having changed.
+pub fn assess(
+    existing: Vec<ExistingFinding>,
+    ledger: &Ledger,
+    files: &[FileDiff],
+    texts: &Texts,
+    author_settles: AuthorSettles,
+) -> Vec<ExistingFinding> {
+    let lines: HashMap<&str, Lines> = texts
+        .iter()
+        .map(|(path, text)| (path.as_str(), Lines::new(text)))
+        .collect();
+    let mut all = existing;
+    for entry in &ledger.findings {
+        let shown = all
+            .iter()
+            .any(|finding| finding.record.fingerprint == entry.fingerprint);
+        if let (false, Some(record)) = (shown, &entry.record) {
+            all.push(of_ledger(record.clone(), entry.before));
+        }
+    }
+    for (at, finding) in all.iter_mut().enumerate() {
+        finding.id = format!("E{}", at + 1);
+        if let Some(entry) = ledger.find(&finding.record.fingerprint) {
+            finding.record.severity = finding.record.severity.max(entry.severity);
+            finding.record.production_risk |= entry.production_risk;
+            finding.stood = matches!(entry.before, Before::Stood | Before::Posted | Before::Reopened);
+            finding.before = match (entry.before, finding.state) {
+                // Whoever opened it again did not do so by an answer, or we would see it.
+                (Before::Resolved | Before::Reopened, ThreadState::Open) if finding.thread.is_some() => {
+                    Before::Reopened
+                }
+                (before, _) => before,
+            };
+        }
+        // By the worst that was ever said of it: nobody gets it lowered first.
+        finding.author_may_settle = author_may_settle(&finding.record, author_settles);
+        place(finding, files, &lines);
+    }
+    all
+}
+
+fn of_ledger(record: FindingRecord, before: Before) -> ExistingFinding {
+    ExistingFinding {
+        id: String::new(),
+        body: Untrusted::from(record.claim.as_str()),
+        record,
+        thread: None,
+        state: ThreadState::Open,
+        replies: Vec::new(),
+        anchor: AnchorState::Unknown,
+        code: String::new(),
+        before,
+        stood: false,
+        author_may_settle: false,
+    }
+}
+
+/// Whether the coordinator has something to decide about earlier findings: one may be fixed, or a member argues or asks.
+pub fn needs_judge(existing: &[ExistingFinding]) -> bool {
+    existing.iter().any(|finding| {
+        let live = match finding.state {
+            ThreadState::Open | ThreadState::ResolvedByOther => true,
+            ThreadState::ResolvedByAuthor => !finding.author_may_settle,
+            ThreadState::ResolvedByUs | ThreadState::ResolvedByPerson => false,
+        };
+        let may_be_fixed = finding.anchor.is_changed() && finding.before != Before::Fixed;
+        live && (may_be_fixed || (unanswered(finding).is_some() && !is_settled_by_word(finding)))
+    })
+}
+
+/// Finds the code again, in the file, or where the file was moved to.
+fn place(finding: &mut ExistingFinding, files: &[FileDiff], texts: &HashMap<&str, Lines>) {
+    let record = &mut finding.record;
+    let Some(anchor) = record.anchor.clone() else { return };
+    let own = texts.get(record.file.as_str());
+    let here = own.map(|lines| anchor.find(lines, record.line, record.end_line));
+    let mut found = here
+        .filter(|place| place.line.is_some())
+        .map(|place| (record.file.clone(), place));
+    let in_diff = |file: &FileDiff| file.path == record.file && file.kind != ChangeKind::Deleted;
+    if found.is_none() && !files.iter().any(in_diff) {
+        found = candidates(&record.file, files).into_iter().find_map(|file| {
+            let place = anchor.find(texts.get(file.path.as_str())?, record.line, record.end_line);
+            place.line.map(|_| (file.path.clone(), place))
+        });
+    }
+    let Some((file, place)) = found else {
+        finding.anchor = AnchorState::Changed;
+        return;
+    };
+    finding.anchor = place.state;
+    if let Some(line) = place.line {
+        let length = record.end_line.map_or(0, |end| end.saturating_sub(record.line));
+        record.line = line;
+        record.end_line = record.end_line.map(|_| line.saturating_add(length));
+        let shown = usize::try_from(length)
+            .unwrap_or(usize::MAX)
+            .saturating_add(1)
+            .min(SHOWN_LINES);
+        finding.code = texts
+            .get(file.as_str())
+            .map(|lines| lines.excerpt(line, shown))
+            .unwrap_or_default();
+        record.file = file;
+    }
+}
+
+/// Where a file's code may have gone: the file that it was renamed to comes first, then new ones.
+fn candidates<'f>(path: &str, files: &'f [FileDiff]) -> Vec<&'f FileDiff> {
+    let renamed = files
+        .iter()
+        .filter(|file| file.kind == ChangeKind::Renamed && file.old_path == path);
+    // A file that the merge request itself has made is new under every name.
+    let new = files
+        .iter()
+        .filter(|file| matches!(file.kind, ChangeKind::Added | ChangeKind::Renamed | ChangeKind::Copied));
+    renamed.chain(new).take(MOST_SEARCHED).collect()
+}
+
+#[cfg(test)]
+#[path = "assess_tests.rs"]
+mod tests;

@@ -1,0 +1,275 @@
+use conclave_shared::severity::Severity;
+
+use super::*;
+use crate::{
+    incremental::test_support::{FILE, TEXT, existing, said},
+    repo_config::AuthorSettles,
+    review::{Remembered, Voice},
+};
+
+fn file(path: &str, old_path: &str, kind: ChangeKind) -> FileDiff {
+    FileDiff {
+        path: path.to_owned(),
+        old_path: old_path.to_owned(),
+        kind,
+        ..FileDiff::default()
+    }
+}
+
+fn changed() -> Vec<FileDiff> {
+    vec![file(FILE, FILE, ChangeKind::Modified)]
+}
+
+fn texts(texts: &[(&str, &str)]) -> Texts {
+    texts
+        .iter()
+        .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+        .collect()
+}
+
+/// The finding on the letter `e` of [`TEXT`], as it is with these files.
+fn assessed(files: &[FileDiff], of: &[(&str, &str)]) -> ExistingFinding {
+    let mut all = assess(
+        vec![existing("", "e")],
+        &Ledger::default(),
+        files,
+        &texts(of),
+        AuthorSettles::default(),
+    );
+    all.pop().expect("one finding")
+}
+
+fn place_of(finding: &ExistingFinding) -> (&str, u32, AnchorState) {
+    (&finding.record.file, finding.record.line, finding.anchor)
+}
+
+#[test]
+fn a_finding_is_followed_to_where_its_code_is() {
+    let same = assessed(&changed(), &[(FILE, TEXT)]);
+    assert_eq!(place_of(&same), (FILE, 5, AnchorState::Unchanged));
+    assert_eq!((same.id.as_str(), same.code.as_str()), ("E1", "e"));
+    let moved = format!("new\nnew\n{TEXT}");
+    assert_eq!(
+        place_of(&assessed(&changed(), &[(FILE, &moved)])),
+        (FILE, 7, AnchorState::Unchanged)
+    );
+    let edited = TEXT.replace("e\n", "E\n");
+    let gone = assessed(&changed(), &[(FILE, &edited)]);
+    assert_eq!(place_of(&gone), (FILE, 5, AnchorState::Changed));
+    assert_eq!(gone.code, "");
+}
+
+#[test]
+fn a_renamed_files_findings_go_along() {
+    // Renamed since the base, or made by the merge request and renamed since.
+    for kind in [ChangeKind::Renamed, ChangeKind::Added] {
+        let old = if kind == ChangeKind::Renamed { FILE } else { "src/b.py" };
+        let files = [
+            file("src/z.py", "src/z.py", ChangeKind::Added),
+            file("src/b.py", old, kind),
+        ];
+        let found = assessed(&files, &[("src/b.py", TEXT), ("src/z.py", "nothing\n")]);
+        assert_eq!(place_of(&found), ("src/b.py", 5, AnchorState::Unchanged), "{kind:?}");
+        let wanted = wanted(&[existing("", "e")], &Ledger::default(), &files);
+        assert!(wanted.contains(&("src/b.py".to_owned(), false)), "{wanted:?}");
+    }
+}
+
+#[test]
+fn code_that_was_copied_elsewhere_is_not_followed_while_its_own_file_is_there() {
+    let mut files = changed();
+    files.push(file("src/copy.py", "src/copy.py", ChangeKind::Added));
+    let edited = TEXT.replace("e\n", "E\n");
+    let found = assessed(&files, &[(FILE, &edited), ("src/copy.py", TEXT)]);
+    assert_eq!(place_of(&found), (FILE, 5, AnchorState::Changed));
+}
+
+#[test]
+fn a_file_that_is_gone_has_changed() {
+    assert_eq!(assessed(&[], &[]).anchor, AnchorState::Changed);
+    // A finding on a deleted file stands at the base.
+    let deleted = [file(FILE, FILE, ChangeKind::Deleted)];
+    assert_eq!(
+        wanted(&[existing("", "e")], &Ledger::default(), &deleted)[0],
+        (FILE.to_owned(), true)
+    );
+}
+
+#[test]
+fn without_an_anchor_nobody_knows() {
+    let mut old = existing("", "e");
+    old.record.anchor = None;
+    old.anchor = AnchorState::Unknown;
+    let all = assess(
+        vec![old],
+        &Ledger::default(),
+        &changed(),
+        &texts(&[(FILE, "x\n")]),
+        AuthorSettles::default(),
+    );
+    assert_eq!(all[0].anchor, AnchorState::Unknown);
+    assert!(!needs_judge(&all));
+}
+
+fn remembered(letter: &str, before: Before, whole: bool) -> Remembered {
+    let record = existing("", letter).record;
+    Remembered {
+        fingerprint: record.fingerprint.clone(),
+        severity: conclave_shared::severity::Severity::Critical,
+        production_risk: true,
+        before,
+        record: whole.then_some(record),
+    }
+}
+
+#[test]
+fn the_ledger_adds_what_no_thread_shows_and_what_has_become_worse() {
+    let ledger = Ledger {
+        findings: vec![
+            remembered("e", Before::Posted, false),
+            remembered("g", Before::Stood, true),
+            // Its thread was deleted.
+            remembered("i", Before::Posted, true),
+            // Nobody remembers what it was.
+            remembered("j", Before::Posted, false),
+        ],
+        ..Ledger::default()
+    };
+    let all = assess(
+        vec![existing("", "e")],
+        &ledger,
+        &changed(),
+        &texts(&[(FILE, TEXT)]),
+        AuthorSettles::default(),
+    );
+    let seen: Vec<_> = all
+        .iter()
+        .map(|finding| {
+            let threads = finding.thread.is_some();
+            (finding.id.as_str(), finding.record.line, threads, finding.before)
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ("E1", 5, true, Before::Posted),
+            ("E2", 7, false, Before::Stood),
+            ("E3", 9, false, Before::Posted)
+        ]
+    );
+    assert!(all.iter().all(|finding| finding.record.production_risk));
+    assert_eq!(all[0].record.severity, conclave_shared::severity::Severity::Critical);
+}
+
+#[test]
+fn a_thread_that_we_resolved_and_that_is_open_was_opened_by_a_person() {
+    let before = |state, remembered_as| {
+        let finding = ExistingFinding {
+            state,
+            ..existing("", "e")
+        };
+        let ledger = Ledger {
+            findings: vec![remembered("e", remembered_as, false)],
+            ..Ledger::default()
+        };
+        assess(
+            vec![finding],
+            &ledger,
+            &changed(),
+            &texts(&[(FILE, TEXT)]),
+            AuthorSettles::default(),
+        )[0]
+        .before
+    };
+    assert_eq!(before(ThreadState::Open, Before::Resolved), Before::Reopened);
+    assert_eq!(before(ThreadState::Open, Before::Reopened), Before::Reopened);
+    assert_eq!(before(ThreadState::ResolvedByUs, Before::Resolved), Before::Resolved);
+    assert_eq!(before(ThreadState::Open, Before::Fixed), Before::Fixed);
+}
+
+#[test]
+fn the_judge_is_asked_only_if_there_is_something_to_judge() {
+    let unchanged = || ExistingFinding {
+        anchor: AnchorState::Unchanged,
+        ..existing("E1", "e")
+    };
+    assert!(!needs_judge(&[]));
+    assert!(!needs_judge(&[unchanged()]));
+    assert!(needs_judge(&[unchanged(), existing("E2", "g")]));
+    let resolved = ExistingFinding {
+        state: ThreadState::ResolvedByPerson,
+        ..existing("E1", "e")
+    };
+    assert!(!needs_judge(&[resolved]));
+    let with = |answers: &[(Voice, &str)]| ExistingFinding {
+        replies: answers.iter().map(|(voice, text)| said(*voice, text)).collect(),
+        ..unchanged()
+    };
+    assert!(needs_judge(&[with(&[(Voice::Member, "I disagree")])]));
+    assert!(needs_judge(&[with(&[(Voice::Member, "Why?")])]));
+    assert!(!needs_judge(&[with(&[(Voice::Member, "won't fix")])]));
+    assert!(!needs_judge(&[with(&[(Voice::Outsider, "I disagree")])]));
+    assert!(!needs_judge(&[with(&[
+        (Voice::Member, "I disagree"),
+        (Voice::Us, "But.")
+    ])]));
+}
+
+#[test]
+fn a_members_word_is_a_reason_to_ask_the_judge() {
+    let said = |voice, text: &str, author_may_settle| {
+        let mut finding = ExistingFinding {
+            anchor: AnchorState::Unchanged,
+            ..existing("E1", "e")
+        };
+        finding.author_may_settle = author_may_settle;
+        finding.replies = vec![said(voice, text)];
+        needs_judge(&[finding])
+    };
+    for voice in [Voice::Member, Voice::Author] {
+        assert!(said(voice, "Das prüft schon der Aufrufer.", true));
+        assert!(said(voice, "> won't fix", true));
+        assert!(!said(voice, "won't fix", true));
+    }
+    assert!(!said(Voice::Member, "won't fix", false));
+    assert!(said(Voice::Author, "won't fix", false));
+    assert!(!said(Voice::Outsider, "Das prüft schon der Aufrufer.", true));
+}
+
+#[test]
+fn what_the_author_may_settle_goes_by_the_worst_that_was_said() {
+    use AuthorSettles::{Critical, None, Suggestion, Warning};
+    let may = |severity, risk, category: &str, settings| {
+        let mut finding = existing("", "e");
+        finding.record.severity = severity;
+        finding.record.production_risk = risk;
+        finding.record.category = category.to_owned();
+        let all = assess(
+            vec![finding],
+            &Ledger::default(),
+            &changed(),
+            &texts(&[(FILE, TEXT)]),
+            settings,
+        );
+        all[0].author_may_settle
+    };
+    for (severity, from) in [
+        (Severity::Suggestion, 1),
+        (Severity::Warning, 2),
+        (Severity::Critical, 3),
+    ] {
+        for (at, settings) in [None, Suggestion, Warning, Critical].into_iter().enumerate() {
+            assert_eq!(
+                may(severity, false, "sql-injection", settings),
+                at >= from,
+                "{severity} {settings:?}"
+            );
+            assert_eq!(
+                may(severity, true, "sql-injection", settings),
+                at >= 3,
+                "{severity} {settings:?}"
+            );
+            assert!(!may(severity, false, "prompt-injection", settings));
+        }
+    }
+}

@@ -1,0 +1,232 @@
+use conclave_shared::{reviewer::ReviewerName, risk::RiskTier, severity::Severity, verdict::Verdict};
+
+use super::*;
+use crate::{
+    diff::FileDiff,
+    incremental::test_support::fresh,
+    review::{Coverage, JudgedFinding, ReviewerReport, SCHEMA_VERSION},
+};
+
+fn review(findings: Vec<JudgedFinding>) -> Review {
+    let report = |name: &str| ReviewerReport {
+        outcome: ReviewerOutcome::Ok,
+        ..ReviewerReport::skipped(ReviewerName::new(name).expect("a name"))
+    };
+    Review {
+        schema_version: SCHEMA_VERSION,
+        run_id: "run".into(),
+        forge: "gitlab".into(),
+        project: "group/project".into(),
+        merge_request: Some(1),
+        base_sha: "b".repeat(40),
+        head_sha: "a".repeat(40),
+        settings_sha: None,
+        from_fork: false,
+        tier: RiskTier::Lite,
+        tier_reasons: Vec::new(),
+        verdict: Verdict::Approved,
+        verdict_reason: String::new(),
+        proposed_verdict: None,
+        summary: String::new(),
+        findings,
+        reviewers: vec![report("security"), report("tests")],
+        coordinator: report("coordinator"),
+        degraded: None,
+        manual_reviews: Vec::new(),
+        approval_holds: Vec::new(),
+        partial: None,
+        configuration: None,
+        coverage: Coverage::default(),
+        warnings: Vec::new(),
+        stages: Vec::new(),
+        threads: Vec::new(),
+        settled: Vec::new(),
+        aside: None,
+        ledger: Ledger::default(),
+        seconds: 1.0,
+        cost_usd: 0.0,
+        cache_hit_rate: None,
+    }
+}
+
+fn patches(count: usize) -> Vec<PatchId> {
+    (0..count)
+        .map(|number| PatchId::new(&FileDiff::default(), format!("@@ -1 +1 @@\n+{number}\n").as_bytes()))
+        .collect()
+}
+
+fn done(patches: Vec<PatchId>) -> Done {
+    Done {
+        patches,
+        ..Done::default()
+    }
+}
+
+#[test]
+fn a_whole_review_remembers_who_looked_at_what() {
+    let mut review = review(Vec::new());
+    review.reviewers[1].outcome = ReviewerOutcome::Failed;
+    let ledger = remember(&review, done(patches(2)));
+    let [reviewed] = &ledger.reviewed[..] else {
+        panic!("one review, not {:?}", ledger.reviewed)
+    };
+    assert_eq!(reviewed.head_sha, review.head_sha);
+    assert_eq!(reviewed.panel, [ReviewerName::new("security").expect("a name")]);
+    assert_eq!(reviewed.patches, patches(2));
+}
+
+#[test]
+fn a_review_that_is_not_whole_counts_for_nothing() {
+    let whole = review(Vec::new());
+    let mut gap = whole.clone();
+    gap.coverage.gaps.push("security failed".into());
+    let mut partial = whole.clone();
+    partial.partial = Some("the budget".into());
+    let mut degraded = whole.clone();
+    degraded.degraded = Some("no judge".into());
+    let earlier = ReviewedFiles {
+        head_sha: "c".repeat(40),
+        panel: Vec::new(),
+        patches: patches(1),
+    };
+    for review in [gap, partial, degraded] {
+        let done = Done {
+            earlier: vec![earlier.clone()],
+            ..done(patches(2))
+        };
+        // What was reviewed before stays so.
+        assert_eq!(remember(&review, done).reviewed, std::slice::from_ref(&earlier));
+    }
+}
+
+#[test]
+fn what_stands_is_remembered_whole() {
+    let mut shown = fresh("F1", Severity::Warning, "a");
+    shown.thread = Some("thread".into());
+    let mut deleted = fresh("F2", Severity::Critical, "b");
+    deleted.thread = Some(String::new());
+    let mut dropped = fresh("F3", Severity::Critical, "c");
+    dropped.fate = conclave_shared::telemetry::FindingFate::Dropped;
+    let summary = fresh("F4", Severity::Suggestion, "d");
+    let of = |entry: &JudgedFinding| entry.finding.fingerprint.clone();
+    let review = review(vec![shown.clone(), deleted.clone(), dropped.clone(), summary.clone()]);
+    let ledger = remember(&review, Done::default());
+    let seen = |entry: &JudgedFinding| {
+        let entry = ledger.find(&of(entry))?;
+        Some((entry.before, entry.severity, entry.record.is_some()))
+    };
+    assert_eq!(seen(&shown), Some((Before::Posted, Severity::Warning, true)));
+    assert_eq!(seen(&deleted), Some((Before::Posted, Severity::Critical, true)));
+    assert_eq!(seen(&dropped), None);
+    assert_eq!(seen(&summary), Some((Before::Stood, Severity::Suggestion, true)));
+
+    let mut posted = ledger.clone();
+    posted.posted([&of(&summary)]);
+    let entry = posted.find(&of(&summary)).expect("there");
+    assert_eq!((entry.before, entry.record.is_some()), (Before::Posted, true));
+}
+
+#[test]
+fn what_a_person_opened_again_stays_that_persons() {
+    let mut open = fresh("F1", Severity::Warning, "a");
+    open.thread = Some("thread".into());
+    let settled = |letter: &str, before| Remembered {
+        fingerprint: fresh("F", Severity::Warning, letter).finding.fingerprint,
+        severity: Severity::Warning,
+        production_risk: false,
+        before,
+        record: None,
+    };
+    let ledger = remember(
+        &review(vec![open]),
+        Done {
+            settled: vec![settled("a", Before::Reopened), settled("b", Before::Resolved)],
+            ..Done::default()
+        },
+    );
+    let mut states: Vec<Before> = ledger.findings.iter().map(|entry| entry.before).collect();
+    states.sort_by_key(|before| format!("{before:?}"));
+    assert_eq!(states, [Before::Reopened, Before::Resolved]);
+}
+
+#[test]
+fn it_stays_within_its_size_and_findings_go_last() {
+    let findings: Vec<JudgedFinding> = ["a", "b", "c"]
+        .iter()
+        .map(|letter| fresh(letter, Severity::Critical, letter))
+        .collect();
+    let ledger = remember(&review(findings), done(patches(2000)));
+    let text = serde_json::to_string(&ledger).expect("JSON");
+    assert!(text.len() <= MOST_LEDGER_BYTES, "{}", text.len());
+    assert_eq!(ledger.findings.len(), 3);
+    assert!(ledger.findings.iter().all(|entry| entry.record.is_some()));
+    let kept = ledger.reviewed[0].patches.len();
+    assert!(kept >= 500, "{kept} patches are kept");
+
+    let mut mixed = Ledger::default();
+    for (letter, severity, before) in [
+        ("a", Severity::Critical, Before::Resolved),
+        ("b", Severity::Critical, Before::Stood),
+        ("c", Severity::Suggestion, Before::Stood),
+    ] {
+        mixed.findings.push(Remembered {
+            fingerprint: fresh("F", severity, letter).finding.fingerprint,
+            severity,
+            production_risk: false,
+            before,
+            record: None,
+        });
+    }
+    let size = serde_json::to_string(&mixed).expect("JSON").len();
+    let left = |most| -> Vec<(Severity, Before)> {
+        let ledger = mixed.clone().within(most);
+        ledger
+            .findings
+            .iter()
+            .map(|entry| (entry.severity, entry.before))
+            .collect()
+    };
+    assert_eq!(left(size).len(), 3);
+    assert_eq!(
+        left(size - 1),
+        [
+            (Severity::Critical, Before::Stood),
+            (Severity::Suggestion, Before::Stood)
+        ]
+    );
+    assert_eq!(left(size - 120), [(Severity::Critical, Before::Stood)]);
+    assert_eq!(mixed.clone().within(0).findings, []);
+}
+
+#[test]
+fn a_ledger_of_another_version_is_read_as_far_as_it_can_be() {
+    let read: Ledger = serde_json::from_str(r#"{"schema":9,"unheard_of":[1]}"#).expect("JSON");
+    assert_eq!((read.findings, read.reviewed), (vec![], vec![]));
+    let ledger = remember(&review(vec![fresh("F1", Severity::Warning, "a")]), done(patches(1)));
+    let text = serde_json::to_string(&ledger).expect("JSON");
+    assert_eq!(serde_json::from_str::<Ledger>(&text).expect("JSON"), ledger);
+}
+
+#[test]
+fn a_thread_that_was_left_open_is_not_remembered_as_resolved() {
+    let of = |letter: &str| fresh("F", Severity::Critical, letter).finding.fingerprint;
+    let entry = |letter: &str, before| Remembered {
+        fingerprint: of(letter),
+        severity: Severity::Critical,
+        production_risk: true,
+        before,
+        record: None,
+    };
+    let mut ledger = Ledger {
+        findings: vec![
+            entry("a", Before::Resolved),
+            entry("b", Before::Resolved),
+            entry("c", Before::Fixed),
+        ],
+        ..Ledger::default()
+    };
+    ledger.left_open([&of("a"), &of("c")]);
+    let before: Vec<Before> = ledger.findings.iter().map(|entry| entry.before).collect();
+    assert_eq!(before, [Before::Posted, Before::Resolved, Before::Fixed]);
+    assert_eq!(ledger.findings[0].severity, Severity::Critical);
+}

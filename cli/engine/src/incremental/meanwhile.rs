@@ -1,0 +1,147 @@
+//! What other runs have posted about the same merge request while this review was at work.
+//!
+//! Two runs of one commit know nothing of each other when they begin. Whichever posts last must not make milder what the other
+//! one found: what stands by its word becomes a part of this review, and this one approves nothing and lifts nothing.
+
+use conclave_shared::verdict::Verdict;
+
+use crate::{
+    incremental::carried::recorded,
+    judge::{RubricInput, verdict},
+    repo_config::RubricSettings,
+    review::{
+        ApprovalHold, Before, FoundMeanwhile, HoldCause, JudgedFinding, Meanwhile, Remembered, Review, StopCause,
+        ThreadChange,
+    },
+};
+
+/// Maximum number of findings that the reason of a withheld approval names by their places.
+const MAX_PLACES: usize = 20;
+
+impl Review {
+    /// Makes what has happened meanwhile a part of the review: findings of other runs stand in it, its verdict is at least as
+    /// bad as theirs, and it neither approves nor lifts a block. What is known already changes nothing.
+    pub fn add_meanwhile(&mut self, meanwhile: &Meanwhile) {
+        if meanwhile.is_empty() {
+            return;
+        }
+        let was_stopped = self.was_stopped();
+        for found in &meanwhile.findings {
+            self.carry(found);
+        }
+        // What stands comes first, the severe before others, as after every review.
+        self.findings.sort_by(|a, b| {
+            let key = |entry: &JudgedFinding| (entry.stands(), entry.finding.severity);
+            key(b).cmp(&key(a))
+        });
+        if let Some(cause) = meanwhile.stopped {
+            self.stop(cause);
+        }
+        if !meanwhile.findings.is_empty() || meanwhile.other.is_some() {
+            self.hold(meanwhile);
+        }
+        // The findings of a stopped run itself have not been judged.
+        let judged = self
+            .findings
+            .iter()
+            .filter(|entry| !was_stopped || entry.since.is_some());
+        let judged: Vec<JudgedFinding> = judged.cloned().collect();
+        let by_rules = verdict(RubricInput {
+            findings: &judged,
+            gaps: &self.coverage.gaps,
+            manual_reviews: &self.manual_reviews,
+            settings: RubricSettings::default(),
+        });
+        self.worsen(by_rules.verdict, &by_rules.reason);
+        if let Some(other) = &meanwhile.other {
+            self.worsen(other.verdict, "another run of this merge request concluded so");
+        }
+    }
+
+    /// Whether something ended the run before its result was posted.
+    pub fn was_stopped(&self) -> bool {
+        [StopCause::Asked, StopCause::OutOfTime]
+            .iter()
+            .any(|cause| self.coverage.gaps.iter().any(|gap| gap == cause.describe()))
+    }
+
+    /// A run that was told to end says so, and nothing that it looked at counts as reviewed.
+    fn stop(&mut self, cause: StopCause) {
+        if self.was_stopped() {
+            return;
+        }
+        self.coverage.gaps.push(cause.describe().to_owned());
+        let head = &self.head_sha;
+        self.ledger.reviewed.retain(|files| files.head_sha != *head);
+    }
+
+    fn carry(&mut self, found: &FoundMeanwhile) {
+        let record = &found.record;
+        let fingerprint = &record.fingerprint;
+        if self.standing().any(|entry| entry.finding.fingerprint == *fingerprint) {
+            return;
+        }
+        let mut entry = recorded("", record, String::new());
+        entry.production_risk = record.production_risk;
+        entry.thread.clone_from(&found.thread);
+        entry.since = Some(record.head_sha.clone());
+        self.findings.push(entry);
+        for action in &mut self.threads {
+            if action.fingerprint == *fingerprint {
+                action.change = ThreadChange::Keep;
+            }
+        }
+        self.settled.retain(|settled| settled.fingerprint != *fingerprint);
+        self.ledger.findings.retain(|known| known.fingerprint != *fingerprint);
+        self.ledger.findings.push(Remembered {
+            fingerprint: fingerprint.clone(),
+            severity: record.severity,
+            production_risk: record.production_risk,
+            before: if found.thread.is_some() {
+                Before::Posted
+            } else {
+                Before::Stood
+            },
+            record: Some(record.clone()),
+        });
+        // In the order that every review keeps them in.
+        self.ledger.findings.sort_by(|a, b| a.fingerprint.cmp(&b.fingerprint));
+    }
+
+    fn hold(&mut self, meanwhile: &Meanwhile) {
+        if self.approval_holds.iter().any(|hold| hold.cause == HoldCause::OtherRun) {
+            return;
+        }
+        let places = meanwhile.findings.iter().take(MAX_PLACES);
+        let places = places.map(|found| format!("{}:{}", found.record.file, found.record.line));
+        let reason = Meanwhile {
+            stopped: None,
+            ..meanwhile.clone()
+        };
+        let hold = ApprovalHold::new(HoldCause::OtherRun, reason.describe()).at(places);
+        self.approval_holds.push(hold);
+    }
+
+    /// Takes this verdict if it is the worse one.
+    fn worsen(&mut self, verdict: Verdict, reason: &str) {
+        if badness(verdict) > badness(self.verdict) {
+            self.verdict = verdict;
+            reason.clone_into(&mut self.verdict_reason);
+        }
+    }
+}
+
+/// The verdicts in the order of what they let through.
+const fn badness(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Approved => 0,
+        Verdict::ApprovedWithComments => 1,
+        Verdict::MinorIssues => 2,
+        Verdict::Inconclusive => 3,
+        Verdict::SignificantConcerns => 4,
+    }
+}
+
+#[cfg(test)]
+#[path = "meanwhile_tests.rs"]
+mod tests;

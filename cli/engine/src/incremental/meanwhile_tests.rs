@@ -1,0 +1,123 @@
+//! What another run has posted becomes a part of the review, and makes it no milder.
+
+use conclave_shared::severity::Severity;
+
+use super::*;
+use crate::{
+    incremental::test_support::{FILE, fresh},
+    review::{FindingRecord, OtherConclusion, ReviewedFiles, ThreadAction, test_support::review},
+};
+
+fn found(severity: Severity, letter: &str) -> FoundMeanwhile {
+    FoundMeanwhile {
+        record: FindingRecord::new(&fresh("F1", severity, letter), "1111111111"),
+        thread: Some("thread".to_owned()),
+    }
+}
+
+fn of(found: FoundMeanwhile) -> Meanwhile {
+    Meanwhile {
+        findings: vec![found],
+        ..Meanwhile::default()
+    }
+}
+
+#[test]
+fn a_finding_of_another_run_stands_in_this_review() {
+    let mut review = review();
+    let found = found(Severity::Critical, "c");
+    review.threads.push(ThreadAction {
+        thread: "thread".to_owned(),
+        fingerprint: found.record.fingerprint.clone(),
+        change: ThreadChange::Resolve { why: String::new() },
+    });
+    let meanwhile = of(found);
+    review.add_meanwhile(&meanwhile);
+    assert_eq!(review.verdict, Verdict::SignificantConcerns);
+    assert!(!review.may_approve() && !review.lifts_blocks());
+    let entry = review.standing().next().expect("it stands");
+    assert_eq!(entry.thread.as_deref(), Some("thread"), "it is not posted again");
+    assert_eq!(review.threads[0].change, ThreadChange::Keep);
+    assert_eq!(review.ledger.findings[0].before, Before::Posted);
+    assert_eq!(review.approval_holds[0].places, [format!("{FILE}:3")]);
+    // A second time it changes nothing.
+    let before = review.clone();
+    review.add_meanwhile(&meanwhile);
+    assert_eq!(review, before);
+}
+
+#[test]
+fn a_lesser_finding_withholds_the_approval_and_the_lifting() {
+    let mut review = review();
+    review.add_meanwhile(&of(found(Severity::Warning, "c")));
+    assert_eq!(review.verdict, Verdict::ApprovedWithComments);
+    assert!(!review.may_approve() && !review.lifts_blocks());
+}
+
+#[test]
+fn the_worse_verdict_of_both_counts() {
+    for (own, other, both) in [
+        (Verdict::Approved, Verdict::Inconclusive, Verdict::Inconclusive),
+        (Verdict::Approved, Verdict::MinorIssues, Verdict::MinorIssues),
+        (
+            Verdict::SignificantConcerns,
+            Verdict::Inconclusive,
+            Verdict::SignificantConcerns,
+        ),
+        (Verdict::MinorIssues, Verdict::Approved, Verdict::MinorIssues),
+    ] {
+        let mut review = review();
+        review.verdict = own;
+        review.add_meanwhile(&Meanwhile {
+            other: Some(OtherConclusion {
+                head: "1111111111".to_owned(),
+                verdict: other,
+            }),
+            ..Meanwhile::default()
+        });
+        assert_eq!(review.verdict, both, "{own} and {other}");
+        assert!(!review.may_approve() && !review.lifts_blocks(), "{own} and {other}");
+    }
+}
+
+#[test]
+fn a_stopped_run_is_inconclusive_and_its_files_are_reviewed_again() {
+    let mut review = review();
+    review.ledger.reviewed.push(ReviewedFiles {
+        head_sha: review.head_sha.clone(),
+        panel: Vec::new(),
+        patches: Vec::new(),
+    });
+    let stopped = Meanwhile {
+        stopped: Some(StopCause::Asked),
+        ..Meanwhile::default()
+    };
+    review.add_meanwhile(&stopped);
+    assert_eq!(review.verdict, Verdict::Inconclusive);
+    assert!(review.was_stopped() && review.ledger.reviewed.is_empty());
+    let before = review.clone();
+    review.add_meanwhile(&stopped);
+    assert_eq!(review, before, "it is said once");
+}
+
+#[test]
+fn what_a_stopped_run_found_itself_decides_nothing_and_what_another_run_found_does() {
+    let mut review = review();
+    review.findings.push(fresh("F2", Severity::Critical, "d"));
+    review.coverage.gaps.push(StopCause::Asked.describe().to_owned());
+    review.verdict = Verdict::Inconclusive;
+    review.add_meanwhile(&Meanwhile {
+        stopped: Some(StopCause::Asked),
+        ..Meanwhile::default()
+    });
+    assert_eq!(review.verdict, Verdict::Inconclusive, "nobody has judged it");
+    review.add_meanwhile(&of(found(Severity::Critical, "c")));
+    assert_eq!(review.verdict, Verdict::SignificantConcerns);
+}
+
+#[test]
+fn nothing_changes_nothing() {
+    let mut amended = review();
+    amended.add_meanwhile(&Meanwhile::default());
+    assert_eq!(amended, review());
+}

@@ -1,0 +1,256 @@
+//! What stands, and what becomes of our threads.
+
+mod decide;
+mod standing;
+
+use conclave_shared::telemetry::{FindingFate, SettledBy, Settlement};
+
+use self::{
+    decide::{Outcome, Seen, change, decide, lacks_right},
+    standing::{drop_as, is_deleted, is_repeat_by_code, note_disagreement, refuted, repeats, stand},
+};
+use super::{
+    Stance, Words,
+    authority::{argument, decision},
+    texts,
+};
+use crate::{
+    memory::claim_key,
+    review::{
+        Before, ExistingFinding, FindingRecord, JudgedFinding, Remembered, SettledFinding, ThreadAction, ThreadState,
+        Voice,
+    },
+};
+
+/// What is known when the judge is done.
+#[derive(Debug)]
+pub struct SettleInput<'a> {
+    /// The earlier findings, assessed.
+    pub earlier: &'a [ExistingFinding],
+    /// The judge's word on them; nothing without a judge.
+    pub words: &'a Words,
+    /// The new findings, judged.
+    pub judged: Vec<JudgedFinding>,
+    /// Whether the review is not a whole one. Then nothing counts as fixed, whoever says so.
+    pub degraded: bool,
+    /// The reviewed commit.
+    pub head_sha: &'a str,
+}
+
+/// What follows from it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Settled {
+    /// New and carried findings, the severe ones first.
+    pub findings: Vec<JudgedFinding>,
+    /// What becomes of each of our threads.
+    pub threads: Vec<ThreadAction>,
+    /// What the ledger has to keep of findings that do not stand, or that a person has taken over.
+    pub remembered: Vec<Remembered>,
+    /// What was settled since the last review.
+    pub settled: Vec<SettledFinding>,
+    /// What the review says of it.
+    pub notes: Vec<String>,
+}
+
+/// Decides about all earlier findings, and joins them with the new ones.
+///
+/// A new finding that repeats an earlier one is not posted: it takes the earlier one's place, with its identity and its
+/// thread, or it is dropped where people have settled the matter. It is posted anew, in the old thread, only if it has
+/// become worse: a higher severity, or a danger to production that was none.
+pub fn settle(input: SettleInput<'_>) -> Settled {
+    let SettleInput {
+        earlier,
+        words,
+        mut judged,
+        degraded,
+        head_sha,
+    } = input;
+    let repeats = repeats(earlier, words, &judged);
+    let mut settled = Settled::default();
+    let mut count = Count::default();
+    for (at, finding) in earlier.iter().enumerate() {
+        let repeats = repeats.get(&at).map_or(&[][..], Vec::as_slice);
+        let seen = Seen::new(finding, repeats, &judged);
+        let outcome = decide(finding, words, seen, degraded);
+        let change = change(finding, outcome, words, seen, head_sha);
+        count.add(outcome);
+        remember(&mut settled, finding, outcome);
+        if let Some((how, by)) = settlement(finding, outcome) {
+            settled.settled.push(settled_as(&finding.record, how, by));
+        }
+        if let Some(thread) = &finding.thread {
+            settled.threads.push(ThreadAction {
+                thread: thread.clone(),
+                fingerprint: finding.record.fingerprint.clone(),
+                change,
+            });
+        }
+        match outcome {
+            Outcome::Stands | Outcome::Worse | Outcome::Back => {
+                let mut entry = stand(finding, repeats, &mut judged, seen, degraded);
+                if !degraded {
+                    note_disagreement(&mut entry, finding, words);
+                }
+                settled.findings.push(entry);
+                let place = format!("{}:{}", finding.record.file, finding.record.line);
+                if is_deleted(finding) {
+                    settled.notes.push(texts::deleted(&place));
+                } else if finding.state == ThreadState::ResolvedByOther {
+                    settled.notes.push(texts::no_right(&place));
+                } else if lacks_right(finding) {
+                    settled.notes.push(texts::not_the_authors_note(&place, &finding.record));
+                }
+            }
+            outcome => {
+                if matches!(outcome, Outcome::Withdrawn | Outcome::Fixed | Outcome::FixedInTalk) && !degraded {
+                    settled.findings.extend(refuted(finding, words));
+                }
+                // That it repeats what people have settled is the judge's word alone: a finding that weighs stands then.
+                let by_word = |at: &&usize| {
+                    let entry = &judged[**at];
+                    let said = words.repeats.iter().any(|(id, _)| *id == entry.finding.id);
+                    said && entry.weighs() && !is_repeat_by_code(finding, entry)
+                };
+                let settled_too: Vec<usize> = repeats.iter().filter(|at| !by_word(at)).copied().collect();
+                for repeat in &settled_too {
+                    drop_as(
+                        &mut judged[*repeat],
+                        FindingFate::Dropped,
+                        "already_handled",
+                        texts::SETTLED,
+                    );
+                }
+            }
+        }
+    }
+    settled.notes.extend(count.notes());
+    // What stands comes first; within a severity the judge's order holds.
+    settled
+        .findings
+        .splice(0..0, judged.into_iter().filter(|entry| !entry.finding.id.is_empty()));
+    settled.findings.sort_by(|a, b| {
+        let key = |entry: &JudgedFinding| (entry.stands(), entry.finding.severity);
+        key(b).cmp(&key(a))
+    });
+    settled
+}
+
+/// What the ledger keeps of a finding that does not stand, or that a person has taken over.
+fn remember(settled: &mut Settled, finding: &ExistingFinding, outcome: Outcome) {
+    let before = match outcome {
+        // Its thread stays resolved by that person; what we say of it is remembered here.
+        Outcome::Fixed
+            if matches!(
+                finding.state,
+                ThreadState::ResolvedByAuthor | ThreadState::ResolvedByOther
+            ) =>
+        {
+            Before::Fixed
+        }
+        Outcome::Fixed | Outcome::Declined(_) | Outcome::Withdrawn | Outcome::Closed => Before::Resolved,
+        Outcome::Settled if finding.state == ThreadState::ResolvedByUs => Before::Resolved,
+        Outcome::FixedInTalk => Before::Fixed,
+        Outcome::Stands if finding.before == Before::Reopened => Before::Reopened,
+        Outcome::Stands | Outcome::Worse | Outcome::Back | Outcome::Settled => return,
+    };
+    if finding.thread.is_none() {
+        // Nobody can come back to it.
+        return;
+    }
+    settled.remembered.push(Remembered {
+        fingerprint: finding.record.fingerprint.clone(),
+        severity: finding.record.severity,
+        production_risk: finding.record.production_risk,
+        before,
+        record: None,
+    });
+}
+
+/// How the finding was settled and by whom, if it is this review that notices it. What the author of the change has settled
+/// counts as resolved, whatever they said: a repository learns what to leave out from other people's plain words only.
+fn settlement(finding: &ExistingFinding, outcome: Outcome) -> Option<(Settlement, SettledBy)> {
+    let decision = decision(finding);
+    let word = decision.map(|decision| decision.stance);
+    let how = match outcome {
+        Outcome::Fixed => Settlement::Fixed,
+        Outcome::FixedInTalk if finding.before != Before::Fixed => Settlement::Fixed,
+        // Whoever takes a risk does not say that there is none.
+        Outcome::Declined(_) if word == Some(Stance::Acknowledges) => Settlement::Resolved,
+        Outcome::Declined(_) => Settlement::Rejected,
+        Outcome::Withdrawn if word == Some(Stance::Disagrees) => Settlement::Rejected,
+        Outcome::Withdrawn => Settlement::Resolved,
+        Outcome::Settled
+            if matches!(
+                finding.state,
+                ThreadState::ResolvedByPerson | ThreadState::ResolvedByAuthor
+            ) && finding.stood =>
+        {
+            match word {
+                Some(Stance::Declines | Stance::Disagrees) => Settlement::Rejected,
+                _ => Settlement::Resolved,
+            }
+        }
+        _ => return None,
+    };
+    let by_author = match outcome {
+        Outcome::Withdrawn => argument(finding).is_none_or(|argument| argument.voice == Voice::Author),
+        _ => {
+            finding.state == ThreadState::ResolvedByAuthor
+                || decision.is_some_and(|decision| decision.voice == Voice::Author)
+        }
+    };
+    Some(match how {
+        Settlement::Fixed => (how, SettledBy::Code),
+        _ if by_author => (Settlement::Resolved, SettledBy::Author),
+        _ => (how, SettledBy::Member),
+    })
+}
+
+/// How many went which way.
+#[derive(Debug, Default)]
+struct Count {
+    carried: usize,
+    fixed: usize,
+    settled: usize,
+}
+
+impl Count {
+    fn add(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Stands | Outcome::Worse | Outcome::Back => self.carried += 1,
+            Outcome::Fixed | Outcome::FixedInTalk => self.fixed += 1,
+            Outcome::Declined(_) | Outcome::Withdrawn => self.settled += 1,
+            Outcome::Settled | Outcome::Closed => {}
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let note = |number: usize, text: fn(usize) -> String| (number > 0).then(|| text(number));
+        [
+            note(self.carried, texts::carried),
+            note(self.fixed, texts::gone),
+            note(self.settled, texts::settled),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// What is remembered of a finding, and how it was settled.
+fn settled_as(record: &FindingRecord, outcome: Settlement, by: SettledBy) -> SettledFinding {
+    SettledFinding {
+        fingerprint: record.fingerprint.clone(),
+        section: record.section.clone(),
+        severity: record.severity,
+        category: record.category.clone(),
+        file: record.file.clone(),
+        claim: claim_key(&record.category, &record.claim),
+        outcome,
+        by: Some(by),
+    }
+}
+
+#[cfg(test)]
+#[path = "settle_tests.rs"]
+mod tests;

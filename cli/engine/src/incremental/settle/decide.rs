@@ -1,0 +1,161 @@
+//! What becomes of one earlier finding, and of its thread.
+
+use conclave_shared::severity::Severity;
+
+use crate::{
+    incremental::{
+        Stance, Status, Words,
+        authority::{argument, decision, unanswered},
+        texts,
+    },
+    review::{Before, ExistingFinding, JudgedFinding, ThreadChange, ThreadState},
+};
+
+/// What becomes of an earlier finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It stands.
+    Stands,
+    /// It is fixed, and its thread is nobody's conversation.
+    Fixed,
+    /// It is fixed; its thread is left to the people who talk in it.
+    FixedInTalk,
+    /// A member declined or acknowledged it.
+    Declined(&'static str),
+    /// A member's argument holds.
+    Withdrawn,
+    /// It was settled before, by a person or on a person's word.
+    Settled,
+    /// It was fixed before.
+    Closed,
+    /// It had been settled, and is worse now.
+    Worse,
+    /// It had been fixed, and is back.
+    Back,
+}
+
+/// How bad something is, for comparing.
+pub(super) type Rank = (Severity, bool);
+
+pub(super) fn rank(entry: &JudgedFinding) -> Rank {
+    (entry.finding.severity, entry.production_risk)
+}
+
+/// What the new findings say of an earlier one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    /// Whether the panel reports it again: it is there, also where the judge drops the repetition as one.
+    pub(super) again: bool,
+    /// The worst of those that repeat it.
+    pub(super) worst: Option<Rank>,
+    /// Whether that is worse than it was.
+    pub(super) worse: bool,
+}
+
+impl Seen {
+    pub(super) fn new(finding: &ExistingFinding, repeats: &[usize], judged: &[JudgedFinding]) -> Self {
+        let worst = repeats.iter().map(|at| rank(&judged[*at])).max();
+        Self {
+            again: !repeats.is_empty(),
+            worst,
+            worse: worst.is_some_and(|worst| worst > own_rank(finding)),
+        }
+    }
+}
+
+pub(super) fn own_rank(finding: &ExistingFinding) -> Rank {
+    (finding.record.severity, finding.record.production_risk)
+}
+
+pub(super) fn decide(finding: &ExistingFinding, words: &Words, seen: Seen, degraded: bool) -> Outcome {
+    let stance = decision(finding).map(|decision| decision.stance);
+    let settled = if seen.worse { Outcome::Worse } else { Outcome::Settled };
+    match finding.state {
+        ThreadState::ResolvedByPerson => return settled,
+        ThreadState::ResolvedByAuthor if finding.author_may_settle => return settled,
+        ThreadState::ResolvedByUs => {
+            return match stance {
+                Some(Stance::Declines | Stance::Acknowledges | Stance::Disagrees) => settled,
+                _ if seen.again => Outcome::Back,
+                _ => Outcome::Closed,
+            };
+        }
+        ThreadState::Open | ThreadState::ResolvedByAuthor | ThreadState::ResolvedByOther => {}
+    }
+    if finding.before == Before::Reopened {
+        return Outcome::Stands;
+    }
+    match stance {
+        Some(Stance::Declines) if !seen.worse => return Outcome::Declined(texts::DECLINED),
+        Some(Stance::Acknowledges) if !seen.worse => return Outcome::Declined(texts::ACKNOWLEDGED),
+        _ => {}
+    }
+    // What the panel reports again is not fixed, whatever the judge says.
+    if seen.again {
+        return Outcome::Stands;
+    }
+    let changed = finding.anchor.is_changed();
+    let word = words.on(&finding.id).filter(|_| !degraded);
+    let word = word.filter(|word| word.refutation_fault(finding).is_none());
+    let in_talk = finding.replies.iter().any(|reply| reply.voice.is_person());
+    match word.map(|word| word.status) {
+        Some(Status::Withdrawn) if argument(finding).is_some() => Outcome::Withdrawn,
+        Some(Status::Fixed) if changed && in_talk => Outcome::FixedInTalk,
+        Some(Status::Fixed) if changed => Outcome::Fixed,
+        Some(Status::NotFixed) => Outcome::Stands,
+        _ if finding.before == Before::Fixed && changed => Outcome::FixedInTalk,
+        _ => Outcome::Stands,
+    }
+}
+
+/// Whether somebody has tried to settle the finding whose word is not enough for that.
+pub(super) fn lacks_right(finding: &ExistingFinding) -> bool {
+    let resolved = finding.state == ThreadState::ResolvedByAuthor && !finding.author_may_settle;
+    resolved || unanswered(finding).is_some_and(|argument| argument.is_without_right)
+}
+
+/// What is done with the thread.
+pub(super) fn change(
+    finding: &ExistingFinding,
+    outcome: Outcome,
+    words: &Words,
+    seen: Seen,
+    head_sha: &str,
+) -> ThreadChange {
+    let answer = words.on(&finding.id).and_then(|word| word.answer.clone());
+    let resolve = |why: &str| ThreadChange::Resolve { why: why.to_owned() };
+    match outcome {
+        Outcome::Fixed => resolve(&texts::fixed(head_sha)),
+        Outcome::Declined(why) => resolve(why),
+        Outcome::Withdrawn if unanswered(finding).is_some() => ThreadChange::Answer {
+            text: answer.unwrap_or_else(|| texts::WITHDRAWN_ANSWER.to_owned()),
+            resolve: true,
+        },
+        Outcome::Withdrawn => resolve(texts::WITHDRAWN),
+        Outcome::Worse => ThreadChange::Answer {
+            text: texts::worse(
+                finding.record.severity,
+                seen.worst.map_or(finding.record.severity, |(severity, _)| severity),
+                head_sha,
+            ),
+            resolve: false,
+        },
+        Outcome::Back => ThreadChange::Answer {
+            text: texts::back(head_sha),
+            resolve: false,
+        },
+        Outcome::Stands if lacks_right(finding) => {
+            let rule = texts::not_the_authors(&finding.record);
+            let answer = answer.filter(|_| unanswered(finding).is_some());
+            ThreadChange::Answer {
+                text: answer.map_or_else(|| rule.clone(), |answer| format!("{answer}\n\n{rule}")),
+                resolve: false,
+            }
+        }
+        Outcome::Stands => match answer.filter(|_| unanswered(finding).is_some()) {
+            Some(text) => ThreadChange::Answer { text, resolve: false },
+            None => ThreadChange::Keep,
+        },
+        Outcome::FixedInTalk | Outcome::Settled | Outcome::Closed => ThreadChange::Keep,
+    }
+}

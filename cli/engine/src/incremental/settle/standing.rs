@@ -1,0 +1,180 @@
+//! How an earlier finding goes on, and which new findings speak of it.
+
+use std::collections::HashMap;
+
+use conclave_shared::telemetry::FindingFate;
+
+use super::decide::{Seen, own_rank, rank};
+use crate::{
+    incremental::{Status, Words, carried, texts},
+    review::{AnchorState, Before, ExistingFinding, JudgedFinding, Overruled, RemovedBy, ThreadState},
+};
+
+/// The finding as it stands now. If the judge keeps a new one that repeats it, that one speaks for it: it knows the code as
+/// it is. The severity falls only where the code has changed, and a whole review has looked at it.
+pub(super) fn stand(
+    finding: &ExistingFinding,
+    repeats: &[usize],
+    judged: &mut [JudgedFinding],
+    seen: Seen,
+    degraded: bool,
+) -> JudgedFinding {
+    let mut own = own_rank(finding);
+    let speaker = repeats
+        .iter()
+        .copied()
+        .filter(|at| judged[*at].stands())
+        .max_by_key(|at| (rank(&judged[*at]), std::cmp::Reverse(*at)));
+    let mut entry = match speaker {
+        Some(at) => {
+            if finding.anchor == AnchorState::Changed && !degraded {
+                own = rank(&judged[at]);
+            }
+            let entry = judged[at].clone();
+            // It goes on as the earlier one; its place among the new ones is empty.
+            judged[at].finding.id.clear();
+            entry
+        }
+        None => carried(finding),
+    };
+    let (severity, production_risk) = own.max(seen.worst.unwrap_or(own));
+    entry.finding.severity = severity;
+    entry.production_risk = production_risk;
+    entry.finding.fingerprint = finding.record.fingerprint.clone();
+    entry.thread = shown_by(finding);
+    entry.since = Some(finding.record.head_sha.clone());
+    for at in repeats.iter().copied().filter(|at| Some(*at) != speaker) {
+        for reviewer in judged[at].finding.found_by.clone() {
+            if !entry.finding.found_by.contains(&reviewer) {
+                entry.finding.found_by.push(reviewer);
+            }
+        }
+        drop_as(&mut judged[at], FindingFate::Merged, "duplicate", texts::KNOWN);
+    }
+    entry
+}
+
+/// Whether a thread showed the finding, and somebody deleted it.
+pub(super) fn is_deleted(finding: &ExistingFinding) -> bool {
+    finding.thread.is_none() && finding.before == Before::Posted
+}
+
+/// The thread that shows the finding. Also one that was deleted keeps it from being posted again: whoever may delete our
+/// notes did not want it there.
+pub(super) fn shown_by(finding: &ExistingFinding) -> Option<String> {
+    finding.thread.clone().or_else(|| is_deleted(finding).then(String::new))
+}
+
+/// Notes beside a serious finding that the judge would withdraw it or call it fixed, and may not.
+pub(super) fn note_disagreement(entry: &mut JudgedFinding, finding: &ExistingFinding, words: &Words) {
+    let Some(word) = words.on(&finding.id) else { return };
+    if let Some(fault) = word.refutation_fault(finding) {
+        let action = if word.status == Status::Fixed {
+            "fixed"
+        } else {
+            "withdraw"
+        };
+        entry.refutation.clone_from(&word.refutation);
+        entry.overruled = Some(Overruled {
+            action: action.to_owned(),
+            severity: None,
+            reason_code: None,
+            reason: Some(word.reason.clone()),
+            fault,
+        });
+    }
+}
+
+/// The record of a serious finding that the judge withdrew, or called fixed, by code: it does not stand, and is kept with
+/// its refutation.
+pub(super) fn refuted(finding: &ExistingFinding, words: &Words) -> Option<JudgedFinding> {
+    let word = words.on(&finding.id).filter(|word| word.needs_refutation(finding))?;
+    let refutation = word.refutation.clone()?;
+    let mut entry = carried(finding);
+    entry.production_risk = finding.record.production_risk;
+    entry.thread = shown_by(finding);
+    entry.since = Some(finding.record.head_sha.clone());
+    entry.remove(FindingFate::Dropped, RemovedBy::Judge);
+    let code = if word.status == Status::Fixed {
+        "fixed"
+    } else {
+        "withdrawn"
+    };
+    entry.reason_code = Some(code.to_owned());
+    entry.reason = Some(word.reason.clone());
+    entry.refutation = Some(refutation);
+    Some(entry)
+}
+
+pub(super) fn drop_as(entry: &mut JudgedFinding, fate: FindingFate, code: &str, reason: &str) {
+    if entry.stands() {
+        entry.remove(fate, RemovedBy::EarlierReview);
+        entry.reason_code = Some(code.to_owned());
+        entry.reason = Some(reason.to_owned());
+    }
+}
+
+/// Which new findings repeat which earlier one, by their places. The judge's word counts first, then the identity, then the
+/// same kind of problem on the same code (a file that was renamed changes the identity), and last, for threads that are
+/// still open, the same kind of problem on the same lines: there a mistake hides nothing, because the thread stands.
+pub(super) fn repeats(
+    earlier: &[ExistingFinding],
+    words: &Words,
+    judged: &[JudgedFinding],
+) -> HashMap<usize, Vec<usize>> {
+    let mut repeats: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (at, entry) in judged.iter().enumerate() {
+        let duplicate = entry.fate == FindingFate::Dropped && entry.reason_code.as_deref() == Some("duplicate");
+        let said = words.repeats.iter().find(|(id, _)| *id == entry.finding.id);
+        let by_word = said
+            .and_then(|(_, target)| earlier.iter().position(|finding| finding.id == *target))
+            .filter(|at| !hides(&earlier[*at], entry));
+        let of = by_word.or_else(|| {
+            let place = |test: &dyn Fn(&ExistingFinding) -> bool| earlier.iter().position(test);
+            place(&|finding| finding.record.fingerprint == entry.finding.fingerprint)
+                .or_else(|| place(&|finding| is_same_code(finding, entry)).filter(|_| entry.stands()))
+                .or_else(|| place(&|finding| is_same_place(finding, entry)).filter(|_| entry.stands()))
+        });
+        if let Some(of) = of
+            && (entry.stands() || duplicate)
+        {
+            repeats.entry(of).or_default().push(at);
+        }
+    }
+    repeats
+}
+
+/// Whether the judge's word that a new finding repeats this earlier one would hide something: one of both is serious, and
+/// they are of different kinds, so that the end or the severity of one would become the other's.
+fn hides(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
+    let is_serious = entry.weighs() || finding.record.is_serious();
+    is_serious && entry.finding.fingerprint != finding.record.fingerprint && !is_same_kind(finding, entry)
+}
+
+/// Whether code, not only the judge's word, says that the new finding repeats the earlier one.
+pub(super) fn is_repeat_by_code(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
+    finding.record.fingerprint == entry.finding.fingerprint || is_same_code(finding, entry)
+}
+
+pub(super) fn is_same_kind(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
+    finding.record.category == entry.finding.category && finding.record.file == entry.finding.file
+}
+
+pub(super) fn is_same_code(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
+    let (Some(before), Some(now)) = (&finding.record.anchor, &entry.anchor) else {
+        return false;
+    };
+    is_same_kind(finding, entry) && before.is_same_code(now)
+}
+
+pub(super) fn is_same_place(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
+    let live = match finding.state {
+        ThreadState::Open | ThreadState::ResolvedByOther => true,
+        ThreadState::ResolvedByAuthor => !finding.author_may_settle,
+        ThreadState::ResolvedByUs | ThreadState::ResolvedByPerson => false,
+    };
+    let lines = |line: u32, end: Option<u32>| line..=end.unwrap_or(line).max(line);
+    let before = lines(finding.record.line, finding.record.end_line);
+    let now = lines(entry.finding.line, entry.finding.end_line);
+    live && is_same_kind(finding, entry) && before.start() <= now.end() && now.start() <= before.end()
+}

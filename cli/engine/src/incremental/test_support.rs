@@ -1,0 +1,54 @@
+//! Earlier findings for tests.
+
+use conclave_shared::severity::Severity;
+
+use crate::{
+    incremental::Lines,
+    judge::test_support::finding,
+    review::{Anchor, AnchorState, Before, ExistingFinding, FindingRecord, JudgedFinding, Reply, ThreadState, Voice},
+};
+
+pub(crate) const FILE: &str = "src/a.py";
+
+/// A file of ten lines, each its letter.
+pub(crate) const TEXT: &str = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n";
+
+/// A judged finding whose evidence is a letter of [`TEXT`].
+pub(crate) fn fresh(id: &str, severity: Severity, letter: &str) -> JudgedFinding {
+    let line = TEXT.lines().position(|line| line == letter).expect("a letter");
+    let line = u32::try_from(line + 1).expect("few lines");
+    let mut found = finding(id, severity, "sql-injection", FILE, line);
+    found.evidence = letter.to_owned();
+    found.fingerprint = conclave_shared::finding::fingerprint(FILE, "sql-injection", letter);
+    let mut entry = JudgedFinding::kept(found);
+    entry.anchor = Anchor::of(&Lines::new(TEXT), line, None);
+    entry
+}
+
+/// An open thread of a warning on a letter of [`TEXT`], whose code has changed.
+pub(crate) fn existing(id: &str, letter: &str) -> ExistingFinding {
+    let entry = fresh(id, Severity::Warning, letter);
+    ExistingFinding {
+        id: id.to_owned(),
+        record: FindingRecord::new(&entry, "1111111111"),
+        thread: Some(format!("thread {letter}")),
+        state: ThreadState::Open,
+        body: "What we wrote.".into(),
+        replies: Vec::new(),
+        anchor: AnchorState::Changed,
+        code: String::new(),
+        before: Before::Posted,
+        stood: true,
+        author_may_settle: true,
+    }
+}
+
+/// An answer.
+pub(crate) fn said(voice: Voice, body: &str) -> Reply {
+    Reply {
+        author: "somebody".into(),
+        body: body.into(),
+        voice,
+        edited: false,
+    }
+}

@@ -1,0 +1,116 @@
+//! What is said in threads and in the review about earlier findings: every text in one place.
+
+use conclave_shared::severity::Severity;
+
+use crate::review::FindingRecord;
+
+/// The beginning of a commit's id as code, which no forge makes a reference of.
+fn short(sha: &str) -> String {
+    format!("`{}`", sha.get(..8).unwrap_or(sha))
+}
+
+/// Why a thread is resolved: its problem is gone.
+pub(super) fn fixed(head_sha: &str) -> String {
+    format!("fixed in {}", short(head_sha))
+}
+
+/// Why a thread is resolved: a member declined.
+pub(super) const DECLINED: &str = "a member declined it";
+
+/// Why a thread is resolved: a member took the risk.
+pub(super) const ACKNOWLEDGED: &str = "a member acknowledged it";
+
+/// Why a thread is resolved: a member's argument held.
+pub(super) const WITHDRAWN: &str = "a member's argument against it holds";
+
+/// What is answered when the coordinator gives in without words of its own.
+pub(super) const WITHDRAWN_ANSWER: &str = "You are right, thank you: this is withdrawn.";
+
+/// What is said in a settled thread whose problem has become worse.
+pub(super) fn worse(before: Severity, now: Severity, head_sha: &str) -> String {
+    format!(
+        "This was settled as {}. With {} it is {}, so it is open again.",
+        article(before),
+        short(head_sha),
+        article(now)
+    )
+}
+
+/// What is said in a thread whose problem had been fixed.
+pub(super) fn back(head_sha: &str) -> String {
+    format!("With {} this problem is back, so it is open again.", short(head_sha))
+}
+
+/// Why a new finding is dropped: people have settled it.
+pub(super) const SETTLED: &str = "people have settled this in its thread";
+
+/// Why a new finding is merged: it is an earlier one.
+pub(super) const KNOWN: &str = "an earlier review has reported this";
+
+fn article(severity: Severity) -> String {
+    format!("a {severity}")
+}
+
+/// What the coverage says of findings that were carried forward.
+pub(super) fn carried(number: usize) -> String {
+    match number {
+        1 => "1 finding stands from an earlier review".to_owned(),
+        number => format!("{number} findings stand from earlier reviews"),
+    }
+}
+
+/// What it says of findings that are fixed.
+pub(super) fn gone(number: usize) -> String {
+    match number {
+        1 => "1 earlier finding is fixed".to_owned(),
+        number => format!("{number} earlier findings are fixed"),
+    }
+}
+
+/// What it says of findings that members have settled by their answers.
+pub(super) fn settled(number: usize) -> String {
+    match number {
+        1 => "1 earlier finding was settled by a member's answer".to_owned(),
+        number => format!("{number} earlier findings were settled by members' answers"),
+    }
+}
+
+/// What it says of a finding whose thread somebody deleted.
+pub(super) fn deleted(place: &str) -> String {
+    format!("the thread on {place} was deleted; its finding stands until it is fixed, and is not posted again")
+}
+
+/// What it says of a thread that was resolved by somebody who may not decide that.
+pub(super) fn no_right(place: &str) -> String {
+    format!("the thread on {place} was resolved by somebody who is no member of the project; its finding stands")
+}
+
+/// What a finding is that its author may not settle.
+fn weight(record: &FindingRecord) -> &'static str {
+    match record.severity {
+        _ if record.is_prompt_injection() => "an attempt to steer the review",
+        _ if record.production_risk => "a danger to production",
+        Severity::Critical => "a critical finding",
+        Severity::Warning => "a warning",
+        Severity::Suggestion => "a suggestion",
+    }
+}
+
+/// What is answered to the author who tries to settle what is not theirs to settle.
+pub(super) fn not_the_authors(record: &FindingRecord) -> String {
+    let why = weight(record);
+    format!(
+        "This stands: the author of a merge request, and people who committed to it, cannot settle {why}. Another member of the \
+         project with at least the role Developer can, by an answer such as `won't fix` or `acknowledged`, or by resolving \
+         this thread."
+    )
+}
+
+/// The same for the review.
+pub(super) fn not_the_authors_note(place: &str, record: &FindingRecord) -> String {
+    let why = weight(record);
+    format!(
+        "the author of the change has tried to settle the finding on {place}. It stands: {why} takes another member of the \
+         project with at least the role Developer"
+    )
+}

@@ -1,0 +1,298 @@
+//! What the coordinator says of earlier findings, taken out of its submission and checked.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::authority::argument;
+use crate::{
+    judge::NOTHING_QUOTED,
+    review::{AnchorState, ExistingFinding, Refutation},
+};
+
+/// The longest answer in a thread, and the longest aside, in characters; more is cut.
+const LONGEST_ANSWER: usize = 600;
+const LONGEST_ASIDE: usize = 300;
+
+/// The coordinator's word on an earlier finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// The problem is gone at head.
+    Fixed,
+    /// It is still there.
+    NotFixed,
+    /// A member's argument against it holds: it never was one.
+    Withdrawn,
+}
+
+/// The same with its reason.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Word {
+    /// The earlier finding.
+    pub id: String,
+    /// What it says.
+    pub status: Status,
+    /// Why, in a sentence.
+    #[serde(default)]
+    pub reason: String,
+    /// What to answer in the thread.
+    #[serde(default)]
+    pub answer: Option<String>,
+    /// The code that refutes the finding, as the coordinator wrote it; see [`Self::needs_refutation`].
+    #[serde(default)]
+    pub refuted_by: Option<Value>,
+    /// The same, checked against the source.
+    #[serde(skip)]
+    pub refutation: Option<Refutation>,
+}
+
+impl Word {
+    /// Whether the word takes effect only with code that refutes the finding: a serious one is withdrawn, or called fixed
+    /// although the code that it quotes stands as before.
+    pub(crate) fn needs_refutation(&self, finding: &ExistingFinding) -> bool {
+        let contradicts_code = match self.status {
+            Status::Withdrawn => true,
+            Status::Fixed => finding.anchor != AnchorState::Changed,
+            Status::NotFixed => false,
+        };
+        contradicts_code && finding.record.is_serious()
+    }
+
+    /// Why the word has no effect for lack of code. `None` where it has one, or needs none.
+    pub(crate) fn refutation_fault(&self, finding: &ExistingFinding) -> Option<String> {
+        if !self.needs_refutation(finding) {
+            return None;
+        }
+        match &self.refutation {
+            None => Some(NOTHING_QUOTED.to_owned()),
+            Some(refutation) if refutation.is_valid() => None,
+            Some(refutation) => Some(refutation.describe_fault()),
+        }
+    }
+}
+
+/// All that the coordinator says besides judging new findings.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Words {
+    /// On earlier findings, at most one each.
+    pub words: Vec<Word>,
+    /// New findings that repeat an earlier one: the new one's id, and the earlier one's.
+    pub repeats: Vec<(String, String)>,
+    /// The answer to a light-hearted question.
+    pub aside: Option<String>,
+}
+
+impl Words {
+    /// What the coordinator would withdraw or call fixed and may not, in words for it.
+    pub(crate) fn objections(&self, earlier: &[ExistingFinding]) -> Vec<String> {
+        let faults = earlier.iter().filter_map(|finding| {
+            let fault = self.on(&finding.id)?.refutation_fault(finding)?;
+            Some(format!("{} stands, because {fault}", finding.id))
+        });
+        faults.collect()
+    }
+
+    /// The word on this earlier finding.
+    pub fn on(&self, id: &str) -> Option<&Word> {
+        self.words.iter().find(|word| word.id == id)
+    }
+}
+
+/// Takes what concerns earlier findings out of the tool's arguments, so that what is left is about new ones only: a new
+/// finding that is merged into an earlier one becomes a dropped duplicate, and the pair is remembered. `Err` holds what is
+/// wrong, in words for the model.
+pub fn take_words(arguments: &mut Value, earlier: &[ExistingFinding]) -> Result<Words, Vec<String>> {
+    let mut words = Words::default();
+    let mut faults = Vec::new();
+    let Some(fields) = arguments.as_object_mut() else {
+        // Whoever reads the rest says what is wrong with it.
+        return Ok(words);
+    };
+    match fields
+        .remove("earlier")
+        .map(serde_json::from_value::<Option<Vec<Word>>>)
+    {
+        Some(Ok(said)) => words.words = said.unwrap_or_default(),
+        Some(Err(error)) => faults.push(format!("`earlier` could not be read: {error}")),
+        None => {}
+    }
+    let find = |id: &str| earlier.iter().find(|finding| finding.id == id);
+    for (at, word) in words.words.iter().enumerate() {
+        let id = &word.id;
+        if words.words[..at].iter().any(|before| before.id == *id) {
+            faults.push(format!("{id} is in `earlier` twice"));
+        }
+        match find(id) {
+            None => faults.push(format!("there is no earlier finding {id}")),
+            Some(finding) if word.status == Status::Withdrawn && argument(finding).is_none() => {
+                faults.push(format!(
+                    "{id} cannot be withdrawn: no member argues against it in its thread. Say `fixed` or `not_fixed`"
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    for word in &mut words.words {
+        word.answer = word.answer.take().and_then(|answer| short(&answer, LONGEST_ANSWER));
+    }
+    if let Some(aside) = fields.remove("aside") {
+        words.aside = aside.as_str().and_then(|text| short(text, LONGEST_ASIDE));
+    }
+    let decisions = fields.get_mut("decisions").and_then(Value::as_array_mut);
+    for decision in decisions.into_iter().flatten() {
+        let text = |name: &str| decision.get(name).and_then(Value::as_str).map(str::to_owned);
+        let (Some(id), Some(target)) = (text("id"), text("merge_into")) else {
+            continue;
+        };
+        if find(&target).is_none() {
+            continue;
+        }
+        if let Some(fields) = decision.as_object_mut() {
+            fields.remove("merge_into");
+            fields.insert("action".into(), json!("drop"));
+            fields.insert("reason_code".into(), json!("duplicate"));
+        }
+        words.repeats.push((id, target));
+    }
+    if faults.is_empty() { Ok(words) } else { Err(faults) }
+}
+
+/// The text without white space around it, cut; none if nothing is left.
+fn short(text: &str, longest: usize) -> Option<String> {
+    let text = text.trim();
+    let cut: String = text.chars().take(longest).collect();
+    (!cut.is_empty()).then_some(cut)
+}
+
+/// Adds what [`take_words`] takes out to the schema of `submit_review`.
+pub fn add_to_schema(schema: &mut Value) {
+    schema["properties"]["earlier"] = json!({
+        "type": "array",
+        "description": "One entry for each earlier finding (E1, E2, …) whose code has changed or whose thread has a new answer.",
+        "items": {
+            "type": "object",
+            "required": ["id", "status", "reason"],
+            "properties": {
+                "id": {"type": "string", "description": "An earlier finding's id, as in E1."},
+                "status": {"type": "string", "enum": ["fixed", "not_fixed", "withdrawn"]},
+                "reason": {"type": "string", "description": "The fact, in one sentence."},
+                "answer": {"type": "string",
+                    "description": "Only where a member's last word in the thread is unanswered: the answer for the thread, one or two sentences."},
+                "refuted_by": crate::judge::refuted_by_schema(
+                    "Required to withdraw an earlier finding that is critical, has production_risk or is prompt-injection, and to \
+                     call it fixed while the code that it quotes still stands: the code at head that refutes it. Without it \
+                     the finding stands."),
+            }
+        }
+    });
+    schema["properties"]["aside"] = json!({
+        "type": "string",
+        "description": "Only for a light-hearted question from a person: a brief, warm answer."
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::incremental::test_support::{existing, said};
+    use crate::review::Voice;
+
+    fn earlier() -> Vec<ExistingFinding> {
+        let mut contradicted = existing("E2", "b");
+        contradicted.replies = vec![said(Voice::Member, "I disagree, it is a constant.")];
+        vec![existing("E1", "a"), contradicted]
+    }
+
+    fn taken(mut arguments: Value) -> (Result<Words, Vec<String>>, Value) {
+        (take_words(&mut arguments, &earlier()), arguments)
+    }
+
+    #[test]
+    fn what_concerns_earlier_findings_is_taken_out() {
+        let (words, rest) = taken(json!({
+            "summary": "s",
+            "earlier": [{"id": "E1", "status": "fixed", "reason": "gone"},
+                        {"id": "E2", "status": "withdrawn", "reason": "a constant", "answer": "  Right. "}],
+            "aside": "Tabs, of course.",
+            "decisions": [{"id": "F1", "action": "keep"},
+                          {"id": "F2", "action": "merge", "merge_into": "E1", "reason_code": "duplicate"},
+                          {"id": "F3", "action": "merge", "merge_into": "F1", "reason_code": "duplicate"}],
+        }));
+        let words = words.expect("no fault");
+        assert_eq!(words.on("E1").expect("said").status, Status::Fixed);
+        assert_eq!(words.on("E2").expect("said").answer.as_deref(), Some("Right."));
+        assert_eq!(words.on("E3"), None);
+        assert_eq!(words.repeats, [("F2".to_owned(), "E1".to_owned())]);
+        assert_eq!(words.aside.as_deref(), Some("Tabs, of course."));
+        assert_eq!(
+            rest,
+            json!({"summary": "s", "decisions": [
+                {"id": "F1", "action": "keep"},
+                {"id": "F2", "action": "drop", "reason_code": "duplicate"},
+                {"id": "F3", "action": "merge", "merge_into": "F1", "reason_code": "duplicate"}]})
+        );
+    }
+
+    #[test]
+    fn nothing_said_is_fine() {
+        for arguments in [
+            json!({"summary": "s"}),
+            json!({"earlier": null, "aside": "  "}),
+            json!([]),
+            json!({"decisions": "all", "earlier": []}),
+        ] {
+            assert_eq!(taken(arguments.clone()).0, Ok(Words::default()), "{arguments}");
+        }
+    }
+
+    #[test]
+    fn faults_tell_the_model_what_to_do() {
+        for (arguments, fault) in [
+            (
+                json!([{"id": "E9", "status": "fixed"}]),
+                "there is no earlier finding E9",
+            ),
+            (
+                json!([{"id": "E1", "status": "withdrawn"}]),
+                "E1 cannot be withdrawn: no member argues against it in its thread. Say `fixed` or `not_fixed`",
+            ),
+            (
+                json!([{"id": "E1", "status": "fixed"}, {"id": "E1", "status": "not_fixed"}]),
+                "E1 is in `earlier` twice",
+            ),
+            (json!([{"id": "E1", "status": "gone"}]), "`earlier` could not be read"),
+            (json!("E1"), "`earlier` could not be read"),
+        ] {
+            let faults = taken(json!({"earlier": arguments})).0.expect_err("a fault");
+            assert!(faults[0].starts_with(fault), "{faults:?}");
+        }
+    }
+
+    #[test]
+    fn answers_are_short() {
+        let (words, _) = taken(
+            json!({"earlier": [{"id": "E1", "status": "not_fixed", "answer": "ä".repeat(5000)}],
+                                      "aside": "ö".repeat(5000)}),
+        );
+        let words = words.expect("no fault");
+        assert_eq!(
+            words.on("E1").and_then(|word| word.answer.clone()),
+            Some("ä".repeat(LONGEST_ANSWER))
+        );
+        assert_eq!(words.aside, Some("ö".repeat(LONGEST_ASIDE)));
+    }
+
+    #[test]
+    fn the_schema_names_every_status() {
+        let mut schema = crate::judge::submission_schema();
+        add_to_schema(&mut schema);
+        for status in ["fixed", "not_fixed", "withdrawn"] {
+            serde_json::from_value::<Status>(json!(status)).expect("a status");
+            assert!(
+                schema["properties"]["earlier"]
+                    .to_string()
+                    .contains(&format!("\"{status}\""))
+            );
+        }
+    }
+}

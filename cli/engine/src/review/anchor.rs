@@ -1,0 +1,44 @@
+//! The code that a finding stands on, remembered as two hashes.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The code that a finding stands on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Anchor {
+    /// The quoted lines. White space does not matter: by this they are found again.
+    pub(crate) code: String,
+    /// The quoted lines and their neighbours, to the byte but for white space at their ends: an indentation can be the fix.
+    pub(crate) around: String,
+}
+
+/// What has become of the code that a finding stands on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AnchorState {
+    /// It stands there as before, and so do its neighbours.
+    Unchanged,
+    /// It is gone or another one.
+    Changed,
+    /// It stands as before, and a line beside it or its indentation is another one.
+    ChangedBeside,
+    /// Nobody knows: the earlier review did not remember it. It counts as unchanged.
+    #[default]
+    Unknown,
+}
+
+impl AnchorState {
+    /// Whether the code or a line beside it has changed, so that it may be fixed.
+    pub const fn is_changed(self) -> bool {
+        matches!(self, Self::Changed | Self::ChangedBeside)
+    }
+
+    /// The words that the models read.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unchanged => "code unchanged",
+            Self::Changed => "code changed since",
+            Self::ChangedBeside => "code stands, lines beside it changed since",
+            Self::Unknown => "unknown whether the code changed",
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What the next review has to know of this one and no thread tells.
+
+use conclave_shared::{finding::Fingerprint, reviewer::ReviewerName, severity::Severity};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Before, FindingRecord, PatchId, Refutation};
+
+/// The most characters of a claim that it keeps.
+pub(crate) const MAX_CLAIM: usize = 200;
+
+/// What our last summary remembers. New fields are optional with a default: summaries of older versions stay readable.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Ledger {
+    /// The version of its shape.
+    #[serde(default)]
+    pub schema: u32,
+    /// Findings that stood, and what became of others.
+    #[serde(default)]
+    pub findings: Vec<Remembered>,
+    /// Patches that were reviewed, newest review first.
+    #[serde(default)]
+    pub reviewed: Vec<ReviewedFiles>,
+    /// Serious findings that the judge took out by code of the change itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refuted: Vec<RefutedFinding>,
+}
+
+/// A finding of an earlier review.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Remembered {
+    /// Its identity.
+    pub fingerprint: Fingerprint,
+    /// How bad it was; it may be worse than its thread says.
+    pub severity: Severity,
+    /// Whether it endangered production.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub production_risk: bool,
+    /// What became of it.
+    pub before: Before,
+    /// The whole of it: no thread may show it, or somebody may delete the thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<FindingRecord>,
+}
+
+/// Patches that one review looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReviewedFiles {
+    /// The commit that was reviewed.
+    pub head_sha: String,
+    /// Who looked at them.
+    pub panel: Vec<ReviewerName>,
+    /// Their identities.
+    pub patches: Vec<PatchId>,
+}
+
+impl Ledger {
+    /// Notes that threads show these findings now.
+    pub fn posted<'f>(&mut self, fingerprints: impl IntoIterator<Item = &'f Fingerprint>) {
+        for fingerprint in fingerprints {
+            for entry in &mut self.findings {
+                if entry.fingerprint == *fingerprint && entry.before == Before::Stood {
+                    entry.before = Before::Posted;
+                }
+            }
+        }
+    }
+
+    /// Notes that the threads of these findings are still open, whatever was meant to become of them.
+    pub fn left_open<'f>(&mut self, fingerprints: impl IntoIterator<Item = &'f Fingerprint>) {
+        for fingerprint in fingerprints {
+            for entry in &mut self.findings {
+                if entry.fingerprint == *fingerprint && entry.before == Before::Resolved {
+                    entry.before = Before::Posted;
+                }
+            }
+        }
+    }
+
+    /// What is remembered of a finding.
+    pub fn find(&self, fingerprint: &Fingerprint) -> Option<&Remembered> {
+        self.findings.iter().find(|entry| entry.fingerprint == *fingerprint)
+    }
+}
+
+/// A serious finding, and the code of the change that refutes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RefutedFinding {
+    /// The finding.
+    pub record: FindingRecord,
+    /// The code that it quotes.
+    #[serde(default)]
+    pub evidence: String,
+    /// The code that refutes it.
+    pub refutation: Refutation,
+    /// The judge's reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}

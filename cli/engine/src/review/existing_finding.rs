@@ -1,0 +1,134 @@
+//! A finding of an earlier review of ours, with its thread.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{AnchorState, FindingRecord};
+use crate::untrusted::Untrusted;
+
+/// A finding of an earlier review of ours, as a thread on the forge or as a part of our summary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExistingFinding {
+    /// The name that the coordinator uses: `E1`, … Given when the findings are assessed.
+    pub id: String,
+    /// What we know of it. File and lines are those at head, as far as the code was found again.
+    pub record: FindingRecord,
+    /// Its thread; none for one that only our summary shows.
+    pub thread: Option<String>,
+    /// What has become of the thread.
+    pub state: ThreadState,
+    /// What we wrote.
+    pub body: Untrusted,
+    /// What was answered in the thread, oldest first.
+    pub replies: Vec<Reply>,
+    /// What has become of the code since.
+    pub anchor: AnchorState,
+    /// The code that it stands on, as it is at head; empty if it is gone.
+    pub code: String,
+    /// What the last review made of it.
+    pub before: Before,
+    /// Whether it stood in the last review, as far as our summary remembers: what has become of it since is news.
+    pub stood: bool,
+    /// Whether the author of the merge request may settle it, by the settings of the target branch. Set when
+    /// the findings are assessed.
+    pub author_may_settle: bool,
+}
+
+/// What the last review remembered of an earlier finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Before {
+    /// It stood, in the summary only, or nothing is remembered.
+    #[default]
+    Stood,
+    /// It stood, and a thread showed it.
+    Posted,
+    /// It was found to be fixed; its thread was left to the people who talk in it.
+    Fixed,
+    /// We resolved its thread.
+    Resolved,
+    /// We had resolved its thread, and a person opened it again: from then on it is that person's to resolve.
+    Reopened,
+}
+
+/// An answer in a thread of ours.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// The account's name.
+    pub author: Untrusted,
+    /// The text.
+    pub body: Untrusted,
+    /// Whose word it is.
+    pub voice: Voice,
+    /// Whether the text was changed after it was written, perhaps by another person: then it is read, and decides nothing.
+    pub edited: bool,
+}
+
+/// Whose word something is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Voice {
+    /// Our own account's.
+    Us,
+    /// A person's with at least the role Developer: such a word decides.
+    Member,
+    /// The same, of the person who opened the merge request or committed to it: such a word decides as far as the settings of
+    /// the target branch say.
+    Author,
+    /// A person's without it: it is read, and decides nothing.
+    #[default]
+    Outsider,
+    /// Another program's.
+    Machine,
+}
+
+impl Voice {
+    /// The words that the models read.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Us => "us",
+            Self::Member => "member",
+            Self::Author => "member, author of the change",
+            Self::Outsider => "not a member",
+            Self::Machine => "a program",
+        }
+    }
+
+    /// Whether a person speaks.
+    pub const fn is_person(self) -> bool {
+        matches!(self, Self::Member | Self::Author | Self::Outsider)
+    }
+
+    /// Whether a person speaks whose argument is weighed.
+    pub const fn is_member(self) -> bool {
+        matches!(self, Self::Member | Self::Author)
+    }
+}
+
+/// What has become of a thread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ThreadState {
+    /// It is open.
+    #[default]
+    Open,
+    /// We resolved it.
+    ResolvedByUs,
+    /// A person resolved it who has at least the role Developer.
+    ResolvedByPerson,
+    /// Such a person resolved it who opened the merge request or committed to it.
+    ResolvedByAuthor,
+    /// Somebody resolved it who may not decide that: a person without that role, or another program. The finding stands.
+    ResolvedByOther,
+}
+
+impl ThreadState {
+    /// The words that the models read.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::ResolvedByUs => "resolved by us",
+            Self::ResolvedByPerson => "resolved by a person",
+            Self::ResolvedByAuthor => "resolved by the author of the change",
+            Self::ResolvedByOther => "resolved by somebody who is no member",
+        }
+    }
+}

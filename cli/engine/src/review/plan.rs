@@ -1,0 +1,121 @@
+//! Who reviews and judges, and why.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use conclave_shared::{
+    config::{ModelRoute, ModelTier, NoModel},
+    reviewer::ReviewerName,
+    risk::{RiskAssessment, RiskTier},
+};
+use serde::Serialize;
+
+use crate::rules::{AppliedRules, RuleBook};
+
+/// Who reviews and judges.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The tier and its reasons.
+    pub assessment: RiskAssessment,
+    /// The reviewers.
+    pub members: Vec<PanelMember>,
+    /// The coordinator's models.
+    pub coordinator: Result<ModelRoute, NoModel>,
+    /// Standing reviewers whom the configuration has taken off this panel.
+    pub disabled: Vec<ReviewerName>,
+    /// Every reviewer, standing or the project's own: on the panel or not, and why.
+    pub seats: Vec<Seat>,
+    /// What is missing of the review that this change would get. With anything here the review approves nothing.
+    pub gaps: Vec<String>,
+    /// The classes of models of the project's own reviewers.
+    pub classes: BTreeMap<String, ModelTier>,
+    /// The organisation's rules for these files.
+    pub rules: AppliedRules,
+}
+
+impl Plan {
+    /// Whether nobody at all can run, and then why: the review must not start.
+    pub fn nobody_can_run(&self) -> Option<String> {
+        if self.members.is_empty() {
+            let tier = self.assessment.tier;
+            let mut why: Vec<String> = self
+                .disabled_seats()
+                .map(|seat| format!("{} is {}", seat.reviewer, seat.reason))
+                .collect();
+            if why.is_empty() {
+                why.clone_from(&self.gaps);
+            }
+            return Some(format!("the {tier} panel is empty: {}", why.join(", ")));
+        }
+        if self.members.iter().any(|member| member.route.is_ok()) {
+            return None;
+        }
+        let none = self.members.iter().find_map(|member| member.route.as_ref().err());
+        none.map(ToString::to_string)
+    }
+
+    /// What a reader of the review has to know about the panel: required reviewers that somebody has disabled.
+    pub fn warnings(&self) -> Vec<String> {
+        self.disabled_seats()
+            .filter(|seat| seat.required)
+            .map(|seat| format!("{} does not review: {}", seat.reviewer.display_name(), seat.reason))
+            .collect()
+    }
+
+    fn disabled_seats(&self) -> impl Iterator<Item = &Seat> {
+        self.seats.iter().filter(|seat| seat.presence == Presence::Disabled)
+    }
+
+    /// Whether the tier is the lowest one.
+    pub fn is_trivial(&self) -> bool {
+        self.assessment.tier == RiskTier::Trivial
+    }
+
+    /// The names of the reviewers.
+    pub fn reviewers(&self) -> Vec<ReviewerName> {
+        self.members.iter().map(|member| member.name.clone()).collect()
+    }
+}
+
+/// A member of the panel.
+#[derive(Debug, Clone)]
+pub struct PanelMember {
+    /// Who.
+    pub name: ReviewerName,
+    /// With which models; an error means that it cannot run.
+    pub route: Result<ModelRoute, NoModel>,
+    /// Whether the review is inconclusive without it.
+    pub required: bool,
+    /// Time for one attempt.
+    pub attempt: Duration,
+    /// Its message: with the plan its role alone, with what all reviewers share in front once that is written.
+    pub parts: Vec<String>,
+    /// The rules that its findings have to cite, for the one that checks rules.
+    pub rules: Option<Arc<RuleBook>>,
+}
+
+/// Whether a reviewer sits on a panel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Presence {
+    /// It reviews.
+    OnPanel,
+    /// It has nothing to do here.
+    NotOnPanel,
+    /// It would review, but somebody has disabled it.
+    Disabled,
+}
+
+/// A standing reviewer's place, taken or not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Seat {
+    /// Who.
+    pub reviewer: ReviewerName,
+    /// Whether it reviews.
+    pub presence: Presence,
+    /// Whether the review is inconclusive without it.
+    pub required: bool,
+    /// Whether the project has added it.
+    pub own: bool,
+    /// Why, in words.
+    pub reason: String,
+}

@@ -1,0 +1,119 @@
+//! What the judge holds against a finding, and what became of it.
+
+use conclave_shared::severity::Severity;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The code that the judge quotes against a finding, checked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Refutation {
+    /// The file.
+    pub file: String,
+    /// The first quoted line at head, from 1; where the quote stands, if it stands anywhere.
+    pub line: u32,
+    /// The last one, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_line: Option<u32>,
+    /// The code: as it stands in the file, or as the judge wrote it if it stands nowhere.
+    pub quote: String,
+    /// What the check found.
+    pub status: RefutationStatus,
+    /// Whether the decision takes effect only with it.
+    #[serde(default)]
+    pub needed: bool,
+    /// Why it does not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+}
+
+/// What the check of a refutation found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RefutationStatus {
+    /// It stands, in code that the change leaves as it was.
+    UnchangedCode,
+    /// It stands, in lines that the change itself adds, alters or moves: a person has to compare the two.
+    ThisChange,
+    /// It does not stand, or says nothing.
+    Invalid,
+}
+
+impl RefutationStatus {
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::UnchangedCode => "unchanged_code",
+            Self::ThisChange => "this_change",
+            Self::Invalid => "invalid",
+        }
+    }
+}
+
+impl Refutation {
+    /// Whether it stands.
+    pub fn is_valid(&self) -> bool {
+        self.status != RefutationStatus::Invalid
+    }
+
+    /// The place, as `path:line` or `path:line-line`.
+    pub fn place(&self) -> String {
+        match self.end_line {
+            Some(end) => format!("{}:{}-{end}", self.file, self.line),
+            None => format!("{}:{}", self.file, self.line),
+        }
+    }
+
+    /// Why it does not count, as the judge and the note read it.
+    pub(crate) fn describe_fault(&self) -> String {
+        let fault = self.fault.as_deref().unwrap_or("it is not enough");
+        format!("`refuted_by` does not hold, {fault}")
+    }
+
+    /// The same with a shorter quote, for what is remembered.
+    #[must_use]
+    pub(crate) fn clipped(mut self, max_characters: usize) -> Self {
+        self.quote = self.quote.chars().take(max_characters).collect();
+        self
+    }
+}
+
+/// What the judge would have done, and may not without a valid refutation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Overruled {
+    /// `drop`, `merge` or `lower`; `withdraw` or `fixed` for a finding of an earlier review.
+    pub action: String,
+    /// The severity that it would have given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub severity: Option<Severity>,
+    /// The judge's reason code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason_code: Option<String>,
+    /// The judge's reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Why it does not count.
+    pub fault: String,
+}
+
+impl Overruled {
+    /// The judge's view in a sentence, for the note and the terminal.
+    pub fn describe(&self) -> String {
+        let said = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+        let reason = said(&self.reason)
+            .or_else(|| said(&self.reason_code).map(|code| code.replace('_', " ")))
+            .unwrap_or_else(|| "no reason given".to_owned());
+        let what = match (self.action.as_str(), self.severity) {
+            ("drop", _) => "would drop it".to_owned(),
+            ("merge", _) => "would merge it away".to_owned(),
+            ("fixed", _) => "would call it fixed".to_owned(),
+            ("withdraw", _) => "would withdraw it".to_owned(),
+            (_, Some(severity)) => format!("would lower it to {severity}"),
+            (_, None) => "would lower it".to_owned(),
+        };
+        format!(
+            "the judge disagrees: {} (It {what}. That does not count: {}.)",
+            reason.trim(),
+            self.fault.trim_end_matches('.')
+        )
+    }
+}

@@ -1,0 +1,60 @@
+//! The change that is reviewed, in the words of its author.
+
+use super::ExistingFinding;
+use crate::untrusted::Untrusted;
+
+/// What is reviewed, in the words of its author.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReviewSubject {
+    /// `gitlab` or `local`.
+    pub forge: &'static str,
+    /// The project's path on the forge, or the directory's name.
+    pub project: String,
+    /// The merge request's number in its project.
+    pub merge_request: Option<u64>,
+    /// Where a person can look at it.
+    pub web_url: Option<String>,
+    /// The merge base.
+    pub base_sha: String,
+    /// The reviewed commit.
+    pub head_sha: String,
+    /// The commit whose settings, rules and instructions are in force: the tip of the target branch when the run began. Without
+    /// one it is the merge base.
+    pub settings_sha: Option<String>,
+    /// The title.
+    pub title: Untrusted,
+    /// The description.
+    pub description: Untrusted,
+    /// The branch that is to be merged.
+    pub source_branch: Untrusted,
+    /// The branch that it is merged into.
+    pub target_branch: Untrusted,
+    /// First lines of the commit messages, newest first.
+    pub commit_subjects: Vec<Untrusted>,
+    /// What people wrote, oldest first; neither the forge's own messages nor ours.
+    pub comments: Vec<Comment>,
+    /// Our own earlier findings: those that the forge shows as threads, and those that only our summary shows.
+    pub existing_findings: Vec<ExistingFinding>,
+    /// Our own last review, as it stands on the forge.
+    pub previous_review: Option<Untrusted>,
+    /// Whether the author says that it is not finished.
+    pub draft: bool,
+    /// Whether it comes from another project: such a one is never approved.
+    pub from_fork: bool,
+}
+
+impl ReviewSubject {
+    /// The commit that settings, rules and instructions are read from. It is never one of the change itself.
+    pub fn settings_commit(&self) -> &str {
+        self.settings_sha.as_deref().unwrap_or(&self.base_sha)
+    }
+}
+
+/// What a person wrote.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Comment {
+    /// The account's name.
+    pub author: Untrusted,
+    /// The text.
+    pub body: Untrusted,
+}

@@ -1,0 +1,25 @@
+//! Who runs when, for how long, and with which model.
+
+mod answers;
+mod clock;
+mod context;
+mod conversation;
+mod coordinator;
+mod head_start;
+mod mailbox;
+mod refuter;
+mod reviewers;
+mod routing;
+#[cfg(test)]
+mod test_support;
+mod turn;
+
+pub use context::{PanelInput, SessionContext, SessionTask};
+pub use conversation::SessionResult;
+pub use coordinator::{JudgedBy, coordinate};
+pub use head_start::HeadStart;
+pub use mailbox::{Desk, Submitted};
+pub use refuter::Refuter;
+pub(crate) use reviewers::most_at_once;
+pub use reviewers::{PanelResult, run_panel};
+pub use routing::{LiveRoutes, RouteFacts};

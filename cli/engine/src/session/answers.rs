@@ -1,0 +1,370 @@
+//! What a reviewer's answers hold: read, checked against the code, and asked for once more where something is wrong.
+//!
+//! An answer that cannot be read costs the reviewer one more turn that names the fault, and so do quotes that do not stand
+//! in their files. What was read is kept: a later answer adds to it, and takes nothing away.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+};
+
+use async_trait::async_trait;
+use conclave_shared::{finding::Finding, reviewer::ReviewerName, severity::Severity};
+
+use super::{PanelInput, conversation::FollowUp};
+use crate::{
+    diff::FileDiff,
+    findings::{Checked, Hallucinated, SourceReader, check, claim_words, holds_findings, path_of, scan},
+    ports::SessionAnswer,
+    review::{RepairKind, UnprovenFinding},
+    rules::RuleBook,
+    untrusted::Untrusted,
+};
+
+/// Findings named in one message at most.
+const MAX_NAMED: usize = 12;
+
+#[derive(Default)]
+struct Fetched(BTreeMap<(String, bool), String>);
+
+impl SourceReader for Fetched {
+    fn read(&mut self, path: &str, at_base: bool) -> Option<String> {
+        self.0.get(&(path.to_owned(), at_base)).cloned()
+    }
+}
+
+/// All answers of one reviewer.
+pub(super) struct Answers<'a> {
+    reviewer: ReviewerName,
+    rules: Option<&'a RuleBook>,
+    input: &'a PanelInput,
+    files: Vec<FileDiff>,
+    /// Findings whose evidence stands.
+    pub(super) findings: Vec<Finding>,
+    /// Findings that were not taken and not made good since.
+    open: Vec<Hallucinated>,
+    /// What could not be read of the last answer.
+    pub(super) faults: Vec<String>,
+    /// Why it was asked once more.
+    pub(super) repairs: Vec<RepairKind>,
+    /// What the message is about that was last written.
+    pending: Vec<RepairKind>,
+    /// Messages that were read, by their ids.
+    heard: BTreeSet<String>,
+    /// Findings that could not be read and did not come again.
+    owed: usize,
+}
+
+impl<'a> Answers<'a> {
+    pub(super) fn new(reviewer: ReviewerName, rules: Option<&'a RuleBook>, input: &'a PanelInput) -> Self {
+        Self {
+            reviewer,
+            rules,
+            input,
+            files: input.files.iter().chain(input.unchanged.iter()).cloned().collect(),
+            findings: Vec::new(),
+            open: Vec::new(),
+            faults: Vec::new(),
+            repairs: Vec::new(),
+            pending: Vec::new(),
+            heard: BTreeSet::new(),
+            owed: 0,
+        }
+    }
+
+    /// Whose answers they are.
+    pub(super) fn name(&self) -> String {
+        self.reviewer.display_name()
+    }
+
+    /// Why it is asked once more, for people.
+    pub(super) fn why(&self) -> String {
+        let reasons = self.pending.iter().map(|kind| match kind {
+            RepairKind::Unreadable => format!("its answer could not be read ({})", self.faults.join("; ")),
+            RepairKind::Quotes => "the evidence of its findings does not hold".to_owned(),
+        });
+        reasons.collect::<Vec<_>>().join(", and ")
+    }
+
+    /// Notes that the message was sent.
+    pub(super) fn asked(&mut self) {
+        self.repairs.append(&mut self.pending);
+    }
+
+    /// Findings without evidence that are not serious, and those that were unreadable and never came again.
+    pub(super) fn hallucinated(&self) -> Vec<Hallucinated> {
+        let lost = self
+            .open
+            .iter()
+            .filter(|lost| !lost.unreadable || self.faults.is_empty());
+        lost.cloned().collect()
+    }
+
+    /// Serious findings without evidence.
+    pub(super) fn unproven(&self) -> Vec<UnprovenFinding> {
+        let serious = self.open.iter().filter(|lost| lost.is_serious());
+        serious
+            .map(|lost| UnprovenFinding {
+                reviewer: self.reviewer.clone(),
+                severity: lost.severity.clone(),
+                category: lost.category.clone(),
+                file: lost.file.clone(),
+                line: lost.line,
+                claim: lost.claim.clone(),
+                reason: lost.reason.clone(),
+            })
+            .collect()
+    }
+
+    /// Reads the messages of a session that came before its answer and were not read yet. Models write findings beside
+    /// tool calls, and an answer that is cut off or broken off holds some too; what the last message leaves out is not
+    /// taken back.
+    async fn read_earlier(&mut self, answer: &SessionAnswer) {
+        for message in &answer.earlier {
+            if self.heard.insert(message.id.clone()) && holds_findings(&message.text) {
+                self.read(&message.text).await;
+            }
+        }
+    }
+
+    /// Reads an answer. What it holds joins what the answers before it held.
+    async fn read(&mut self, text: &str) {
+        let scanned = scan(text);
+        let before = self.findings.len() + self.open.len();
+        let mut fetched = Fetched::default();
+        for finding in &scanned.findings {
+            for path in [finding.get("file"), finding.get("second_file")].into_iter().flatten() {
+                let path = path_of(path, &self.files);
+                for at_base in [false, true] {
+                    if let Some(text) = self.input.source.text(&path, at_base).await {
+                        fetched.0.insert((path.clone(), at_base), text);
+                    }
+                }
+            }
+        }
+        let checked = check(&self.reviewer, &scanned.findings, &self.files, self.rules, &mut fetched);
+        self.join(scanned.faults, checked);
+        let gained = (self.findings.len() + self.open.len()).saturating_sub(before);
+        self.owed = self.owed.saturating_sub(gained) + scanned.lost;
+        if self.owed > 0 && self.faults.is_empty() {
+            self.faults.push(format!(
+                "findings of an earlier message could not be read and did not come again: {}",
+                self.owed
+            ));
+        }
+    }
+
+    fn join(&mut self, faults: Vec<String>, checked: Checked) {
+        let mut fresh: Vec<bool> = vec![true; checked.findings.len()];
+        let rules = self.rules;
+        self.open.retain(|lost| {
+            let good =
+                (0..fresh.len()).find(|&index| fresh[index] && makes_good(&checked.findings[index], lost, rules));
+            if let Some(index) = good {
+                fresh[index] = false;
+            }
+            good.is_none()
+        });
+        // One by one: two findings of one answer are never the same.
+        let mut before: Vec<bool> = vec![true; self.open.len()];
+        for lost in checked.hallucinated.into_iter().chain(checked.unreadable) {
+            match (0..before.len()).find(|&index| before[index] && is_same(&self.open[index], &lost)) {
+                Some(index) => {
+                    before[index] = false;
+                    if lost.is_serious() || !self.open[index].is_serious() {
+                        self.open[index] = lost;
+                    }
+                }
+                None => self.open.push(lost),
+            }
+        }
+        for finding in checked.findings {
+            let known = self.findings.iter_mut().find(|known| {
+                known.file == finding.file
+                    && known.line == finding.line
+                    && (known.fingerprint == finding.fingerprint || known.claim == finding.claim)
+            });
+            match known {
+                Some(known) => known.severity = known.severity.max(finding.severity),
+                None => self.findings.push(finding),
+            }
+        }
+        self.faults = faults.into_iter().chain(checked.faults).collect();
+    }
+
+    /// What has to be said once more, and was not said before.
+    fn message(&mut self) -> Option<String> {
+        self.pending.clear();
+        let mut parts = Vec::new();
+        if !self.faults.is_empty() && !self.repairs.contains(&RepairKind::Unreadable) {
+            self.pending.push(RepairKind::Unreadable);
+            parts.push(self.about_faults());
+        }
+        let misquoted: Vec<&Hallucinated> = self.open.iter().filter(|lost| lost.can_be_repaired()).collect();
+        if !misquoted.is_empty() && !self.repairs.contains(&RepairKind::Quotes) {
+            self.pending.push(RepairKind::Quotes);
+            parts.push(about_quotes(&misquoted));
+        }
+        if parts.is_empty() {
+            return None;
+        }
+        parts.push(self.what_is_kept());
+        Some(parts.join("\n\n"))
+    }
+
+    fn about_faults(&self) -> String {
+        let faults: Vec<String> = self
+            .faults
+            .iter()
+            .take(MAX_NAMED)
+            .map(|fault| format!("- {}", line(fault)))
+            .collect();
+        format!(
+            "Your answer could not be read:\n{}\nAnswer once more, with exactly one `<findings>` block and nothing behind \
+             it. If a quoted line holds one of its tags, leave that line out and quote the lines beside it.",
+            faults.join("\n")
+        )
+    }
+
+    /// What the reviewer need not repeat.
+    fn what_is_kept(&self) -> String {
+        if self.findings.is_empty() {
+            return "If you have no findings, answer `<findings></findings>`.".to_owned();
+        }
+        let kept: Vec<String> = self
+            .findings
+            .iter()
+            .take(MAX_NAMED)
+            .map(|finding| format!("- {}:{} {}", line(&finding.file), finding.line, line(&finding.claim)))
+            .collect();
+        format!(
+            "These findings were read and are kept; do not repeat them:\n{}\nIf there is nothing else, answer \
+             `<findings></findings>`.",
+            kept.join("\n")
+        )
+    }
+}
+
+#[async_trait]
+impl FollowUp for Answers<'_> {
+    async fn next(&mut self, answer: &SessionAnswer) -> Option<String> {
+        self.read_earlier(answer).await;
+        self.heard.extend(answer.message.clone());
+        self.read(&answer.text).await;
+        self.message()
+    }
+
+    async fn overhear(&mut self, answer: &SessionAnswer) {
+        self.read_earlier(answer).await;
+        let is_new = answer.message.as_ref().is_some_and(|id| self.heard.insert(id.clone()));
+        if is_new && holds_findings(&answer.text) {
+            self.read(&answer.text).await;
+        }
+    }
+
+    fn failed(&mut self, reason: &str) {
+        if !self.faults.is_empty() {
+            self.faults.push(format!("asked once more: {reason}"));
+        }
+    }
+}
+
+/// What is wrong with these quotes, with the lines that are most like them.
+fn about_quotes(lost: &[&Hallucinated]) -> String {
+    let mut text =
+        "The evidence of these findings does not hold: code compares each quote with the file at head.".to_owned();
+    for lost in lost.iter().take(MAX_NAMED) {
+        let _ = write!(
+            text,
+            "\n- {}{} \"{}\": {}",
+            line(&lost.file),
+            lost.line.map(|line| format!(":{line}")).unwrap_or_default(),
+            line(&lost.claim),
+            line(&lost.reason)
+        );
+        if !lost.nearest.is_empty() {
+            text.push_str("; the nearest lines are");
+        }
+        for (number, code) in &lost.nearest {
+            let _ = write!(text, "\n    {number}: {}", line(code));
+        }
+    }
+    text + "\nGive these findings again in one `<findings>` block, each with the lines that show it copied exactly."
+}
+
+/// A text of somebody else on one line.
+fn line(text: &str) -> String {
+    let short: String = text.chars().take(240).collect();
+    Untrusted::from(short.as_str()).sealed_line()
+}
+
+/// Whether a finding that stands is the one that was not taken. A milder one is not, unless the rule that both cite allows
+/// no higher severity.
+fn makes_good(finding: &Finding, lost: &Hallucinated, rules: Option<&RuleBook>) -> bool {
+    let severe = Severity::parse_lenient(&lost.severity).is_none_or(|severity| finding.severity >= severity)
+        || is_at_its_rules_most(finding, lost, rules);
+    let injection = !lost.is_injection() || finding.is_prompt_injection();
+    severe && injection && is_alike(&finding.claim, &finding.file, &finding.category, lost)
+}
+
+/// Whether the finding is as severe as its rule allows, and the other one cites no other rule.
+fn is_at_its_rules_most(finding: &Finding, lost: &Hallucinated, rules: Option<&RuleBook>) -> bool {
+    let (Some(cited), Some(rules)) = (&finding.rule, rules) else {
+        return false;
+    };
+    let is_same_rule = lost.rule.as_ref().is_none_or(|id| *id == cited.id);
+    is_same_rule && rules.find(&cited.id).and_then(|rule| rule.most) == Some(finding.severity)
+}
+
+fn is_same(one: &Hallucinated, other: &Hallucinated) -> bool {
+    is_alike(&one.claim, &one.file, &one.category, other)
+}
+
+fn is_alike(claim: &str, file: &str, category: &str, lost: &Hallucinated) -> bool {
+    if claim.trim() == lost.claim.trim() && !claim.trim().is_empty() {
+        return true;
+    }
+    let (one, other) = (claim_words(claim), claim_words(&lost.claim));
+    let shared = one.intersection(&other).count();
+    let alike = shared * 2 >= one.len().min(other.len()).max(1);
+    file == lost.file && (alike || (category == lost.category && category != "other"))
+}
+
+#[cfg(test)]
+mod tests {
+    use conclave_shared::finding::RuleCitation;
+
+    use super::*;
+    use crate::{judge::test_support::finding, rules::RuleInForce};
+
+    #[test]
+    fn a_finding_that_its_rule_caps_makes_good_what_was_written_as_critical() {
+        let rule = |id: &str, most| RuleInForce {
+            id: id.into(),
+            link: String::new(),
+            text: String::new(),
+            most,
+            files: ["a.py".to_owned()].into_iter().collect(),
+        };
+        let rules = RuleBook::new(vec![rule("CFG-1", Some(Severity::Warning)), rule("CFG-2", None)]);
+        let cites = |id: &str| Finding {
+            rule: Some(RuleCitation {
+                id: id.into(),
+                link: String::new(),
+            }),
+            ..finding("F1", Severity::Warning, "settings", "a.py", 1)
+        };
+        let lost = |rule: Option<&str>| Hallucinated {
+            claim: "Claim F1.".into(),
+            severity: "critical".into(),
+            file: "a.py".into(),
+            rule: rule.map(str::to_owned),
+            ..Hallucinated::default()
+        };
+        let good = |finding: &str, before: Option<&str>| makes_good(&cites(finding), &lost(before), Some(&rules));
+        assert!(good("CFG-1", Some("CFG-1")));
+        assert!(good("CFG-1", None), "it cited no rule before");
+        assert!(!good("CFG-1", Some("CFG-2")), "another rule is another finding");
+        assert!(!good("CFG-2", Some("CFG-2")), "nothing caps it: it is milder now");
+    }
+}

@@ -1,0 +1,220 @@
+//! The coordinator: restarted, reminded, given what it did not ask for, and replaced in the end.
+
+use std::{sync::Arc, time::Duration};
+
+use conclave_shared::severity::Severity;
+use serde_json::json;
+
+use super::*;
+use crate::{
+    judge::test_support::finding,
+    ports::{CoordinatorTools, Remedy, SessionPrompt},
+    review::StopCause,
+    session::test_support::{Play, Stage, context, fails, lives, route, says},
+};
+
+fn security() -> ReviewerReport {
+    ReviewerReport {
+        name: ReviewerName::new("security").expect("a name"),
+        outcome: ReviewerOutcome::Ok,
+        reason: None,
+        required: true,
+        models: Vec::new(),
+        usage: Vec::new(),
+        seconds: 60.0,
+        findings: 1,
+        hallucinated: 0,
+        repairs: Vec::new(),
+    }
+}
+
+/// A desk with one finding that comes after a minute.
+fn desk() -> Arc<Desk> {
+    let desk = Arc::new(Desk::default());
+    let later = Arc::clone(&desk);
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_mins(1)).await;
+        later.hand_over(&[security()], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
+    });
+    desk
+}
+
+fn submit(desk: &Arc<Desk>) {
+    let desk = Arc::clone(desk);
+    tokio::spawn(async move {
+        let review = json!({"summary": "s", "decisions": [], "proposed_verdict": "approved"});
+        desk.submit_review(review).await.expect("valid");
+    });
+}
+
+async fn run(
+    desk: &Arc<Desk>,
+    script: impl Fn(&SessionPrompt, usize) -> Play + Send + Sync + 'static,
+) -> (ReviewerReport, JudgedBy, Arc<Stage>) {
+    let stage = Stage::new(script);
+    let (context, ..) = context(&stage);
+    let (report, judged_by) = coordinate(&context, Ok(route()), "judge".to_owned(), desk).await;
+    (report, judged_by, stage)
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_never_asks_is_given_the_findings() {
+    let desk = desk();
+    let own = Arc::clone(&desk);
+    let (report, judged_by, stage) = run(&desk, move |prompt, number| {
+        if number == 1 {
+            return says(5, "I would rather not.");
+        }
+        assert!(prompt.parts[0].contains("\"id\":\"F1\""), "{:?}", prompt.parts);
+        submit(&own);
+        says(5, "Submitted.")
+    })
+    .await;
+    assert_eq!(
+        (report.outcome, judged_by),
+        (ReviewerOutcome::Ok, JudgedBy::Coordinator)
+    );
+    assert_eq!(stage.sessions(), 1, "in its own session, with all that it has read");
+    assert_eq!(
+        format!("{:.0}", report.seconds),
+        "60",
+        "it waits for the reviewers first, and is over with the submission"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_asked_and_did_not_submit_is_reminded_and_then_replaced() {
+    let desk = desk();
+    desk.hand_over(&[], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
+    desk.spawn_reviewers().await.expect("findings");
+    let (report, judged_by, stage) = run(&desk, |prompt, number| {
+        if number > 1 {
+            assert!(
+                prompt.parts[0].starts_with("You have not submitted."),
+                "{:?}",
+                prompt.parts
+            );
+        }
+        says(5, "It looks fine to me.")
+    })
+    .await;
+    assert_eq!(report.outcome, ReviewerOutcome::Failed);
+    assert_eq!(judged_by, JudgedBy::Rules("it never called submit_review".to_owned()));
+    assert_eq!(stage.models().len(), 3, "asked once, reminded twice");
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_goes_on_in_the_same_session_with_another_model_and_the_rules_are_the_last() {
+    let desk = desk();
+    let own = Arc::clone(&desk);
+    let (report, judged_by, stage) = run(&desk, move |_, number| {
+        if number == 1 {
+            return fails(70, "APIError", Remedy::OtherProvider);
+        }
+        submit(&own);
+        says(5, "Submitted.")
+    })
+    .await;
+    assert_eq!(
+        (report.outcome, judged_by),
+        (ReviewerOutcome::Ok, JudgedBy::Coordinator)
+    );
+    assert_eq!(
+        (stage.sessions(), stage.models()),
+        (1, vec!["a/one".into(), "b/three".into()])
+    );
+
+    let desk = self::desk();
+    let (report, judged_by, _) = run(&desk, |_, _| fails(1, "APIError", Remedy::OtherModel)).await;
+    assert_eq!(report.outcome, ReviewerOutcome::Failed);
+    assert_eq!(judged_by, JudgedBy::Rules("APIError".to_owned()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn its_time_does_not_run_while_it_waits_for_the_reviewers() {
+    let desk = Arc::new(Desk::default());
+    let own = Arc::clone(&desk);
+    tokio::spawn(async move { own.spawn_reviewers().await });
+    let later = Arc::clone(&desk);
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_mins(20)).await;
+        later.hand_over(&[], Vec::new());
+    });
+    let own = Arc::clone(&desk);
+    let (report, judged_by, _) = run(&desk, move |_, _| {
+        let own = Arc::clone(&own);
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_mins(21)).await;
+            submit(&own);
+        });
+        says(22 * 60, "Submitted.")
+    })
+    .await;
+    assert_eq!(
+        (report.outcome, judged_by),
+        (ReviewerOutcome::Ok, JudgedBy::Coordinator)
+    );
+
+    // But its own time does.
+    let desk = self::desk();
+    let (report, ..) = run(&desk, |_, _| lives(1000, 10)).await;
+    assert_eq!(report.outcome, ReviewerOutcome::TimedOut);
+    assert_eq!(format!("{:.0}", report.seconds), "600");
+}
+
+/// A desk where everything is there, and one who submits at once and would go on for ten minutes.
+fn submitting() -> (Arc<Desk>, Arc<Stage>) {
+    let desk = Arc::new(Desk::default());
+    desk.hand_over(&[], Vec::new());
+    let own = Arc::clone(&desk);
+    let stage = Stage::new(move |_, _| {
+        submit(&own);
+        says(600, "Submitted.")
+    });
+    (desk, stage)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_submission_ends_it_once_the_gateway_has_all_of_the_answer() {
+    let (desk, stage) = submitting();
+    let (context, around, _stopper) = context(&stage);
+    // The rest of the answer, with the usage in it, is on its way for two seconds.
+    *around.held.lock().expect("a lock") = Some(Duration::ZERO);
+    let arrives = async {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        *around.held.lock().expect("a lock") = None;
+    };
+    let coordinated = coordinate(&context, Ok(route()), "judge".to_owned(), &desk);
+    let ((report, judged_by), ()) = tokio::join!(coordinated, arrives);
+    assert_eq!(
+        (report.outcome, judged_by),
+        (ReviewerOutcome::Ok, JudgedBy::Coordinator)
+    );
+    assert_eq!(format!("{:.1}", report.seconds), "2.0");
+    assert_eq!(stage.models().len(), 1, "it is asked for nothing more");
+    let aborted = stage.aborted.lock().expect("a lock");
+    assert!(aborted.is_empty(), "nobody waits until the runtime has ended it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_whose_rest_never_comes_does_not_hold_up_the_review() {
+    let (desk, stage) = submitting();
+    let (context, around, _stopper) = context(&stage);
+    *around.held.lock().expect("a lock") = Some(Duration::ZERO);
+    let (report, judged_by) = coordinate(&context, Ok(route()), "judge".to_owned(), &desk).await;
+    assert_eq!(judged_by, JudgedBy::Coordinator);
+    assert_eq!(format!("{:.0}", report.seconds), "5");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_ends_it_while_it_waits() {
+    let desk = Arc::new(Desk::default());
+    let stage = Stage::new(|_, _| says(5, "I would rather not."));
+    let (context, _, stopper) = context(&stage);
+    let stopping = async {
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        stopper.send_replace(Some(StopCause::Asked));
+    };
+    let ((_, judged_by), ()) = tokio::join!(coordinate(&context, Ok(route()), "judge".to_owned(), &desk), stopping);
+    assert!(matches!(judged_by, JudgedBy::Rules(_)));
+}

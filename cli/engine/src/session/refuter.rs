@@ -1,0 +1,111 @@
+//! Reads the reviewed source to check what the judge quotes against findings.
+
+use std::{collections::HashMap, sync::Arc};
+
+use conclave_shared::{finding::Finding, path_globs::PathGlobs};
+use serde_json::Value;
+
+use crate::{
+    diff::FileDiff,
+    findings::{QuotedFile, check_refutation},
+    incremental::{Words, carried},
+    judge::{ONLY_A_PERSON, QuotedCode, Submission},
+    ports::SourceTree,
+    review::{CONTEXT_FILE, ExistingFinding, Refutation, RefutationStatus},
+};
+
+/// So many refutations of one submission are read; more findings than that are not dropped by a careful judge.
+const MAX_REFUTATIONS: usize = 200;
+
+/// Checks refutations against the source at head.
+#[derive(Clone)]
+pub struct Refuter {
+    /// The reviewed source.
+    pub source: Arc<dyn SourceTree>,
+    /// All changed files whose lines are known.
+    pub files: Vec<Arc<Vec<FileDiff>>>,
+    /// Files in which words for a model are the product.
+    pub prompt_paths: PathGlobs,
+}
+
+impl std::fmt::Debug for Refuter {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Refuter").finish_non_exhaustive()
+    }
+}
+
+impl Refuter {
+    /// The refutations of a submission, checked, by the finding's id.
+    pub async fn check_all(&self, submission: &Submission, findings: &[Finding]) -> HashMap<String, Refutation> {
+        let mut checked = HashMap::new();
+        for decision in submission.decisions.iter().take(MAX_REFUTATIONS) {
+            let finding = findings.iter().find(|finding| finding.id == decision.id);
+            if let (Some(said), Some(finding)) = (&decision.refuted_by, finding) {
+                checked.insert(decision.id.clone(), self.check(said, finding).await);
+            }
+        }
+        checked
+    }
+
+    /// Checks what the coordinator quotes to withdraw serious earlier findings, or to call them fixed.
+    pub async fn check_words(&self, words: &mut Words, earlier: &[ExistingFinding]) {
+        for word in words.words.iter_mut().take(MAX_REFUTATIONS) {
+            let finding = earlier.iter().find(|finding| finding.id == word.id);
+            let (Some(said), Some(finding)) = (&word.refuted_by, finding) else {
+                continue;
+            };
+            if !word.needs_refutation(finding) {
+                continue;
+            }
+            let mut refutation = self.check(said, &carried(finding).finding).await;
+            if finding.record.is_prompt_injection() && !self.prompt_paths.is_match(&finding.record.file) {
+                refutation.status = RefutationStatus::Invalid;
+                refutation.fault = Some(ONLY_A_PERSON.to_owned());
+            }
+            refutation.needed = true;
+            word.refutation = Some(refutation);
+        }
+    }
+
+    async fn check(&self, said: &Value, finding: &Finding) -> Refutation {
+        let quoted = match QuotedCode::read(said) {
+            Ok(quoted) => quoted,
+            Err((quoted, fault)) => return quoted.invalid(fault),
+        };
+        let path = quoted.file.clone();
+        let path = path.as_str();
+        if path == CONTEXT_FILE || path.starts_with('/') || path.split('/').any(|part| part == "..") {
+            return quoted.invalid(format!("{path} is not a file of the repository"));
+        }
+        let Some(head) = self.source.text(path, false).await else {
+            return quoted.invalid(format!("there is no text file {path} at head"));
+        };
+        let base = self.source.text(path, true).await;
+        let file = QuotedFile {
+            path,
+            head: &head,
+            base: base.as_deref(),
+            change: self
+                .files
+                .iter()
+                .flat_map(|files| files.iter())
+                .find(|file| file.path == path),
+        };
+        match check_refutation(finding, file, quoted.line, &quoted.quote) {
+            Ok(found) => Refutation {
+                file: quoted.file,
+                line: found.line,
+                end_line: (found.end_line > found.line).then_some(found.end_line),
+                quote: found.code,
+                status: if found.is_of_this_change {
+                    RefutationStatus::ThisChange
+                } else {
+                    RefutationStatus::UnchangedCode
+                },
+                needed: false,
+                fault: None,
+            },
+            Err(fault) => quoted.invalid(fault),
+        }
+    }
+}

@@ -1,0 +1,508 @@
+//! The panel as a whole.
+
+use std::{sync::Mutex, time::Duration};
+
+use super::*;
+use crate::{
+    diff::{Content, FileDiff, PatchRange},
+    ports::{BudgetStanding, Remedy, SourceTree},
+    review::{RepairKind, StopCause},
+    session::test_support::{Play, Stage, context, fails, lives, route, says},
+};
+
+struct NoSource;
+
+#[async_trait]
+impl SourceTree for NoSource {
+    async fn text(&self, _path: &str, _at_base: bool) -> Option<String> {
+        None
+    }
+}
+
+fn file(path: &str, changed: u64) -> FileDiff {
+    FileDiff {
+        content: Content::Text,
+        old_path: path.to_owned(),
+        path: path.to_owned(),
+        added: changed,
+        patch: PatchRange { offset: 0, length: 100 },
+        ..FileDiff::default()
+    }
+}
+
+fn input() -> PanelInput {
+    PanelInput {
+        unchanged: Arc::default(),
+        files: Arc::new(vec![file("large", 90), file("small", 1)]),
+        patches: Arc::new(vec!["p/large".to_owned(), "p/small".to_owned()]),
+        source: Arc::new(NoSource),
+    }
+}
+
+fn members(names: &[&str]) -> Vec<PanelMember> {
+    let member = |name: &&str| PanelMember {
+        name: ReviewerName::new(*name).expect("a name"),
+        route: Ok(route()),
+        required: true,
+        attempt: Duration::from_mins(10),
+        rules: None,
+        parts: vec!["shared".to_owned(), "role".to_owned()],
+    };
+    names.iter().map(member).collect()
+}
+
+const SEVEN: [&str; 7] = [
+    "security",
+    "correctness",
+    "performance",
+    "code_quality",
+    "documentation",
+    "agents_md",
+    "release",
+];
+
+/// Runs a panel of which so many may be at work at once.
+async fn run_at_once(
+    context: &SessionContext,
+    members: Vec<PanelMember>,
+    input: &PanelInput,
+    sessions: u32,
+) -> PanelResult {
+    let mut context = context.clone();
+    context.limits.sessions = sessions;
+    run_panel(&context, members, input).await
+}
+
+fn nothing_found(seconds: u64) -> Play {
+    says(seconds, "<findings></findings>")
+}
+
+#[tokio::test(start_paused = true)]
+async fn seven_work_side_by_side_and_no_more_than_allowed() {
+    let stage = Stage::new(|_, _| nothing_found(60));
+    let (context, ..) = context(&stage);
+    let started = Instant::now();
+    let panel = run_at_once(&context, members(&SEVEN), &input(), 7).await;
+    assert!(panel.reports.iter().all(|report| report.outcome == ReviewerOutcome::Ok));
+    assert_eq!(
+        started.elapsed().as_secs(),
+        60,
+        "as long as the slowest, not as all of them"
+    );
+    assert_eq!(*stage.most_busy.lock().expect("free"), 7);
+
+    let stage = Stage::new(|_, _| nothing_found(60));
+    let (context, ..) = super::super::test_support::context(&stage);
+    let panel = run_at_once(&context, members(&SEVEN), &input(), 2).await;
+    assert_eq!(panel.reports.len(), 7);
+    assert_eq!(*stage.most_busy.lock().expect("free"), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn one_after_the_other_is_in_the_panels_order() {
+    for _ in 0..20 {
+        let stage = Stage::new(|_, _| nothing_found(0));
+        let (context, ..) = context(&stage);
+        run_at_once(&context, members(&SEVEN), &input(), 1).await;
+        let prompts = stage.prompts.lock().expect("free");
+        let order: Vec<&str> = prompts.iter().map(|(_, prompt)| prompt.agent.as_str()).collect();
+        assert_eq!(order, SEVEN);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_twenty_five_minutes_every_session_is_ended_and_none_is_started() {
+    let stage = Stage::new(|_, _| lives(1000, 20));
+    let (mut context, ..) = context(&stage);
+    context.limits.panel_seconds = 1500;
+    let mut members = members(&SEVEN);
+    for member in &mut members {
+        member.attempt = Duration::from_hours(1);
+    }
+    let started = Instant::now();
+    let panel = run_at_once(&context, members, &input(), 5).await;
+    assert_eq!(started.elapsed().as_secs(), 1500);
+    let ended = |outcome| panel.reports.iter().filter(|report| report.outcome == outcome).count();
+    assert_eq!(
+        (ended(ReviewerOutcome::TimedOut), ended(ReviewerOutcome::Skipped)),
+        (5, 2),
+        "{:#?}",
+        panel.reports
+    );
+    assert_eq!(stage.busy(), Vec::<String>::new());
+    assert_eq!(stage.aborted.lock().expect("free").len(), 5);
+    assert_eq!(stage.sessions(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_keeps_what_is_known() {
+    let stage = Stage::new(|prompt, _| {
+        if prompt.agent == "security" {
+            nothing_found(5)
+        } else {
+            lives(1000, 1)
+        }
+    });
+    let (context, _, stopper) = context(&stage);
+    let stopping = async {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        stopper.send_replace(Some(StopCause::Asked));
+    };
+    let input = input();
+    let (panel, ()) = tokio::join!(run_at_once(&context, members(&SEVEN), &input, 7), stopping);
+    assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Ok);
+    assert!(
+        panel.reports[1..]
+            .iter()
+            .all(|report| report.reason.as_deref() == Some("the run was stopped"))
+    );
+    assert_eq!(stage.busy(), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reviewer_that_was_given_less_says_so() {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&asked);
+    let stage = Stage::new(move |prompt, number| {
+        noted.lock().expect("free").push(prompt.parts.clone());
+        if number == 1 {
+            fails(5, "ContextOverflowError", Remedy::LessToRead)
+        } else {
+            nothing_found(5)
+        }
+    });
+    let (context, ..) = context(&stage);
+    let panel = run_at_once(&context, members(&["security"]), &input(), 7).await;
+    assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Ok);
+    assert_eq!(
+        panel.reports[0].reason.as_deref(),
+        Some("everything did not fit into its context: it was given 1 of 2 files")
+    );
+    let asked = asked.lock().expect("free");
+    let second = &asked[1];
+    assert_eq!(
+        (second[0].as_str(), second[2].as_str()),
+        ("shared", "role"),
+        "the role stays last"
+    );
+    assert!(
+        second[1].contains("p/large") && !second[1].contains("p/small"),
+        "{second:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_unreadable_answer_was_based_on_does_not_count_as_read() {
+    let stage = Stage::new(|_, _| says(5, "Looks good to me!"));
+    let (context, ..) = context(&stage);
+    let panel = run_at_once(&context, members(&["security"]), &input(), 7).await;
+    assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Failed);
+    assert_eq!(panel.reads, []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reviewer_whose_task_breaks_is_not_forgotten() {
+    let stage = Stage::new(|prompt, _| {
+        assert!(prompt.agent != "security", "a fault of the program");
+        nothing_found(5)
+    });
+    let (context, ..) = context(&stage);
+    let panel = run_at_once(&context, members(&["security", "correctness"]), &input(), 7).await;
+    assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Failed);
+    assert!(
+        panel.reports[0]
+            .reason
+            .as_deref()
+            .expect("a reason")
+            .contains("its task broke")
+    );
+    assert_eq!(panel.reports[1].outcome, ReviewerOutcome::Ok);
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_four_fifths_of_the_budget_gone_nothing_optional_begins() {
+    let stage = Stage::new(|_, _| nothing_found(60));
+    for (standing, started) in [
+        (BudgetStanding::Free, vec![true, true]),
+        (BudgetStanding::Tight("$2 for the run".to_owned()), vec![true, false]),
+        (BudgetStanding::Spent("$2 for the run".to_owned()), vec![false, false]),
+    ] {
+        let (context, around, _stop) = context(&stage);
+        *around.standing.lock().expect("free") = Some(standing.clone());
+        let mut members = members(&["security", "documentation"]);
+        members[1].required = false;
+        let panel = run_at_once(&context, members, &input(), 7).await;
+        let ran: Vec<bool> = panel.reports.iter().map(|report| !report.models.is_empty()).collect();
+        assert_eq!(ran, started, "{standing:?}");
+        for report in panel.reports.iter().filter(|report| report.models.is_empty()) {
+            assert_eq!(report.outcome, ReviewerOutcome::Skipped);
+            let reason = report.reason.as_deref().expect("a reason");
+            assert!(reason.contains("budget of $2 for the run"), "{reason}");
+        }
+    }
+}
+
+const SOURCE: &str = "import os\n\ndef load(key):\n    value = os.environ[key]\n    return value\n";
+
+struct OneFile;
+
+#[async_trait]
+impl SourceTree for OneFile {
+    async fn text(&self, path: &str, at_base: bool) -> Option<String> {
+        (path == "small" && !at_base).then(|| SOURCE.to_owned())
+    }
+}
+
+/// A finding as a reviewer writes it.
+fn finding(severity: &str, claim: &str, evidence: &str) -> String {
+    format!(
+        "<finding><severity>{severity}</severity><category>kind-{}</category><file>small</file><line>4</line>\
+         <claim>{claim}</claim><evidence>{evidence}</evidence></finding>",
+        claim.len()
+    )
+}
+
+fn block(findings: &[String]) -> String {
+    format!("<findings>{}</findings>", findings.concat())
+}
+
+/// What a reviewer that gives these answers, one after the other, brings, and what it was told after the first.
+async fn answers(answers: Vec<String>) -> (PanelResult, Vec<String>) {
+    let stage = Stage::new(move |_, number| says(5, answers.get(number - 1).map_or("enough", String::as_str)));
+    let (context, ..) = context(&stage);
+    let input = PanelInput {
+        source: Arc::new(OneFile),
+        ..input()
+    };
+    let panel = run_at_once(&context, members(&["security"]), &input, 7).await;
+    let prompts = stage.prompts.lock().expect("free");
+    let told = prompts.iter().skip(1).map(|(_, prompt)| prompt.parts.concat());
+    (panel, told.collect())
+}
+
+fn claims(panel: &PanelResult) -> Vec<&str> {
+    panel.findings.iter().map(|finding| finding.claim.as_str()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unreadable_answer_costs_one_more_turn_and_what_was_read_is_kept() {
+    let good = finding("warning", "The key is not checked.", "value = os.environ[key]");
+    let no_line = good.replace("<line>4</line>", "").replace("The key", "Another key");
+    let repaired = no_line
+        .replace("<claim>", "<line>5</line><claim>")
+        .replace("value = os.environ[key]", "return value");
+    let (panel, told) = answers(vec![block(&[good, no_line]), block(&[repaired])]).await;
+    assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Ok, "{:?}", panel.reports);
+    assert_eq!(panel.reports[0].repairs, [RepairKind::Unreadable]);
+    assert_eq!(
+        claims(&panel),
+        ["The key is not checked.", "Another key is not checked."]
+    );
+    assert_eq!((told.len(), panel.unproven.len(), panel.reads.len()), (1, 0, 1));
+    assert!(
+        told[0].contains("finding 2 cannot be read: it has no <line>"),
+        "{}",
+        told[0]
+    );
+    assert!(
+        told[0].contains("do not repeat them:\n- small:4 The key is not checked."),
+        "{}",
+        told[0]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_stays_unreadable_is_a_failed_reviewer_with_its_good_findings() {
+    let good = finding("warning", "The key is not checked.", "value = os.environ[key]");
+    let (panel, told) = answers(vec![format!("{good} and so on"), "I cannot help with that.".to_owned()]).await;
+    assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Failed);
+    assert_eq!(claims(&panel), ["The key is not checked."]);
+    assert_eq!((told.len(), panel.reads.len()), (1, 0));
+    for nothing in ["", "Looks good to me!", "I cannot help with that."] {
+        let (panel, told) = answers(vec![nothing.to_owned(), block(&[])]).await;
+        assert_eq!(
+            (panel.reports[0].outcome, told.len()),
+            (ReviewerOutcome::Ok, 1),
+            "{nothing:?}"
+        );
+        let (panel, told) = answers(vec![nothing.to_owned(), nothing.to_owned()]).await;
+        assert_eq!(
+            (panel.reports[0].outcome, told.len()),
+            (ReviewerOutcome::Failed, 1),
+            "{nothing:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quote_that_does_not_stand_is_asked_for_once_more_with_the_nearest_lines() {
+    let wrong = finding("critical", "Everybody gets every value.", "value = os.getenv(key)");
+    let right = finding("critical", "Everybody gets every value.", "value = os.environ[key]");
+    let (panel, told) = answers(vec![
+        block(std::slice::from_ref(&wrong)),
+        block(std::slice::from_ref(&right)),
+    ])
+    .await;
+    assert_eq!(claims(&panel), ["Everybody gets every value."]);
+    assert_eq!(panel.reports[0].repairs, [RepairKind::Quotes]);
+    assert_eq!((panel.unproven.len(), panel.hallucinated.len()), (0, 0));
+    assert!(
+        told[0].contains("4:     value = os.environ[key]") || told[0].contains("4: value = os.environ[key]"),
+        "{}",
+        told[0]
+    );
+
+    // Taken back, wrong again, milder, or something else: it stays unproven.
+    let milder = right.replace("critical", "warning");
+    let other = finding(
+        "critical",
+        "Nobody reads the documentation of this function.",
+        "return value",
+    );
+    for (second, findings) in [
+        (vec![], 0),
+        (vec![wrong.clone()], 0),
+        (vec![milder], 1),
+        (vec![other], 1),
+    ] {
+        let (panel, told) = answers(vec![block(std::slice::from_ref(&wrong)), block(&second)]).await;
+        assert_eq!(
+            (panel.findings.len(), panel.unproven.len()),
+            (findings, 1),
+            "{second:?}"
+        );
+        assert_eq!(panel.unproven[0].place(), "small:4");
+        assert_eq!((told.len(), panel.reports[0].outcome), (1, ReviewerOutcome::Ok));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_findings_without_evidence_are_two() {
+    let one = finding("critical", "The first one.", "not there");
+    let two = finding("critical", "The other one.", "not there either");
+    let (panel, _) = answers(vec![block(&[one, two]), block(&[])]).await;
+    assert_eq!(panel.unproven.len(), 2);
+    // One that could not be read and is left out later is not lost either.
+    let unreadable = finding("critical", "It has no line.", "return value").replace("<line>4</line>", "");
+    let (panel, told) = answers(vec![block(&[unreadable]), block(&[])]).await;
+    assert_eq!((panel.unproven.len(), told.len()), (1, 1));
+    assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Ok);
+    // Without weight, one that does not stand is only counted.
+    let warning = finding("warning", "A quote that is not there.", "not there");
+    let (panel, told) = answers(vec![block(&[warning]), block(&[])]).await;
+    assert_eq!((panel.unproven.len(), panel.hallucinated.len(), told.len()), (0, 1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_kind_is_repaired_once() {
+    let wrong = finding("critical", "Everybody gets every value.", "value = os.getenv(key)");
+    let (panel, told) = answers(vec![
+        block(std::slice::from_ref(&wrong)),
+        "prose".to_owned(),
+        block(std::slice::from_ref(&wrong)),
+    ])
+    .await;
+    assert_eq!(panel.reports[0].repairs, [RepairKind::Quotes, RepairKind::Unreadable]);
+    assert_eq!(
+        (told.len(), panel.reports[0].outcome, panel.unproven.len()),
+        (2, ReviewerOutcome::Ok, 1)
+    );
+    // Both at once are one turn.
+    let (panel, told) = answers(vec![format!("{} </evidence>", block(&[wrong])), block(&[])]).await;
+    assert_eq!(panel.reports[0].repairs, [RepairKind::Unreadable, RepairKind::Quotes]);
+    assert_eq!((told.len(), panel.unproven.len()), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_asked_once_more_beyond_the_budget() {
+    let stage = Stage::new(|_, _| says(5, "prose"));
+    let (context, around, _stop) = context(&stage);
+    let spending = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        *around.standing.lock().expect("free") = Some(BudgetStanding::Spent("$2 for the run".to_owned()));
+    };
+    let input = input();
+    let (panel, ()) = tokio::join!(run_at_once(&context, members(&["security"]), &input, 7), spending);
+    assert_eq!(stage.prompts.lock().expect("free").len(), 1);
+    assert_eq!(panel.reports[0].outcome, ReviewerOutcome::Failed);
+    assert_eq!(panel.reports[0].repairs, []);
+    let reason = panel.reports[0].reason.as_deref().expect("a reason");
+    assert!(
+        reason.contains("no <findings> block") && reason.contains("$2 for the run"),
+        "{reason}"
+    );
+}
+
+/// A document with these limits.
+fn with_limits(text: &str) -> Arc<conclave_shared::config::ConfigDocument> {
+    let document = format!(r#"{{"schema_version":1,"limits":{text}}}"#);
+    Arc::new(serde_json::from_str(&document).expect("valid"))
+}
+
+/// Routes that follow the channel.
+fn following(
+    sender: &watch::Sender<Option<Arc<conclave_shared::config::ConfigDocument>>>,
+) -> crate::session::LiveRoutes {
+    crate::session::LiveRoutes::new(
+        sender.subscribe(),
+        crate::session::RouteFacts {
+            preset: conclave_shared::config::Preset::default(),
+            credentials: ["a".to_owned(), "b".to_owned()].into(),
+            trivial: false,
+            classes: std::collections::BTreeMap::new(),
+        },
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_that_is_raised_during_a_run_counts_at_once() {
+    let stage = Stage::new(|_, _| nothing_found(60));
+    let (mut context, ..) = context(&stage);
+    let sender = watch::Sender::new(None);
+    context.routes = following(&sender);
+    let began = Instant::now();
+    let raising = async {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        sender.send_replace(Some(with_limits(r#"{"sessions":7}"#)));
+    };
+    let (members, input) = (members(&SEVEN), input());
+    let (panel, ()) = tokio::join!(run_at_once(&context, members, &input, 1), raising);
+    assert!(panel.reports.iter().all(|report| report.outcome == ReviewerOutcome::Ok));
+    assert!(began.elapsed() < Duration::from_secs(80), "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_time_limit_that_changes_during_a_run_counts_for_who_is_at_work() {
+    for (limits, outcome, least, most) in [
+        // Longer than the attempt's five minutes of the plan.
+        (
+            r#"{"reviewer_seconds":1200,"stall_seconds":1200,"first_sign_seconds":1200}"#,
+            ReviewerOutcome::Ok,
+            900,
+            910,
+        ),
+        (r#"{"reviewer_seconds":30}"#, ReviewerOutcome::TimedOut, 30, 35),
+        (r#"{"panel_seconds":40}"#, ReviewerOutcome::TimedOut, 40, 45),
+    ] {
+        let stage = Stage::new(|_, _| lives(90, 10).into_iter().chain(nothing_found(0)).collect());
+        let (mut context, ..) = context(&stage);
+        let sender = watch::Sender::new(None);
+        context.routes = following(&sender);
+        let began = Instant::now();
+        let changing = async {
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            sender.send_replace(Some(with_limits(limits)));
+        };
+        let mut members = members(&["security"]);
+        members[0].attempt = Duration::from_mins(5);
+        let input = input();
+        let (panel, ()) = tokio::join!(run_at_once(&context, members, &input, 1), changing);
+        assert_eq!(
+            panel.reports[0].outcome, outcome,
+            "{limits}: {:?}",
+            panel.reports[0].reason
+        );
+        let took = began.elapsed().as_secs();
+        assert!((least..=most).contains(&took), "{limits}: {took} s");
+    }
+}

@@ -1,0 +1,85 @@
+//! Text that does nothing: examples of each kind.
+
+use super::*;
+
+#[test]
+fn a_link_is_one_link_and_nothing_else() {
+    for (label, address, expected) in [
+        (
+            "NET-012",
+            "https://rules.example.com/net_012?v=2#use",
+            "[NET-012](https://rules.example.com/net_012?v=2#use)",
+        ),
+        (
+            "a](http://evil)\n/approve",
+            "https://x.example/a)(b\"@all'<img>`|[x](y)!",
+            "[a\\](http:\u{2060}//evil) \\/approve](https://x.example/a%29%28b%22%40all%27%3Cimg%3E%60%7C%5Bx%5D%28y%29%21)",
+        ),
+        ("@all", "javascript:alert(1)", "@\u{2060}all"),
+        ("x", "https://a.example/\n/approve", "x"),
+        ("x", "https://a.example/ \"title\"", "x"),
+        ("x", "//evil.example", "x"),
+        ("é", "https://x.example/é", "[é](https://x.example/%C3%A9)"),
+    ] {
+        assert_eq!(link(label, address), expected);
+    }
+}
+
+#[test]
+fn nothing_acts() {
+    for (text, expected) in [
+        ("/approve", "\\/approve"),
+        ("  /merge", "  \\/merge"),
+        ("> /close", "\\> \\/close"),
+        ("- /label ~bug", "\\- \\/label \\~\u{2060}bug"),
+        ("ok\r/approve", "ok\n\\/approve"),
+        ("ask @root", "ask @\u{2060}root"),
+        ("![x](http://evil/?q)", "\\!\\[x\\](http:\u{2060}//evil/?q)"),
+        ("<img src=x>", "\\<img src=x\u{2060}\\>"),
+        ("a / b", "a / b"),
+        ("see `a < b && @x` there", "see `a < b && @x` there"),
+        ("\u{0}/approve", "\\/approve"),
+        ("\t\u{1b}/approve", " \\/approve"),
+        ("http:\u{0}//x ww\u{1}w.x", "http:\u{2060}//x www\u{2060}.x"),
+        ("1. /approve", "1. \\/approve"),
+        ("> 2) /approve", "\\> 2) \\/approve"),
+        ("a\n:-\n`@x | y`", "a\n\\:-\n`@x | y`"),
+        ("::include{file=x}", "\\::include{file=x}"),
+        (
+            "see www.evil.com, WWW.x.org",
+            "see www\u{2060}.evil.com, WWW\u{2060}.x.org",
+        ),
+        ("broken ` tick @x", "broken \\` tick @\u{2060}x"),
+    ] {
+        assert_eq!(escape(text), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn a_fence_is_longer_than_any_run_inside() {
+    assert_eq!(fenced("x", "py"), "```py\nx\n```");
+    assert_eq!(fenced("a\n````\nb", "p`y"), "`````py\na\n````\nb\n`````");
+}
+#[test]
+fn no_line_of_a_block_begins_with_a_quick_action() {
+    let code = "# How to\n```\n/approve\n  /merge\n```";
+    assert_eq!(
+        fenced(code, "markdown"),
+        "````markdown\n # How to\n ```\n /approve\n   /merge\n ```\n````"
+    );
+    assert_eq!(fenced("x\r/close", ""), "```\n x\n /close\n```");
+    assert_eq!(fenced("\ta\n\u{0}/close", ""), "```\n \ta\n /close\n```");
+    for code in ["// a comment", "/* one */", "a /b", "x\ny"] {
+        assert_eq!(fenced(code, ""), format!("```\n{code}\n```"), "{code:?}");
+    }
+}
+
+#[test]
+fn lines_that_end_like_on_windows_stay_single() {
+    assert_eq!(fenced("a\r\nb\r\n", ""), "```\na\nb\n```");
+}
+
+#[test]
+fn a_cell_holds_no_code_span() {
+    assert_eq!(cell("a `@x | y`\nb"), "a '@\u{2060}x \\| y' b");
+}
