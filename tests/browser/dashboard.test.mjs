@@ -122,7 +122,7 @@ async function picture(page, name) {
   }
 }
 
-/** What axe-core finds wrong with a page. Its script is no part of the page: the policy does not apply to it. */
+/** The faults that axe-core finds in a page. Its script is not part of the page, so the policy does not apply to it. */
 async function faultsOf(page) {
   await page.evaluate(AXE);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
@@ -153,7 +153,7 @@ describe('logging in', () => {
     await close([/401/]);
   });
 
-  /** What a link does by being opened, before a person does anything: no session, and no token anywhere. */
+  /** Asserts that opening a link does nothing before a person acts: no session, and no token anywhere. */
   async function assertNotLoggedIn(page) {
     await page.getByText('The link that you have opened brings an access token').waitFor();
     assert.equal(page.url(), `${filled.url}/login`, 'the token is out of the address');
@@ -545,7 +545,7 @@ describe('looks', () => {
     await logIn(page);
     const cookies = await page.context().cookies();
     for (const path of Object.keys(PAGES)) {
-      // Whoever comes for the first time has nothing cached.
+      // A first visit has nothing cached.
       const fresh = await open();
       await fresh.page.context().addCookies(cookies);
       const bodies = [];

@@ -11,7 +11,7 @@ import { chromium } from 'playwright-core';
 import { findWeakText } from '../support/contrast.mjs';
 import { notePage } from '../support/note-page.mjs';
 
-/** What a hostile author and a steered model want to see posted, as the publisher's tests hold it. */
+/** A note that a hostile author and a steered model want to see posted, as the publisher's tests hold it. */
 const HOSTILE = new URL('../../cli/plugins/gitlab/tests/publisher/golden/hostile.md', import.meta.url);
 
 let browser;

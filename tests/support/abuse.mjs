@@ -10,7 +10,7 @@ import * as events from './events.mjs';
 import { random } from './seed/random.mjs';
 import { start, startConstant, workerdPids } from './workerd.mjs';
 
-/** What a token may do here: little, so that the quotas are reached. */
+/** Quotas of a token: low, so that they are reached. */
 const QUOTA = { events: 3000, projects: 25 };
 const TOKENS = { INGEST_TOKENS: 'i,bound:b:allowed/*', METRICS_TOKENS: 'm', DASHBOARD_TOKENS: 'd', OPERATOR_TOKENS: 'operator' };
 const CONFIG_TOKENS = { READER_TOKENS: 'r', ADMIN_TOKENS: 'ada:a' };

@@ -163,7 +163,7 @@ export async function send(url, token, events) {
   await settled(url);
 }
 
-/** What the tracker's outbox says of itself. */
+/** The tracker's own report of its outbox. */
 export async function outbox(url, token = 'operator') {
   const response = await fetch(`${url}/v1/outbox`, { headers: { authorization: `Bearer ${token}` } });
   if (response.status !== 200) {

@@ -12,7 +12,7 @@
 //
 //   {"do":"serve","listed":true,"jobs":true}  → {"config_url","tracker_url"}: both Workers anew, with READER_TOKENS and INGEST_TOKENS
 //                                               if `listed`, with the document's OIDC variables if `jobs`
-//   {"do":"job-token","project":…,"aud":…}    → {"token"}: what GitLab gives to a job; with "forged":true, signed by somebody else
+//   {"do":"job-token","project":…,"aud":…}    → {"token"}: what GitLab gives to a job; with "forged":true, signed with another key
 //
 // It ends with its input, and takes wrangler with it, even when it is killed.
 
@@ -59,7 +59,7 @@ const commands = {
 const environment = {
   PATH: process.env.PATH,
   HOME: process.argv[2],
-  // Where the pinned tools are, whoever's home this is.
+  // Where the pinned tools are, whichever home this is.
   CONCLAVE_TOOLS: process.env.CONCLAVE_TOOLS ?? join(process.env.HOME, '.cache/conclave/tools'),
   CI: '1',
   SKIP_WORKER_BUILD: '1',

@@ -1,8 +1,8 @@
-// A note as GitLab shows it: its Markdown as HTML, in GitLab's colours, light or dark.
+// A note as GitLab shows it: its Markdown as HTML, in GitLab's colors, light or dark.
 
 import MarkdownIt from 'markdown-it';
 
-/** Coloured signs, which not every machine has a font for. GitLab draws them itself, too. */
+/** Colored signs, for which not every machine has a font. GitLab draws them itself, too. */
 const SIGNS = { '🔴': '#dd2b0e', '🟡': '#e9a100', '🔵': '#1f75cb', '🟢': '#108548', '⚪': '#bfbfc3' };
 
 const COLOURS = {

@@ -19,7 +19,7 @@ export function makeKey(id = randomUUID(), bits = 2048) {
 export async function startIssuer() {
   const issuer = {
     keys: [makeKey()],
-    /** What it answers instead of its keys: a function of the response. */
+    /** Answers instead of the keys: a function of the response. */
     broken: undefined,
     asked: 0,
     violations: [],

@@ -38,7 +38,7 @@ async function serve(program, arguments_) {
   });
 }
 
-/** What a terminal shows once a command has ended in it. */
+/** The screen of a terminal once a command has ended in it. */
 async function screen(command, directory, environment) {
   const script = join(state, 'run.sh');
   writeFileSync(script, `cd ${directory}\nprintf '\\033[1;32m$\\033[0m %s\\n' '${command}'\n${command}\ntmux -L ${socket} wait-for -S ended\nread -r _\n`);
@@ -91,7 +91,7 @@ async function main() {
   const discussions = await (await fetch(address, { headers: { 'PRIVATE-TOKEN': gitlab.token } })).json();
   const notes = discussions.map(({ notes: [note] }) => note).filter(({ system }) => !system);
   const summary = notes.find(({ position }) => !position);
-  // Threads are posted beside each other: the order is nobody's.
+  // Threads are posted beside each other: their order is arbitrary.
   const beside = notes.filter(({ position }) => position).toSorted((a, b) => (a.body < b.body ? 1 : -1));
   const threads = await Promise.all([beside.find(({ body }) => body.includes('Critical')), beside.find(({ body }) => body.includes('Warning'))].map(async ({ body, position }) => {
     const { stdout: source } = await run('git', ['-C', shop, 'show', `${BRANCH}:${position.new_path}`]);

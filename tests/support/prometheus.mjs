@@ -30,7 +30,7 @@ export function promtool(args, { input = '', cwd } = {}) {
   }
 }
 
-/** Polls until `probe` gives something that is not undefined; `what` is told if it never does. */
+/** Polls until `probe` gives something that is not undefined; an error names `what` if it never does. */
 export async function eventually(what, probe, limit = 120_000) {
   const end = Date.now() + limit;
   for (;;) {
@@ -63,7 +63,7 @@ export async function startPrometheus(url, token) {
     [
       `--config.file=${home}/prometheus.yml`,
       `--storage.tsdb.path=${home}/data`,
-      // A port that is free now could be somebody's a moment later: it takes one, and tells which.
+      // A port that is free now could be taken a moment later: Prometheus picks one, and logs which.
       '--web.listen-address=127.0.0.1:0',
       '--log.level=info',
     ],

@@ -1,10 +1,10 @@
-// A terminal's screen as a page: the text and colours that tmux captures (`capture-pane -e`), as HTML.
+// A terminal's screen as a page: the text and colors that tmux captures (`capture-pane -e`), as HTML.
 
-const COLOURS = ['#484f58', '#ff7b72', '#56d364', '#e3b341', '#79c0ff', '#d2a8ff', '#56d4dd', '#c9d1d9'];
+const COLORS = ['#484f58', '#ff7b72', '#56d364', '#e3b341', '#79c0ff', '#d2a8ff', '#56d4dd', '#c9d1d9'];
 
 const escaped = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-/** What a list of codes makes of a style. An unknown one is an error: the picture would be another than the screen. */
+/** Applies a list of codes to a style. An unknown one is an error: the picture would differ from the screen. */
 function styled(style, codes) {
   const next = { ...style };
   for (const code of codes.split(';').map(Number)) {
@@ -16,8 +16,8 @@ function styled(style, codes) {
     else if (code === 23) delete next.italic;
     else if (code === 4) next.underline = true;
     else if (code === 24) delete next.underline;
-    else if (code >= 30 && code <= 37) next.colour = COLOURS[code - 30];
-    else if (code >= 90 && code <= 97) next.colour = COLOURS[code - 90];
+    else if (code >= 30 && code <= 37) next.colour = COLORS[code - 30];
+    else if (code >= 90 && code <= 97) next.colour = COLORS[code - 90];
     else if (code === 39) delete next.colour;
     else if (code !== 49) throw new Error(`no picture of the code ${code} of \`${codes}\``);
   }

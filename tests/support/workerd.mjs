@@ -37,7 +37,7 @@ process.env.WRANGLER_SEND_METRICS = 'false';
  * @param {Record<string, string>} [options.vars] Secrets and variables. Nothing is taken from `.dev.vars`.
  * @param {string} [options.persist] A directory as in `wrangler dev --persist-to`; without, storage ends with the instance.
  * @param {string[]} [options.without] Kinds of bindings that are left out, as if their service were down.
- * @param {string[]} [options.reachable] Origins that the Worker may ask; it may ask nobody else.
+ * @param {string[]} [options.reachable] Origins that the Worker may ask; all others are refused.
  * @param {boolean} [options.migrate] `false` leaves the database as it is.
  * @param {string} [options.build] Where another build of it is.
  * @param {string} [options.host]

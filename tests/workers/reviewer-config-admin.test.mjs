@@ -10,7 +10,7 @@ import { assertProblem } from '../support/problem.mjs';
 import { root, start } from '../support/workerd.mjs';
 
 const VARS = { READER_TOKENS: 'reader', ADMIN_TOKENS: 'ada:ada-token, anonymous-token' };
-/** How long what has to happen is waited for, on a machine that does a lot else. */
+/** Limit of a wait, on a machine that is busy with other work. */
 const PATIENCE_MS = 60_000;
 const OPUS = ['anthropic/claude-opus-4-7', 'anthropic/claude-opus-4-6'];
 
@@ -37,7 +37,7 @@ async function withWorker(use, options = {}) {
   }
 }
 
-/** What a review reads, once it is not the answer from memory any more. */
+/** The configuration that a review reads, once it no longer comes from memory. */
 async function effective(worker, accept = () => true) {
   const until = Date.now() + PATIENCE_MS;
   for (;;) {

@@ -1,4 +1,4 @@
-// Documents that nobody would write, through the real Worker: never a 500, never a changed state, every problem with a place.
+// Absurd documents, through the real Worker: never a 500, never a changed state, every problem with a place.
 //
 // The dice are seeded, so a failure can be repeated: SEED names another one.
 
@@ -38,7 +38,7 @@ function value(roll, depth) {
   return Object.fromEntries(Array.from({ length: size }, () => [NAMES[Math.floor(roll() * NAMES.length)], value(roll, depth - 1)]));
 }
 
-/** Texts that are no document at all. */
+/** Texts that are not documents at all. */
 const TEXTS = ['', '{', '[]', 'null', '"x"', '\u0000', '{"schema_version":1}}', `${'{"a":'.repeat(500)}1${'}'.repeat(500)}`, '[[[[[[[[', '{"schema_version":1e400}'];
 
 let worker;
@@ -55,7 +55,7 @@ const call = (method, path, body, headers = {}) =>
     body,
   });
 
-/** A text as the Worker reads it: half of a pair of surrogates is no character. */
+/** A text as the Worker reads it: half of a pair of surrogates is not a character. */
 const readable = (text) => Buffer.from(text, 'utf8').toString('utf8');
 
 test(`${ROUNDS} documents and what they leave behind (seed ${SEED})`, async () => {

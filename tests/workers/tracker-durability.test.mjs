@@ -31,7 +31,7 @@ async function deliver(url, batch, deadline) {
         return;
       }
     } catch {
-      // Nobody listens while workerd is dead: the same batch goes out again.
+      // No process listens while workerd is dead: the same batch goes out again.
     }
     assert.ok(Date.now() < deadline, 'the batch could not be delivered');
     await sleep(50);
@@ -96,7 +96,7 @@ test('nothing that was accepted is lost, and nothing counts twice', async () => 
   }
 });
 
-/** How many events the database has. Asks the database only; fails while workerd is not there. */
+/** Counts the events in the database. Asks the database only; fails while workerd is down. */
 const eventsOf = async (worker) => (await worker.mf.getD1Database('DB')).prepare('SELECT count(*) AS n FROM events').first('n');
 
 test('what was accepted right before a kill is counted after it, without a request', async () => {

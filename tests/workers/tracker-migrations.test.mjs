@@ -213,7 +213,7 @@ const COMPARED = {
   glasses: 'SELECT * FROM glasses ORDER BY event_id',
 };
 
-/** What the raw rows tell of tiers is filled in. What clients dropped, and when a merge request was first seen, is not among it. */
+/** Tiers that are filled in from the raw rows, which do not have what clients dropped and when a merge request was first seen. */
 const WITH_TIERS = {
   daily_counts: `SELECT * FROM daily_counts WHERE kind NOT IN ('reason', 'placement', 'dropped', 'merge_request') ORDER BY project, kind, day, tier, a, b, c`,
   daily_usage: 'SELECT * FROM daily_usage ORDER BY project, day, tier, model, reviewer',

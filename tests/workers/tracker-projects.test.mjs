@@ -1,4 +1,4 @@
-// 100,000 projects, and names made up by whoever has a token: what is read stays bounded, and what comes is still counted.
+// 100,000 projects, and names made up by a token's holder: reads stay bounded, and events are still counted.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -42,7 +42,7 @@ before(async () => {
   file.exec(sums(`'*', ${today - 1}`, PROJECTS));
   file.exec(sums(`'*', 0`, PROJECTS));
   fill(PROJECTS, `INSERT INTO hot_files SELECT ${project}, '*', ${monday - 7}, ${project}, 'src/main.rs', 1, 0, 1, 0 FROM n`);
-  // The worst that a token can do to what all projects share: every name that is told apart, in many combinations.
+  // The worst that a token can do to what all projects share: every name that is distinguished, in many combinations.
   const crossed = (select) =>
     fill(NAMES, `${select} FROM n CROSS JOIN (SELECT i AS k FROM n WHERE i <= ${CROSSED}) CROSS JOIN (SELECT column1 AS day FROM (VALUES (0), (${today - 1})))`);
   fill(NAMES, `INSERT INTO names (kind, name, rank) SELECT 'reviewer', 'made-up-' || i, i FROM n`);

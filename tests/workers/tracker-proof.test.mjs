@@ -178,7 +178,7 @@ describe('what teaches the memory', () => {
         const answer = await (await post([signed(rejection(), secret)], { token: 'i', url: bare.url })).json();
         assert.equal(answer.unproven, 1);
       }
-      // And a job's token is no token where no issuer is set.
+      // And a job's token does not count where no issuer is set.
       await assertProblem(await post([], { token: job(), url: bare.url }), 401, 'unauthorized');
     } finally {
       await bare.dispose();

@@ -124,7 +124,7 @@ test('many rows on old runs and all possible names keep the trigger short', { ti
       await cron(other);
     }
     assert.equal(await usage(), 0);
-    // What has a series is told apart, and the sum of everything is in them.
+    // Names with a series are distinguished, and together they have the sum of everything.
     const text = await (await fetch(`${other.url}/metrics`, { headers: { authorization: 'Bearer m' } })).text();
     const inputs = [...text.matchAll(/^conclave_tokens_total\{model="([^"]+)",agent="([^"]+)",kind="input"\} (\d+)$/gm)];
     assert.equal(inputs.reduce((sum, [, , , value]) => sum + Number(value), 0), 300 * 300 * 2);

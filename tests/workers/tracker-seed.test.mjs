@@ -22,7 +22,7 @@ const directory = () => {
 before(() => promisify(execFile)('cargo', ['build', '--quiet', '--locked', '--package', 'review-tracker', '--example', 'event_rows'], { cwd: root }));
 after(() => directories.forEach((one) => rmSync(one, { recursive: true, force: true })));
 
-/** What depends on when something was written, or in which order, and on nothing else. */
+/** Columns that depend only on when or in which order a row was written. */
 const LEFT_OUT = {
   events: ['received_ms'],
   // In the order in which they were first seen, which is another one with other batches.

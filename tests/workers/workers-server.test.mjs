@@ -75,7 +75,7 @@ describe('workers-server', { timeout: PATIENCE_MS }, () => {
   }
 });
 
-/** Waits until nobody listens any more. */
+/** Waits until no process listens any more. */
 async function gone(url) {
   const deadline = Date.now() + GONE_MS;
   while (await fetch(`${url}/healthz`).then(() => true, () => false)) {

@@ -16,7 +16,7 @@ export function random(seed) {
     let rest = next() * weighted.reduce((sum, [, weight]) => sum + weight, 0);
     return (weighted.find(([, weight]) => (rest -= weight) < 0) ?? weighted.at(-1))[0];
   };
-  /** How often something happens that happens `rate` times on average. */
+  /** Draws the number of events that happen `rate` times on average. */
   const poisson = (rate) => {
     const limit = Math.exp(-rate);
     let count = 0;
