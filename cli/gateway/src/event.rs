@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -14,7 +14,7 @@ use conclave_resilience::{
 };
 use conclave_shared::model::ModelId;
 
-use crate::rejection::Rejection;
+use crate::{errors::Rejection, lock::locked};
 
 /// One thing that the gateway did on its own.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +31,7 @@ pub enum GatewayEvent {
         failed: u32,
     },
     /// Another model of the same provider took over.
-    FailedBack {
+    FallbackUsed {
         /// Whose call.
         session: SessionId,
         /// Whose session.
@@ -41,7 +41,7 @@ pub enum GatewayEvent {
         /// The model that took over.
         to: ModelId,
         /// Why.
-        reason: FailbackReason,
+        reason: FallbackReason,
     },
     /// The circuit of a model changed.
     CircuitChanged {
@@ -138,14 +138,14 @@ pub enum GatewayEvent {
 
 /// Why another model took over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FailbackReason {
+pub enum FallbackReason {
     /// The model was asked, and this came of it.
     Failed(FailureClass),
     /// The model was not asked: its circuit is open.
     CircuitOpen,
 }
 
-impl fmt::Display for FailbackReason {
+impl fmt::Display for FallbackReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failed(class) => class.fmt(formatter),
@@ -154,36 +154,13 @@ impl fmt::Display for FailbackReason {
     }
 }
 
-/// Somebody who is told of each event as it happens.
-#[derive(Clone)]
-pub struct Observer(Arc<Watch>);
+/// Called with each event as it happens. It must not block.
+pub type Observer = Arc<dyn Fn(&GatewayEvent) + Send + Sync>;
 
-type Watch = dyn Fn(&GatewayEvent) + Send + Sync;
-
-impl Observer {
-    /// An observer that calls this function. It must not block.
-    pub fn new(watch: impl Fn(&GatewayEvent) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(watch))
-    }
-}
-
-impl Default for Observer {
-    fn default() -> Self {
-        Self::new(|_| ())
-    }
-}
-
-impl fmt::Debug for Observer {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Observer")
-    }
-}
-
-/// The most events that are kept. A run has dozens.
-const MOST_EVENTS: usize = 10_000;
+/// Maximum number of events that are kept. A run has dozens.
+const MAX_EVENTS: usize = 10_000;
 
 /// The events so far.
-#[derive(Debug, Default)]
 pub(crate) struct Events {
     kept: Mutex<Vec<GatewayEvent>>,
     observer: Observer,
@@ -199,15 +176,15 @@ impl Events {
 
     pub(crate) fn record(&self, event: GatewayEvent) {
         log(&event);
-        (self.observer.0)(&event);
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() < MOST_EVENTS {
+        (self.observer)(&event);
+        let mut kept = locked(&self.kept);
+        if kept.len() < MAX_EVENTS {
             kept.push(event);
         }
     }
 
     pub(crate) fn snapshot(&self) -> Vec<GatewayEvent> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        locked(&self.kept).clone()
     }
 }
 
@@ -219,7 +196,7 @@ fn log(event: &GatewayEvent) {
             fault,
             failed,
         } => tracing::info!(%session, %model, %fault, failed, "model call repeated"),
-        GatewayEvent::FailedBack {
+        GatewayEvent::FallbackUsed {
             session,
             from,
             to,

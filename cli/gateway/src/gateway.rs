@@ -13,13 +13,14 @@ use conclave_shared::{config::ConfigDocument, model::ModelId, telemetry::TokensB
 use tokio::{net::TcpListener, task::JoinHandle, time::timeout};
 
 use crate::{
-    config::{ConfigError, GatewayConfig, Limits},
-    core::Core,
+    config::{GatewayConfig, Limits},
+    errors::ConfigError,
     event::GatewayEvent,
-    server::router,
+    lock::locked,
+    proxy::{Core, router},
 };
 
-/// How long the server may take to let go once everything was told to stop.
+/// Time for the server to end once everything was stopped.
 const LAST_GRACE: Duration = Duration::from_secs(1);
 
 /// A running gateway. It stops at once when it is dropped; [`Gateway::shutdown`] is the polite way.
@@ -79,13 +80,13 @@ impl Gateway {
 
     /// Takes another budget; what was used so far counts for it.
     pub fn set_budget(&self, budget: Budget) {
-        self.core.set_budget(budget);
+        self.core.accounting.set_budget(budget);
     }
 
     /// Takes no new calls, gives those under way a moment, and ends. A second call does nothing.
     pub async fn shutdown(&self) {
         self.core.closing.cancel();
-        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let server = locked(&self.server).take();
         let Some(mut server) = server else { return };
         if timeout(self.core.limits().shutdown, &mut server).await.is_err() {
             self.core.killed.cancel();
@@ -119,19 +120,7 @@ impl Drop for Gateway {
 
 impl ModelLedger for Gateway {
     fn usage(&self, session: &SessionId) -> Vec<TokensByModel> {
-        let accounts = self.core.sessions.get(session).map(|session| session.accounts());
-        accounts
-            .unwrap_or_default()
-            .into_iter()
-            .map(|(model, account)| TokensByModel {
-                // What was booked and taken back again may leave a rest of rounding.
-                cost_usd: account.cost_usd.max(0.0),
-                model,
-                tokens: account.tokens,
-                calls: account.calls,
-                unpriced: account.unpriced,
-            })
-            .collect()
+        self.core.accounting.usage(session)
     }
 
     fn idle_for(&self, session: &SessionId) -> Option<Duration> {
@@ -139,11 +128,11 @@ impl ModelLedger for Gateway {
     }
 
     fn cost_usd(&self) -> f64 {
-        self.core.cost_usd()
+        self.core.accounting.cost_usd()
     }
 
     fn budget(&self) -> BudgetStanding {
-        match self.core.standing() {
+        match self.core.accounting.standing() {
             Standing::Free => BudgetStanding::Free,
             Standing::Tight(line) => BudgetStanding::Tight(line.to_string()),
             Standing::Spent(line) => BudgetStanding::Spent(line.to_string()),

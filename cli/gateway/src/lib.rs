@@ -2,15 +2,14 @@
 //!
 //! The runtime's providers point at [`Gateway::base_url`] with a random key of the run. The gateway puts the real
 //! credentials on, so that the runtime never holds one; repeats failed calls and lets another model of the same
-//! provider take over before the runtime has seen a byte; keeps the only books that count; and shapes every error so
+//! provider take over before the runtime has seen a byte; keeps the only accounts that count; and shapes every error so
 //! that the runtime does what it should: stop, or ask again after a pause, but never for ever.
 //!
-//! How a call goes: `server` lets it in, `exchange` decides which model is asked and how often, `attempt` asks it and
-//! holds the answer back until its first content, `answer` cuts the stream into frames and reads the tokens from them
-//! as they pass, `relay` hands it on. `sessions` is all that is remembered between calls of a session, `circuits` of a
-//! model, `switches` of a provider. On the way out `adapt` makes a
-//! body valid for the model that gets it, and `prefix` and `warming` keep the provider's prompt cache useful. `record`
-//! writes calls down, and `replay` answers them without a provider.
+//! The rooms: `proxy` has the way of a request, from the `door` over the `exchange` (which model is asked, and how often) and
+//! the `attempt` (holds the answer back until its first content) to the `answer` (cut into frames, read as they pass) and the
+//! `relay` (hands it on). `wire` knows the formats, `provider` calls the other side, `cache` keeps prompt caches useful,
+//! `recording` writes calls down and answers them again, `accounting` counts tokens, cost and budget, `breaker` holds the
+//! models' circuits.
 //!
 //! Why not a general proxy crate: they forward bytes. Here the answer has to be understood frame by frame, with bounded
 //! memory, while it passes.
@@ -39,47 +38,31 @@
 //! # }
 //! ```
 
-mod adapt;
-mod answer;
-mod attempt;
-mod call_report;
-mod circuits;
+mod accounting;
+mod breaker;
+mod cache;
+mod clock;
 mod config;
-mod core;
-mod credentials;
+mod errors;
 mod event;
-mod examine;
-mod exchange;
 mod gateway;
-mod loop_guard;
-mod prefix;
-mod record;
-mod rejection;
-mod relay;
-mod replay;
-mod request;
-mod server;
-mod sessions;
-mod source;
-mod sse;
-mod switches;
-mod tool_calls;
-mod upstream;
-mod warming;
+mod lock;
+mod provider;
+mod proxy;
+mod recording;
 mod wire;
 
-pub use call_report::CallListener;
+pub use accounting::Prices;
 pub use conclave_resilience::{
     breaker::{BreakerSettings, Change, Circuit},
     budget::{Budget, Line, stricter},
     retry::RetryPolicy,
 };
-pub use config::{ConfigError, GatewayConfig, HttpSettings, Limits, Prices, TapeSettings, Upstream};
-pub use credentials::random_run_key;
-pub use event::{FailbackReason, GatewayEvent, Observer};
-pub use examine::{KeyAnswer, examine};
+pub use config::{GatewayConfig, Limits};
+pub use errors::{ConfigError, Rejection};
+pub use event::{FallbackReason, GatewayEvent, Observer};
 pub use gateway::Gateway;
-pub use record::{RecordSettings, RecordedProvider};
-pub use rejection::Rejection;
-pub use replay::Recording;
+pub use provider::{HttpSettings, KeyAnswer, Upstream, examine};
+pub use proxy::random_run_key;
+pub use recording::{RecordedProvider, Recording, RecordingMode};
 pub use wire::Wire;

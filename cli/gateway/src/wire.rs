@@ -1,14 +1,23 @@
-//! The wire formats: what the gateway reads in them and says in them.
+//! The wire formats: requests made valid for a model, streams read frame by frame, errors as a client understands them.
 
+mod adapt;
 mod anthropic;
 mod arguments;
+mod openai;
 mod openai_chat;
-mod openai_errors;
 mod openai_responses;
+mod request;
+mod signatures;
+mod sse;
 
 use conclave_resilience::classify::FailureClass;
 use conclave_shared::pricing::TokenUsage;
 use serde_json::json;
+
+pub(crate) use adapt::Adaptation;
+pub(crate) use request::Outline;
+pub(crate) use signatures::Signatures;
+pub(crate) use sse::{Frame, FrameParser};
 
 /// A wire format of model calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -22,7 +31,7 @@ pub enum Wire {
     OpenAiResponses,
 }
 
-/// What one frame of an answer means for the stream that it is part of.
+/// The meaning of one frame for the stream that it is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
     /// Nothing of the answer itself. As long as only such frames came, another upstream can take over unnoticed.
@@ -31,78 +40,40 @@ pub(crate) enum Event {
     Content,
     /// The end of a whole answer.
     Terminal,
-    /// The end of a whole answer, in a form that the runtime would not understand: [`Reader::healed_end`] goes in its
+    /// The end of a whole answer, in a form that the runtime would not understand: [`StreamReader::healed_end`] goes in its
     /// place.
     Unusual,
     /// The end of the stream, but not of an answer.
     Failed(FailureClass),
 }
 
-/// Reads an answer as it passes.
-#[derive(Debug)]
-pub(crate) enum Reader {
-    Anthropic(anthropic::Reader),
-    OpenAiChat(openai_chat::Reader),
-    OpenAiResponses(openai_responses::Reader),
+/// What a stream has said besides the answer itself.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// The tokens as far as they were reported.
+    pub(crate) usage: Option<TokenUsage>,
+    /// The signatures of whole reasoning blocks. The next request will carry them, and only the model that made them can
+    /// read them.
+    pub(crate) signatures: Vec<String>,
+    /// Number of events of an unknown kind. They are passed on.
+    pub(crate) unknown_events: u64,
 }
 
-impl Reader {
-    /// What the next frame means, given its data.
-    pub(crate) fn read(&mut self, data: Option<&[u8]>) -> Event {
-        match (self, data) {
-            (_, None) => Event::Start,
-            (Self::Anthropic(reader), Some(data)) => reader.read(data),
-            (Self::OpenAiChat(reader), Some(data)) => reader.read(data),
-            (Self::OpenAiResponses(reader), Some(data)) => reader.read(data),
-        }
-    }
+/// Reads an answer as it passes.
+pub(crate) trait StreamReader: Send + Sync {
+    /// The meaning of the next frame that has data.
+    fn read(&mut self, data: &[u8]) -> Event;
 
-    /// The tokens as told so far; `None` if nothing was told.
-    pub(crate) fn usage(&self) -> Option<TokenUsage> {
-        match self {
-            Self::Anthropic(reader) => reader.usage(),
-            Self::OpenAiChat(reader) => reader.usage(),
-            Self::OpenAiResponses(reader) => reader.usage(),
-        }
-    }
+    /// What the stream has said so far.
+    fn seen(&mut self) -> &mut Seen;
 
     /// The end for a stream that has none, if nothing of the answer is lost by ending it here: it said why it stopped,
     /// or its tool calls are whole. Asking again would run those a second time.
-    pub(crate) fn healed_end(&self) -> Option<String> {
-        match self {
-            Self::Anthropic(reader) => reader.healed_end(),
-            Self::OpenAiChat(reader) => reader.healed_end(),
-            Self::OpenAiResponses(reader) => reader.healed_end(),
-        }
-    }
+    fn healed_end(&self) -> Option<String>;
 
-    /// The end that makes of a text that broke off one that reached its limit; for when nobody is left to ask.
-    pub(crate) fn shortened_end(&self) -> Option<String> {
-        match self {
-            Self::Anthropic(reader) => reader.shortened_end(),
-            Self::OpenAiChat(reader) => reader.shortened_end(),
-            Self::OpenAiResponses(reader) => reader.shortened_end(),
-        }
-    }
-
-    /// The seals of the reasoning blocks that came since the last call. The next request will carry them, and only the
-    /// model that made them can read them.
-    pub(crate) fn take_seals(&mut self) -> Vec<String> {
-        match self {
-            Self::Anthropic(reader) => reader.take_seals(),
-            Self::OpenAiChat(_) => Vec::new(),
-            Self::OpenAiResponses(reader) => reader.take_seals(),
-        }
-    }
-
-    /// How many events came whose kind is not known. They are passed on.
-    pub(crate) const fn unknown_events(&self) -> u64 {
-        match self {
-            Self::Anthropic(reader) => reader.unknown_events(),
-            Self::OpenAiChat(_) => 0,
-            Self::OpenAiResponses(reader) => reader.unknown_events(),
-        }
-    }
+    /// The finish event for a text that was cut off, as of one that reached its limit. It is sent when no fallback model
+    /// remains.
+    fn shortened_end(&self) -> Option<String>;
 }
 
 impl Wire {
@@ -119,11 +90,11 @@ impl Wire {
     }
 
     /// A reader for one answer.
-    pub(crate) fn reader(self) -> Reader {
+    pub(crate) fn reader(self) -> Box<dyn StreamReader> {
         match self {
-            Self::Anthropic => Reader::Anthropic(anthropic::Reader::default()),
-            Self::OpenAiChat => Reader::OpenAiChat(openai_chat::Reader::default()),
-            Self::OpenAiResponses => Reader::OpenAiResponses(openai_responses::Reader::default()),
+            Self::Anthropic => Box::<anthropic::Reader>::default(),
+            Self::OpenAiChat => Box::<openai_chat::Reader>::default(),
+            Self::OpenAiResponses => Box::<openai_responses::Reader>::default(),
         }
     }
 
@@ -174,9 +145,9 @@ impl Wire {
 }
 
 #[cfg(test)]
-#[path = "wire_tests.rs"]
+#[path = "wire/stream_tests.rs"]
 mod tests;
 
 #[cfg(test)]
-#[path = "wire_healing_tests.rs"]
+#[path = "wire/healing_tests.rs"]
 mod healing_tests;

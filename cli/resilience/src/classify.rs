@@ -22,6 +22,17 @@ pub enum ProviderFault {
 }
 
 impl ProviderFault {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::RateLimited,
+        Self::Overloaded,
+        Self::ServerError,
+        Self::Network,
+        Self::Timeout,
+        Self::CutStream,
+        Self::Garbage,
+    ];
+
     /// A word for logs and reports.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -57,6 +68,12 @@ pub enum FailureClass {
     ContextOverflow,
     /// The request is wrong.
     BadRequest,
+}
+
+impl From<ProviderFault> for FailureClass {
+    fn from(fault: ProviderFault) -> Self {
+        Self::Retryable(fault)
+    }
 }
 
 impl FailureClass {

@@ -225,7 +225,7 @@ pub(crate) fn gateway_lines(events: &[GatewayEvent]) -> Vec<String> {
     for event in events {
         let line = match event {
             GatewayEvent::Retried { model, fault, .. } => format!("{model} was asked again ({fault})"),
-            GatewayEvent::FailedBack { from, to, reason, .. } => format!("{to} stood in for {from} ({reason})"),
+            GatewayEvent::FallbackUsed { from, to, reason, .. } => format!("{to} stood in for {from} ({reason})"),
             GatewayEvent::StreamCut { model, reason, .. } => format!("an answer of {model} broke off ({reason})"),
             GatewayEvent::Shortened { model, .. } => {
                 format!("an answer of {model} kept breaking off and was taken as far as it came")

@@ -13,7 +13,7 @@ use conclave_engine::{
     session::{LiveRoutes, RouteFacts},
 };
 use conclave_gateway::{
-    BreakerSettings, Budget, Circuit, FailbackReason, Gateway, GatewayEvent, Limits, Observer, stricter,
+    BreakerSettings, Budget, Circuit, FallbackReason, Gateway, GatewayEvent, Limits, Observer, stricter,
 };
 use conclave_plugin_reviewer_config::{Follower, Following};
 use conclave_shared::{
@@ -103,7 +103,7 @@ pub(super) fn gateway_limits(limits: &config::Limits) -> Limits {
         },
         tool_calls: usize::try_from(limits.tool_calls).unwrap_or(usize::MAX),
         // A session comes back to its model when that may be tried again.
-        stand_in: open,
+        keep_fallback: open,
         ..Limits::default()
     }
 }
@@ -111,7 +111,7 @@ pub(super) fn gateway_limits(limits: &config::Limits) -> Limits {
 /// Tells the person and the tracker what the gateway does on its own, as it happens.
 pub(super) fn observer(progress: Arc<dyn Progress>, sink: Arc<dyn TelemetrySink>) -> Observer {
     let told: Mutex<BTreeSet<(ModelId, ModelId)>> = Mutex::default();
-    Observer::new(move |event| match event {
+    Arc::new(move |event: &GatewayEvent| match event {
         GatewayEvent::CircuitChanged { model, change } => {
             progress.report(ProgressEvent::Warning(&format!("{model} {change}")));
             sink.record(EventBody::CircuitChanged(CircuitChanged {
@@ -126,7 +126,7 @@ pub(super) fn observer(progress: Arc<dyn Progress>, sink: Arc<dyn TelemetrySink>
         GatewayEvent::Waiting { model, wait } => {
             progress.report(ProgressEvent::Warning(&waiting(model, *wait)));
         }
-        GatewayEvent::FailedBack {
+        GatewayEvent::FallbackUsed {
             reviewer,
             from,
             to,
@@ -143,8 +143,8 @@ pub(super) fn observer(progress: Arc<dyn Progress>, sink: Arc<dyn TelemetrySink>
                 from: from.clone(),
                 to: to.clone(),
                 reason: match reason {
-                    FailbackReason::Failed(_) => telemetry::FailbackReason::Failed,
-                    FailbackReason::CircuitOpen => telemetry::FailbackReason::CircuitOpen,
+                    FallbackReason::Failed(_) => telemetry::FailbackReason::Failed,
+                    FallbackReason::CircuitOpen => telemetry::FailbackReason::CircuitOpen,
                 },
             }));
         }

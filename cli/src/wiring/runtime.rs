@@ -9,9 +9,7 @@ use conclave_engine::{
     prompt::PromptLibrary,
     session::Desk,
 };
-use conclave_gateway::{
-    Budget, CallListener, Gateway, GatewayConfig, Limits, Observer, Prices, TapeSettings, Upstream, Wire,
-};
+use conclave_gateway::{Budget, Gateway, GatewayConfig, Limits, Observer, RecordingMode, Upstream, Wire};
 use conclave_opencode::{
     ConfigFile, Endpoints, LaunchSettings, Launched, McpHandle, OpenCode, OpenCodeSettings, StartError, find_opencode,
     render_config,
@@ -158,7 +156,7 @@ pub(super) struct RuntimeInput<'a> {
     /// The providers that are switched off at the start.
     pub(super) switches: BTreeMap<String, ProviderSwitch>,
     pub(super) observer: Observer,
-    pub(super) tape: TapeSettings,
+    pub(super) recording: RecordingMode,
     pub(super) config: &'a RuntimeConfig,
     pub(super) library: &'a PromptLibrary,
     pub(super) desk: &'a Arc<Desk>,
@@ -182,18 +180,16 @@ impl Runtime {
         config.budget = input.budget;
         config.limits = input.limits;
         let prices = input.prices;
-        config.prices = Prices::new(move |model| prices.facts(model));
+        config.prices = Arc::new(move |model| prices.facts(model));
         config.switches = input.switches;
         let models = input.config.models.iter().map(|owned| owned.value.id.clone());
         config.runtime_models = Some(models.collect());
         config.observer = input.observer;
-        config.tape = input.tape;
+        config.recording = input.recording;
         config.redactor = input.redactor.clone();
         config.places = vec![(input.workspace.to_string(), "{workspace}".to_owned())];
         config.http.extra_ca_file = input.environment.get(env_vars::CA_FILE).map(Into::into);
-        if let Some(trace) = input.trace {
-            config.calls = CallListener::new(trace);
-        }
+        config.trace = input.trace;
         let gateway = Arc::new(Gateway::start(config).await?);
         let mcp = OpenCode::serve_tools(Arc::clone(input.desk) as _, child.token.clone())
             .await

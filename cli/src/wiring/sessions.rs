@@ -264,7 +264,7 @@ impl Sessions<'_> {
             prices: prices.clone(),
             switches: config.providers.clone(),
             observer: live::observer(Arc::clone(&run.progress), run.observers.sink()),
-            tape: run.tape.settings(),
+            recording: run.tape.settings(),
             config: contributed,
             library,
             desk,

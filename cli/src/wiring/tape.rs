@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use camino::Utf8PathBuf;
 use conclave_engine::{plugin::ProviderSpec, untrusted::Nonce};
-use conclave_gateway::{RecordSettings, Recording, TapeSettings};
+use conclave_gateway::{Recording, RecordingMode};
 
 use crate::{args::CommonArguments, ci_environment, exit::Failure, own_directory, providers, settings::Environment};
 
@@ -55,14 +55,14 @@ impl Tape {
     }
 
     /// The gateway's settings for it.
-    pub(super) fn settings(&self) -> TapeSettings {
+    pub(super) fn settings(&self) -> RecordingMode {
         match self {
-            Self::Off => TapeSettings::Off,
-            Self::Record(directory) => TapeSettings::Record(RecordSettings {
+            Self::Off => RecordingMode::Off,
+            Self::Record(directory) => RecordingMode::Record {
                 file: directory.join(FILE).into(),
                 notes: BTreeMap::new(),
-            }),
-            Self::Replay(recording) => TapeSettings::Replay(Arc::clone(recording)),
+            },
+            Self::Replay(recording) => RecordingMode::Replay(Arc::clone(recording)),
         }
     }
 }

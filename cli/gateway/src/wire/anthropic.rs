@@ -2,28 +2,25 @@
 
 use std::borrow::Cow;
 
-use conclave_resilience::classify::{FailureClass, ProviderFault, classify_event};
-use conclave_shared::pricing::TokenUsage;
+use conclave_resilience::classify::{ProviderFault, classify_event};
 use memchr::memchr2;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::Event;
+use super::{Event, Seen, StreamReader};
 
 const STOP: &str = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
 
 /// Reads one answer.
 #[derive(Debug, Default)]
-pub(crate) struct Reader {
-    usage: Option<TokenUsage>,
+pub(super) struct Reader {
+    seen: Seen,
     stopped: bool,
     /// The block that was started and is not stopped.
     open: Option<Open>,
     calls: u32,
     has_text: bool,
-    open_seal: String,
-    seals: Vec<String>,
-    unknown: u64,
+    open_signature: String,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -113,13 +110,13 @@ fn is_plain_delta(data: &[u8]) -> bool {
     false
 }
 
-impl Reader {
-    pub(super) fn read(&mut self, data: &[u8]) -> Event {
+impl StreamReader for Reader {
+    fn read(&mut self, data: &[u8]) -> Event {
         if is_plain_delta(data) {
             return Event::Content;
         }
         let Ok(incoming) = serde_json::from_slice::<Incoming<'_>>(data) else {
-            return Event::Failed(FailureClass::Retryable(ProviderFault::Garbage));
+            return Event::Failed(ProviderFault::Garbage.into());
         };
         match incoming.kind.as_ref() {
             "message_start" => {
@@ -135,20 +132,20 @@ impl Reader {
                         is_text,
                         is_call: block.kind == "tool_use",
                     });
-                    self.seals.extend(block.data.map(Cow::into_owned));
+                    self.seen.signatures.extend(block.data.map(Cow::into_owned));
                 }
                 Event::Content
             }
             "content_block_delta" => {
                 if let Some(signature) = incoming.delta.and_then(|delta| delta.signature) {
-                    self.open_seal.push_str(&signature);
+                    self.open_signature.push_str(&signature);
                 }
                 Event::Content
             }
             "content_block_stop" => {
                 self.calls += u32::from(self.open.take().is_some_and(|open| open.is_call));
-                if !self.open_seal.is_empty() {
-                    self.seals.push(std::mem::take(&mut self.open_seal));
+                if !self.open_signature.is_empty() {
+                    self.seen.signatures.push(std::mem::take(&mut self.open_signature));
                 }
                 Event::Content
             }
@@ -159,38 +156,30 @@ impl Reader {
             }
             // Without a reason of the stop `OpenCode` would ask again for ever, as if the stream were cut.
             "message_stop" if self.stopped => Event::Terminal,
-            "message_stop" => Event::Failed(FailureClass::Retryable(ProviderFault::CutStream)),
-            "error" => Event::Failed(
-                incoming
-                    .error
-                    .map_or(FailureClass::Retryable(ProviderFault::ServerError), |error| {
-                        classify_event(&error.kind, &error.message)
-                    }),
-            ),
+            "message_stop" => Event::Failed(ProviderFault::CutStream.into()),
+            "error" => Event::Failed(incoming.error.map_or(ProviderFault::ServerError.into(), |error| {
+                classify_event(&error.kind, &error.message)
+            })),
             "ping" => Event::Start,
             _ => {
-                self.unknown += 1;
+                self.seen.unknown_events += 1;
                 Event::Start
             }
         }
     }
 
-    pub(super) const fn usage(&self) -> Option<TokenUsage> {
-        self.usage
+    fn seen(&mut self) -> &mut Seen {
+        &mut self.seen
     }
 
-    pub(super) const fn unknown_events(&self) -> u64 {
-        self.unknown
-    }
-
-    pub(super) fn healed_end(&self) -> Option<String> {
+    fn healed_end(&self) -> Option<String> {
         if self.stopped {
             return Some(STOP.to_owned());
         }
         (self.calls > 0 && self.open.is_none()).then(|| self.end("tool_use"))
     }
 
-    pub(super) fn shortened_end(&self) -> Option<String> {
+    fn shortened_end(&self) -> Option<String> {
         let close = match self.open {
             None => String::new(),
             Some(open) if open.is_text => {
@@ -202,23 +191,21 @@ impl Reader {
         };
         self.has_text.then(|| close + &self.end("max_tokens"))
     }
+}
 
+impl Reader {
     /// The end of an answer for this reason.
     fn end(&self, reason: &str) -> String {
-        let output = self.usage.unwrap_or_default().output;
+        let output = self.seen.usage.unwrap_or_default().output;
         let delta = json!({"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": null},
                            "usage": {"output_tokens": output}});
         format!("event: message_delta\ndata: {delta}\n\n{STOP}")
     }
 
-    pub(super) fn take_seals(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.seals)
-    }
-
     /// Counts are cumulative: a later one replaces an earlier one.
     fn count(&mut self, usage: Option<&Usage>) {
         let Some(usage) = usage else { return };
-        let known = self.usage.get_or_insert_default();
+        let known = self.seen.usage.get_or_insert_default();
         let set = |kind: &mut u64, told: Option<u64>| *kind = told.unwrap_or(*kind);
         set(&mut known.input, usage.input_tokens);
         set(&mut known.output, usage.output_tokens);

@@ -2,17 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use conclave_resilience::classify::{FailureClass, ProviderFault};
-use conclave_shared::pricing::TokenUsage;
-use serde::{Deserialize, Deserializer, de::IgnoredAny};
-use serde_json::{Value, json};
+use conclave_resilience::classify::ProviderFault;
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
 
-use super::{Event, arguments::Arguments, openai_errors::class_of};
+use super::{
+    Event, Seen, StreamReader,
+    arguments::Arguments,
+    openai::{InputDetails, OutputDetails, class_of, token_usage},
+};
 
 /// Reads one answer.
 #[derive(Debug, Default)]
-pub(crate) struct Reader {
-    usage: Option<TokenUsage>,
+pub(super) struct Reader {
+    seen: Seen,
     stopped: bool,
     /// The tool calls by their index.
     calls: BTreeMap<u64, Arguments>,
@@ -22,29 +25,31 @@ pub(crate) struct Reader {
 }
 
 #[derive(Deserialize)]
-struct Chunk {
-    choices: Option<Vec<Choice>>,
+struct Chunk<'a> {
+    #[serde(borrow)]
+    choices: Option<Vec<Choice<'a>>>,
     usage: Option<Usage>,
     error: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Choice {
-    delta: Option<Delta>,
-    #[serde(default)]
-    finish_reason: Present,
+struct Choice<'a> {
+    #[serde(borrow)]
+    delta: Option<Delta<'a>>,
+    #[serde(borrow)]
+    finish_reason: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
-struct Delta {
-    #[serde(default)]
-    content: Present,
-    #[serde(default)]
-    reasoning_content: Present,
-    #[serde(default)]
-    reasoning: Present,
-    #[serde(default)]
-    refusal: Present,
+struct Delta<'a> {
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    reasoning_content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    reasoning: Option<&'a RawValue>,
+    #[serde(borrow)]
+    refusal: Option<&'a RawValue>,
     tool_calls: Option<Value>,
 }
 
@@ -52,101 +57,74 @@ struct Delta {
 struct Usage {
     prompt_tokens: Option<u64>,
     completion_tokens: Option<u64>,
-    prompt_tokens_details: Option<PromptDetails>,
-    completion_tokens_details: Option<CompletionDetails>,
+    prompt_tokens_details: Option<InputDetails>,
+    completion_tokens_details: Option<OutputDetails>,
 }
 
-#[derive(Deserialize)]
-struct PromptDetails {
-    cached_tokens: Option<u64>,
-    cache_write_tokens: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct CompletionDetails {
-    reasoning_tokens: Option<u64>,
-}
-
-/// Whether a value says anything: not null, not an empty text or list. Providers differ in the types that they put
+/// Whether a value says anything: not null, not an empty text, list or object. Providers differ in the types that they put
 /// here, and only this matters.
-#[derive(Debug, Clone, Copy, Default)]
-struct Present(bool);
-
-impl<'de> Deserialize<'de> for Present {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Present;
-            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                formatter.write_str("anything")
-            }
-            fn visit_unit<E>(self) -> Result<Present, E> {
-                Ok(Present(false))
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Present, E> {
-                Ok(Present(!text.is_empty()))
-            }
-            fn visit_bool<E>(self, _: bool) -> Result<Present, E> {
-                Ok(Present(true))
-            }
-            fn visit_u64<E>(self, _: u64) -> Result<Present, E> {
-                Ok(Present(true))
-            }
-            fn visit_i64<E>(self, _: i64) -> Result<Present, E> {
-                Ok(Present(true))
-            }
-            fn visit_f64<E>(self, _: f64) -> Result<Present, E> {
-                Ok(Present(true))
-            }
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> Result<Present, A::Error> {
-                let mut any = false;
-                while list.next_element::<IgnoredAny>()?.is_some() {
-                    any = true;
-                }
-                Ok(Present(any))
-            }
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Present, A::Error> {
-                let mut any = false;
-                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
-                    any = true;
-                }
-                Ok(Present(any))
-            }
-        }
-        deserializer.deserialize_any(Visitor)
-    }
+fn says_anything(value: Option<&RawValue>) -> bool {
+    value.is_some_and(|value| match value.get().as_bytes() {
+        [b'[' | b'{', inner @ .., _] => !inner.trim_ascii().is_empty(),
+        text => text != b"null" && text != b"\"\"",
+    })
 }
 
-impl Reader {
-    pub(super) fn read(&mut self, data: &[u8]) -> Event {
+impl StreamReader for Reader {
+    fn read(&mut self, data: &[u8]) -> Event {
         if data.trim_ascii() == b"[DONE]" {
             // Without a reason of the stop `OpenCode` would ask again for ever, as if the stream were cut.
             return if self.stopped {
                 Event::Terminal
             } else {
-                Event::Failed(FailureClass::Retryable(ProviderFault::CutStream))
+                Event::Failed(ProviderFault::CutStream.into())
             };
         }
-        let Ok(chunk) = serde_json::from_slice::<Chunk>(data) else {
-            return Event::Failed(FailureClass::Retryable(ProviderFault::Garbage));
+        let Ok(chunk) = serde_json::from_slice::<Chunk<'_>>(data) else {
+            return Event::Failed(ProviderFault::Garbage.into());
         };
         if let Some(error) = &chunk.error {
             return Event::Failed(class_of(error));
         }
-        if let Some(usage) = &chunk.usage {
-            self.count(usage);
+        // The last one counts.
+        if let Some(usage) = chunk.usage {
+            let input = (usage.prompt_tokens, usage.prompt_tokens_details);
+            self.seen.usage = Some(token_usage(
+                input,
+                (usage.completion_tokens, usage.completion_tokens_details),
+            ));
         }
         let mut content = false;
         for choice in chunk.choices.unwrap_or_default() {
-            self.stopped |= choice.finish_reason.0;
-            content |= choice.finish_reason.0;
-            content |= choice.delta.is_some_and(|delta| self.take(&delta));
+            let stops = says_anything(choice.finish_reason);
+            self.stopped |= stops;
+            content |= stops | choice.delta.is_some_and(|delta| self.take(&delta));
         }
         if content { Event::Content } else { Event::Start }
     }
 
-    /// Takes a delta; whether it says anything.
-    fn take(&mut self, delta: &Delta) -> bool {
+    fn seen(&mut self) -> &mut Seen {
+        &mut self.seen
+    }
+
+    fn healed_end(&self) -> Option<String> {
+        if self.stopped {
+            return Some("data: [DONE]\n\n".to_owned());
+        }
+        let whole = !self.calls.is_empty() && self.calls.values().all(Arguments::are_whole);
+        (whole && !self.text_is_last).then(|| end("tool_calls"))
+    }
+
+    fn shortened_end(&self) -> Option<String> {
+        // Half a call cannot be run.
+        let calls_are_whole = self.calls.values().all(Arguments::are_whole);
+        (self.has_text && calls_are_whole).then(|| end("length"))
+    }
+}
+
+impl Reader {
+    /// Takes a delta and returns whether it says anything.
+    fn take(&mut self, delta: &Delta<'_>) -> bool {
         let calls = delta.tool_calls.as_ref().and_then(Value::as_array);
         for call in calls.into_iter().flatten() {
             let arguments = self
@@ -156,53 +134,14 @@ impl Reader {
             arguments.push(call["function"]["arguments"].as_str().unwrap_or_default());
             self.text_is_last = false;
         }
-        if delta.content.0 {
+        let has_content = says_anything(delta.content);
+        if has_content {
             self.has_text = true;
             self.text_is_last = true;
         }
         let calls = calls.is_some_and(|calls| !calls.is_empty());
-        calls || delta.content.0 || delta.reasoning_content.0 || delta.reasoning.0 || delta.refusal.0
-    }
-
-    pub(super) const fn usage(&self) -> Option<TokenUsage> {
-        self.usage
-    }
-
-    pub(super) fn healed_end(&self) -> Option<String> {
-        if self.stopped {
-            return Some("data: [DONE]\n\n".to_owned());
-        }
-        let whole = !self.calls.is_empty() && self.calls.values().all(Arguments::are_whole);
-        (whole && !self.text_is_last).then(|| end("tool_calls"))
-    }
-
-    pub(super) fn shortened_end(&self) -> Option<String> {
-        // Half a call cannot be run.
-        let calls_are_whole = self.calls.values().all(Arguments::are_whole);
-        (self.has_text && calls_are_whole).then(|| end("length"))
-    }
-
-    /// The last usage counts. In it the prompt contains what the cache served, and the completion contains the
-    /// reasoning; our kinds do not overlap.
-    fn count(&mut self, usage: &Usage) {
-        let details = usage.prompt_tokens_details.as_ref();
-        let cache_read = details.and_then(|details| details.cached_tokens).unwrap_or_default();
-        let cache_write = details
-            .and_then(|details| details.cache_write_tokens)
-            .unwrap_or_default();
-        let details = usage.completion_tokens_details.as_ref();
-        let reasoning = details.and_then(|details| details.reasoning_tokens).unwrap_or_default();
-        self.usage = Some(TokenUsage {
-            input: usage
-                .prompt_tokens
-                .unwrap_or_default()
-                .saturating_sub(cache_read)
-                .saturating_sub(cache_write),
-            output: usage.completion_tokens.unwrap_or_default().saturating_sub(reasoning),
-            reasoning,
-            cache_read,
-            cache_write,
-        });
+        let others = [delta.reasoning_content, delta.reasoning, delta.refusal];
+        calls || has_content || others.into_iter().any(says_anything)
     }
 }
 

@@ -2,24 +2,24 @@
 
 use std::{borrow::Cow, collections::BTreeMap, fmt::Write};
 
-use conclave_resilience::classify::{FailureClass, ProviderFault};
-use conclave_shared::pricing::TokenUsage;
+use conclave_resilience::classify::ProviderFault;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Event, openai_errors::class_of};
+use super::{
+    Event, Seen, StreamReader,
+    openai::{InputDetails, OutputDetails, class_of, token_usage},
+};
 
 /// Reads one answer.
 #[derive(Debug, Default)]
-pub(crate) struct Reader {
-    usage: Option<TokenUsage>,
+pub(super) struct Reader {
+    seen: Seen,
     /// The items that were added and are not done, by their place in the output.
     open: BTreeMap<u64, Open>,
     calls: u32,
     has_text: bool,
     stopped: Option<Stopped>,
-    seals: Vec<String>,
-    unknown: u64,
 }
 
 #[derive(Debug)]
@@ -73,25 +73,14 @@ struct Usage {
     output_tokens_details: Option<OutputDetails>,
 }
 
-#[derive(Deserialize)]
-struct InputDetails {
-    cached_tokens: Option<u64>,
-    cache_write_tokens: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct OutputDetails {
-    reasoning_tokens: Option<u64>,
-}
-
-impl Reader {
-    pub(super) fn read(&mut self, data: &[u8]) -> Event {
+impl StreamReader for Reader {
+    fn read(&mut self, data: &[u8]) -> Event {
         // Some endpoints close the stream as Chat Completions does.
         if data.trim_ascii() == b"[DONE]" {
             return Event::Start;
         }
         let Ok(incoming) = serde_json::from_slice::<Incoming<'_>>(data) else {
-            return Event::Failed(FailureClass::Retryable(ProviderFault::Garbage));
+            return Event::Failed(ProviderFault::Garbage.into());
         };
         let place = incoming.output_index.unwrap_or_default();
         match incoming.kind.as_ref() {
@@ -110,7 +99,7 @@ impl Reader {
                 self.open.remove(&place);
                 if let Some(item) = incoming.item {
                     self.calls += u32::from(item.kind == "function_call");
-                    self.seals.extend(item.encrypted_content.map(Cow::into_owned));
+                    self.seen.signatures.extend(item.encrypted_content.map(Cow::into_owned));
                 }
                 Event::Content
             }
@@ -131,63 +120,17 @@ impl Reader {
             }
             kind if is_content(kind) => Event::Content,
             _ => {
-                self.unknown += 1;
+                self.seen.unknown_events += 1;
                 Event::Start
             }
         }
     }
 
-    /// The end of the response. Without the counts of tokens `OpenCode` would take it for a cut stream and ask again,
-    /// for ever.
-    fn stop(&mut self, stopped: Stopped, response: Option<&Response>) -> Event {
-        self.stopped = Some(stopped);
-        if self.count(response) {
-            Event::Terminal
-        } else {
-            Event::Unusual
-        }
+    fn seen(&mut self) -> &mut Seen {
+        &mut self.seen
     }
 
-    /// Takes the counts over; whether they are there. The input contains what the cache served, and the output contains
-    /// the reasoning; our kinds do not overlap.
-    fn count(&mut self, response: Option<&Response>) -> bool {
-        let Some(usage) = response.and_then(|response| response.usage.as_ref()) else {
-            return false;
-        };
-        let details = usage.input_tokens_details.as_ref();
-        let cache_read = details.and_then(|details| details.cached_tokens).unwrap_or_default();
-        let cache_write = details
-            .and_then(|details| details.cache_write_tokens)
-            .unwrap_or_default();
-        let details = usage.output_tokens_details.as_ref();
-        let reasoning = details.and_then(|details| details.reasoning_tokens).unwrap_or_default();
-        self.usage = Some(TokenUsage {
-            input: usage
-                .input_tokens
-                .unwrap_or_default()
-                .saturating_sub(cache_read)
-                .saturating_sub(cache_write),
-            output: usage.output_tokens.unwrap_or_default().saturating_sub(reasoning),
-            reasoning,
-            cache_read,
-            cache_write,
-        });
-        usage.input_tokens.is_some() && usage.output_tokens.is_some()
-    }
-
-    pub(super) const fn usage(&self) -> Option<TokenUsage> {
-        self.usage
-    }
-
-    pub(super) const fn unknown_events(&self) -> u64 {
-        self.unknown
-    }
-
-    pub(super) fn take_seals(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.seals)
-    }
-
-    pub(super) fn healed_end(&self) -> Option<String> {
+    fn healed_end(&self) -> Option<String> {
         match self.stopped {
             Some(Stopped::Incomplete) => Some(incomplete()),
             Some(Stopped::Completed) => Some(completed()),
@@ -195,7 +138,7 @@ impl Reader {
         }
     }
 
-    pub(super) fn shortened_end(&self) -> Option<String> {
+    fn shortened_end(&self) -> Option<String> {
         if !self.has_text {
             return None;
         }
@@ -211,6 +154,29 @@ impl Reader {
         }
         end.push_str(&incomplete());
         Some(end)
+    }
+}
+
+impl Reader {
+    /// The end of the response. Without the counts of tokens `OpenCode` would take it for a cut stream and ask again,
+    /// for ever.
+    fn stop(&mut self, stopped: Stopped, response: Option<&Response>) -> Event {
+        self.stopped = Some(stopped);
+        if self.count(response) {
+            Event::Terminal
+        } else {
+            Event::Unusual
+        }
+    }
+
+    /// Takes the counts over and returns whether they are there.
+    fn count(&mut self, response: Option<&Response>) -> bool {
+        let Some(usage) = response.and_then(|response| response.usage.as_ref()) else {
+            return false;
+        };
+        let input = (usage.input_tokens, usage.input_tokens_details);
+        self.seen.usage = Some(token_usage(input, (usage.output_tokens, usage.output_tokens_details)));
+        usage.input_tokens.is_some() && usage.output_tokens.is_some()
     }
 }
 

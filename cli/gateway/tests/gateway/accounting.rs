@@ -1,7 +1,9 @@
-//! The books.
+//! Usage accounting.
+
+use std::sync::Arc;
 
 use conclave_engine::ports::ModelLedger;
-use conclave_gateway::{GatewayEvent, Prices};
+use conclave_gateway::GatewayEvent;
 use conclave_scripted_provider::{Fault, Position};
 use conclave_shared::pricing;
 
@@ -54,7 +56,7 @@ async fn a_model_without_a_price_costs_nothing_and_that_is_told() {
     assert_eq!(rig.gateway.events(), [unpriced]);
 
     let opus = pricing::facts(&model(OPUS_NEW));
-    let rig = rig_with(|config| config.prices = Prices::new(move |_| opus)).await;
+    let rig = rig_with(|config| config.prices = Arc::new(move |_| opus)).await;
     rig.ask(LLAMA, "x").await;
     assert!(rig.gateway.cost_usd() > 0.0);
     assert_eq!(rig.gateway.events(), [], "a given price is a price");

@@ -6,7 +6,6 @@ use std::{
 };
 
 use conclave_engine::ports::{CallOutcome, ModelCall, RunTrace};
-use conclave_gateway::CallListener;
 use conclave_scripted_provider::{Fault, Position};
 
 use crate::rig::{OPUS_NEW, OPUS_OLD, rig_with, until};
@@ -25,9 +24,9 @@ impl RunTrace for Heard {
 #[tokio::test]
 async fn every_request_is_told_once_with_its_model_tokens_cost_and_end() {
     let heard = Arc::new(Heard::default());
-    let listener = CallListener::new(Arc::clone(&heard) as _);
-    let rig = rig_with(|config| config.calls = listener).await;
-    // Three refusals of the newest model, then its stand-in answers; then an answer breaks off.
+    let trace: Arc<dyn RunTrace> = Arc::clone(&heard) as _;
+    let rig = rig_with(|config| config.trace = Some(trace)).await;
+    // Three refusals of the newest model, then its fallback model answers; then an answer breaks off.
     rig.provider
         .inject(Fault::status(529).model("claude-opus-4-7").times(3));
     assert!(rig.ask(OPUS_NEW, "one").await.is_whole());

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use conclave_engine::ports::ModelLedger;
-use conclave_gateway::{FailbackReason, GatewayConfig, GatewayEvent, Wire};
+use conclave_gateway::{FallbackReason, GatewayConfig, GatewayEvent, Wire};
 use conclave_resilience::breaker::Circuit;
 use conclave_scripted_provider::{Fault, FaultKind};
 use futures_util::future::join_all;
@@ -22,7 +22,7 @@ const OPEN: Duration = Duration::from_millis(300);
 
 fn short(config: &mut GatewayConfig) {
     config.limits.breaker.open = OPEN;
-    config.limits.stand_in = Duration::ZERO;
+    config.limits.keep_fallback = Duration::ZERO;
 }
 
 impl Rig {
@@ -69,7 +69,7 @@ impl Rig {
 }
 
 #[tokio::test]
-async fn after_five_failures_nobody_asks_and_everybody_is_answered_by_the_stand_in() {
+async fn after_five_failures_nobody_asks_and_everybody_is_answered_by_the_fallback_model() {
     let rig = rig_with(|_| ()).await;
     rig.provider.inject(Fault::status(529).model(NEW));
     let first = rig.panel(7, &[OPUS_NEW, OPUS_OLD]).await;
@@ -84,8 +84,8 @@ async fn after_five_failures_nobody_asks_and_everybody_is_answered_by_the_stand_
     let left_alone = |event: &GatewayEvent| {
         matches!(
             event,
-            GatewayEvent::FailedBack {
-                reason: FailbackReason::CircuitOpen,
+            GatewayEvent::FallbackUsed {
+                reason: FallbackReason::CircuitOpen,
                 ..
             }
         )
@@ -137,7 +137,7 @@ async fn answers_that_break_off_after_their_first_words_count_too() {
 }
 
 #[tokio::test]
-async fn one_probe_finds_out_for_all_while_the_others_go_to_the_stand_in() {
+async fn one_probe_finds_out_for_all_while_the_others_go_to_the_fallback_model() {
     let rig = rig_with(short).await;
     rig.provider.inject(Fault::status(529).model(NEW));
     rig.panel(7, &[OPUS_NEW, OPUS_OLD]).await;

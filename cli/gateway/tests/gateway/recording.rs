@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use conclave_engine::ports::ModelLedger;
-use conclave_gateway::{Gateway, GatewayEvent, RecordSettings, Recording, Rejection, TapeSettings};
+use conclave_gateway::{Gateway, GatewayEvent, Recording, RecordingMode, Rejection};
 use conclave_scripted_provider::{Fault, Position};
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use crate::{
 fn recorded(file: PathBuf) -> impl FnOnce(&mut conclave_gateway::GatewayConfig) {
     move |config| {
         let notes = BTreeMap::from([("boundary".to_owned(), "ab12".to_owned())]);
-        config.tape = TapeSettings::Record(RecordSettings { file, notes });
+        config.recording = RecordingMode::Record { file, notes };
         config.places = vec![("/tmp/run-1/workspace".to_owned(), "{workspace}".to_owned())];
     }
 }
@@ -26,7 +26,7 @@ async fn replaying(file: &std::path::Path) -> Gateway {
     for upstream in &mut config.providers {
         upstream.credential = None;
     }
-    config.tape = TapeSettings::Replay(Arc::new(Recording::open(file).unwrap()));
+    config.recording = RecordingMode::Replay(Arc::new(Recording::open(file).unwrap()));
     config.places = vec![("/tmp/run-2/workspace".to_owned(), "{workspace}".to_owned())];
     let gateway = Gateway::start(config).await.unwrap();
     gateway.assign(&session("ses_of_another_run"), "security", &[model(OPUS_NEW)]);
@@ -77,6 +77,29 @@ async fn a_recorded_run_is_answered_without_any_provider() {
         usage(&gateway, "ses_a"),
         "the same tokens and cost"
     );
+}
+
+/// A recording that stays as it is: it was made when this version of the file's shape was new.
+#[tokio::test]
+async fn a_recording_of_an_earlier_program_is_answered() {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/fixtures/recordings/version-1.jsonl"
+    );
+    let gateway = replaying(file.as_ref()).await;
+    for name in FORMATS {
+        let outcome = ask(&gateway, name, "look at /tmp/run-2/workspace/a.rs").await;
+        assert!(outcome.is_whole(), "{outcome:?}");
+    }
+    // Call 4 was refused by an overloaded provider, and repeated.
+    let outcome = ask(&gateway, OPUS_NEW, "after an overload in /tmp/run-2/workspace").await;
+    assert!(outcome.is_whole(), "{outcome:?}");
+    assert!(ask(&gateway, OPUS_NEW, "cut short").await.broken);
+    let events = gateway.events();
+    let count = |is: fn(&GatewayEvent) -> bool| events.iter().filter(|event| is(event)).count();
+    assert_eq!(count(|event| matches!(event, GatewayEvent::Retried { .. })), 1);
+    assert_eq!(count(|event| matches!(event, GatewayEvent::StreamCut { .. })), 1);
+    assert_eq!(count(|event| matches!(event, GatewayEvent::Rejected { .. })), 0);
 }
 
 #[tokio::test]

@@ -1,0 +1,295 @@
+//! Usage accounting: what each model did for each session, what that cost, and how much of the budget is left.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use conclave_engine::ports::{CallOutcome, ModelCall, RunTrace, SessionId};
+use conclave_resilience::budget::{Budget, Standing, Used};
+use conclave_shared::{
+    model::ModelId,
+    pricing::{ModelFacts, TokenUsage},
+    telemetry::TokensByModel,
+};
+
+use crate::{
+    clock::now,
+    errors::Rejection,
+    event::{Events, GatewayEvent},
+    lock::locked,
+};
+
+/// Looks up what is known about a model.
+pub type Prices = Arc<dyn Fn(&ModelId) -> Option<ModelFacts> + Send + Sync>;
+
+/// The usage of all sessions.
+pub(crate) struct UsageAccounting {
+    state: Mutex<State>,
+    prices: Prices,
+    trace: Option<Arc<dyn RunTrace>>,
+    events: Arc<Events>,
+}
+
+#[derive(Default)]
+struct State {
+    accounts: HashMap<SessionId, BTreeMap<ModelId, Account>>,
+    budget: Budget,
+    tight_was_reported: bool,
+    spent_was_reported: bool,
+}
+
+/// What one model did for one session.
+#[derive(Debug, Clone, Copy, Default)]
+struct Account {
+    /// Requests that were sent.
+    calls: u64,
+    /// What the provider said they used.
+    tokens: TokenUsage,
+    /// What that cost, each call by its own price; nothing for a model without a known price.
+    cost_usd: f64,
+    /// No price of the model is known.
+    unpriced: bool,
+    /// Answers that broke off before the provider had said what they use.
+    uncounted: u64,
+    /// Events of an unknown kind.
+    unknown_events: u64,
+}
+
+impl State {
+    fn all(&self) -> impl Iterator<Item = (&ModelId, &Account)> {
+        self.accounts.values().flatten()
+    }
+
+    fn cost_usd(&self) -> f64 {
+        // Not `sum`, which is -0.0 for nothing.
+        self.all().fold(0.0, |sum, (_, account)| sum + account.cost_usd)
+    }
+
+    /// How close the run is to the end of its budget, and the event to report for it.
+    fn standing(&mut self) -> (Standing, Option<GatewayEvent>) {
+        let mut used = Used {
+            usd: self.cost_usd(),
+            ..Used::default()
+        };
+        for (_, account) in self.all() {
+            used.calls += account.calls;
+            used.tokens += account.tokens.total();
+        }
+        let standing = self.budget.standing(&used);
+        let (reported, line, spent) = match standing {
+            Standing::Free => return (standing, None),
+            Standing::Tight(line) => (&mut self.tight_was_reported, line, false),
+            Standing::Spent(line) => (&mut self.spent_was_reported, line, true),
+        };
+        let is_new = !std::mem::replace(reported, true);
+        (standing, is_new.then_some(GatewayEvent::BudgetUsed { line, spent }))
+    }
+}
+
+impl UsageAccounting {
+    pub(crate) fn new(budget: Budget, prices: Prices, trace: Option<Arc<dyn RunTrace>>, events: Arc<Events>) -> Self {
+        let state = State {
+            budget,
+            ..State::default()
+        };
+        Self {
+            state: Mutex::new(state),
+            prices,
+            trace,
+            events,
+        }
+    }
+
+    /// Takes another budget. What was reported of the one before may have to be reported again.
+    pub(crate) fn set_budget(&self, budget: Budget) {
+        let mut state = locked(&self.state);
+        state.budget = budget;
+        (state.tight_was_reported, state.spent_was_reported) = (false, false);
+    }
+
+    /// What is known about a model.
+    pub(crate) fn facts(&self, model: &ModelId) -> Option<ModelFacts> {
+        (self.prices)(model)
+    }
+
+    /// The usage of one session.
+    pub(crate) fn usage(&self, session: &SessionId) -> Vec<TokensByModel> {
+        let state = locked(&self.state);
+        let accounts = state.accounts.get(session).into_iter().flatten();
+        accounts
+            .map(|(model, account)| TokensByModel {
+                model: model.clone(),
+                tokens: account.tokens,
+                // What was booked and taken back again may leave a rest of rounding.
+                cost_usd: account.cost_usd.max(0.0),
+                calls: account.calls,
+                unpriced: account.unpriced,
+            })
+            .collect()
+    }
+
+    /// The cost of all calls so far, by the providers' own counts.
+    pub(crate) fn cost_usd(&self) -> f64 {
+        locked(&self.state).cost_usd()
+    }
+
+    /// How close the run is to the end of its budget.
+    pub(crate) fn standing(&self) -> Standing {
+        let (standing, event) = locked(&self.state).standing();
+        if let Some(event) = event {
+            self.events.record(event);
+        }
+        standing
+    }
+
+    /// Counts a call and opens its entry, if there is budget for one. One caller at a time: seven sessions that find room
+    /// for one call must not make seven.
+    pub(crate) fn begin(
+        self: &Arc<Self>,
+        session: &SessionId,
+        reviewer: String,
+        asked: &ModelId,
+        model: &ModelId,
+    ) -> Result<UsageEntry, Rejection> {
+        let facts = self.facts(model);
+        let mut state = locked(&self.state);
+        let (standing, event) = state.standing();
+        let is_spent = matches!(standing, Standing::Spent(_));
+        if !is_spent {
+            let accounts = state.accounts.entry(session.clone()).or_default();
+            let account = accounts.entry(model.clone()).or_default();
+            account.calls += 1;
+            account.unpriced = facts.is_none();
+        }
+        drop(state);
+        if let Some(event) = event {
+            self.events.record(event);
+        }
+        if is_spent {
+            return Err(Rejection::BudgetSpent);
+        }
+        Ok(UsageEntry {
+            accounting: Arc::clone(self),
+            call: ModelCall {
+                session: session.clone(),
+                reviewer,
+                asked: asked.clone(),
+                model: model.clone(),
+                tokens: TokenUsage::default(),
+                cost_usd: 0.0,
+                duration: Duration::ZERO,
+                outcome: CallOutcome::default(),
+            },
+            facts,
+            started: now(),
+            unknown_events: 0,
+            answer_began: false,
+            usage_is_known: false,
+        })
+    }
+
+    fn change(&self, call: &ModelCall, change: impl FnOnce(&mut Account)) {
+        let mut state = locked(&self.state);
+        let account = state
+            .accounts
+            .get_mut(&call.session)
+            .and_then(|accounts| accounts.get_mut(&call.model));
+        if let Some(account) = account {
+            change(account);
+        }
+    }
+
+    /// What the accounts show that no event has reported.
+    pub(crate) fn findings(&self) -> Vec<GatewayEvent> {
+        let mut by_model: BTreeMap<ModelId, [u64; 3]> = BTreeMap::new();
+        for (model, account) in locked(&self.state).all() {
+            let sums = by_model.entry(model.clone()).or_default();
+            let counts = [account.calls, account.uncounted, account.unknown_events];
+            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+        let mut events = Vec::new();
+        for (model, [calls, answers, unknown]) in by_model {
+            if calls > 0 && self.facts(&model).is_none() {
+                let model = model.clone();
+                events.push(GatewayEvent::Unpriced { model, calls });
+            }
+            if answers > 0 {
+                let model = model.clone();
+                events.push(GatewayEvent::Uncounted { model, answers });
+            }
+            if unknown > 0 {
+                events.push(GatewayEvent::UnknownEvents { model, events: unknown });
+            }
+        }
+        events
+    }
+}
+
+/// The usage of one call. What is known of its tokens is added at once, so that a call that is cut or cancelled counts with
+/// what was reported until then. When it is dropped, the call is over, and goes to the trace.
+pub(crate) struct UsageEntry {
+    accounting: Arc<UsageAccounting>,
+    call: ModelCall,
+    facts: Option<ModelFacts>,
+    started: Instant,
+    unknown_events: u64,
+    answer_began: bool,
+    /// The provider has said what it uses.
+    usage_is_known: bool,
+}
+
+impl UsageEntry {
+    /// Notes how the call ended.
+    pub(crate) fn ended(&mut self, outcome: CallOutcome) {
+        self.call.outcome = outcome;
+    }
+
+    /// The model that was called.
+    pub(crate) fn model(&self) -> &ModelId {
+        &self.call.model
+    }
+
+    /// Sets what the call has used in all so far, if that was reported.
+    pub(crate) fn set(&mut self, usage: Option<TokenUsage>, unknown_events: u64) {
+        self.answer_began = true;
+        self.usage_is_known |= usage.is_some();
+        let old = self.call.tokens;
+        let usage = usage.unwrap_or(old);
+        if (usage, unknown_events) == (old, self.unknown_events) {
+            return;
+        }
+        // By the call, not by the sum: a long prompt may have a price of its own.
+        let cost_usd = self.facts.map_or(0.0, |facts| facts.cost_usd(&usage));
+        self.accounting.change(&self.call, |account| {
+            account.unknown_events += unknown_events.saturating_sub(self.unknown_events);
+            account.cost_usd += cost_usd - self.call.cost_usd;
+            let tokens = &mut account.tokens;
+            let swap = |total: &mut u64, old: u64, new: u64| *total = total.saturating_sub(old).saturating_add(new);
+            swap(&mut tokens.input, old.input, usage.input);
+            swap(&mut tokens.output, old.output, usage.output);
+            swap(&mut tokens.reasoning, old.reasoning, usage.reasoning);
+            swap(&mut tokens.cache_read, old.cache_read, usage.cache_read);
+            swap(&mut tokens.cache_write, old.cache_write, usage.cache_write);
+        });
+        self.unknown_events = unknown_events;
+        (self.call.tokens, self.call.cost_usd) = (usage, cost_usd);
+    }
+}
+
+impl Drop for UsageEntry {
+    fn drop(&mut self) {
+        if self.answer_began && !self.usage_is_known {
+            self.accounting.change(&self.call, |account| account.uncounted += 1);
+        }
+        if let Some(trace) = &self.accounting.trace {
+            self.call.duration = now().saturating_duration_since(self.started);
+            trace.call_ended(&self.call);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "accounting_tests.rs"]
+mod tests;

@@ -1,0 +1,69 @@
+use conclave_resilience::budget::Budget;
+
+use super::*;
+
+fn model(name: &str) -> ModelId {
+    name.parse().expect("a model")
+}
+
+fn session() -> SessionId {
+    SessionId("ses_a".to_owned())
+}
+
+fn accounting(facts: Option<ModelFacts>) -> Arc<UsageAccounting> {
+    let prices: Prices = Arc::new(move |_| facts);
+    Arc::new(UsageAccounting::new(
+        Budget::default(),
+        prices,
+        None,
+        Arc::new(Events::new(Arc::new(|_| ()))),
+    ))
+}
+
+fn begin(accounting: &Arc<UsageAccounting>, name: &str) -> UsageEntry {
+    let entry = accounting.begin(&session(), "security".to_owned(), &model(name), &model(name));
+    entry.expect("there is no limit")
+}
+
+#[test]
+fn an_entry_replaces_what_it_said_before() {
+    let accounting = accounting(None);
+    let usage = |input, output| TokenUsage {
+        input,
+        output,
+        ..TokenUsage::default()
+    };
+    let (mut first, mut second) = (begin(&accounting, "a/one"), begin(&accounting, "a/one"));
+    first.set(Some(usage(100, 1)), 0);
+    second.set(Some(usage(50, 7)), 0);
+    first.set(Some(usage(100, 42)), 0);
+    first.set(Some(usage(100, 42)), 0);
+    drop(first);
+    let account = accounting.usage(&session()).remove(0);
+    assert_eq!((account.calls, account.tokens), (2, usage(150, 49)));
+}
+
+#[test]
+fn each_call_has_its_own_price() {
+    let facts = conclave_shared::pricing::facts(&model("openai/gpt-6-sol"));
+    let accounting = accounting(facts);
+    let mut sum = 0.0;
+    for input in [200_000, 300_000] {
+        let usage = TokenUsage {
+            input,
+            output: 1_000,
+            ..TokenUsage::default()
+        };
+        let mut entry = begin(&accounting, "openai/gpt-6-sol");
+        entry.set(Some(TokenUsage { output: 1, ..usage }), 0);
+        entry.set(Some(usage), 0);
+        sum += facts.expect("known").cost_usd(&usage);
+    }
+    let account = accounting.usage(&session()).remove(0);
+    assert!((account.cost_usd - sum).abs() < 1e-9);
+    let as_one = facts.expect("known").cost_usd(&account.tokens);
+    assert!(
+        (as_one - sum).abs() > 0.1,
+        "the sum of both prompts would be a long one"
+    );
+}

@@ -1,0 +1,77 @@
+//! Errors: a gateway that cannot start, a call that gave nothing, and what the runtime hears of one.
+
+mod rejection;
+
+use std::{path::PathBuf, time::Duration};
+
+use conclave_resilience::classify::{FailureClass, ProviderFault};
+
+pub use rejection::Rejection;
+
+/// The configuration cannot be used, or the gateway could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A provider's name is not a single path segment, or is there twice.
+    #[error("provider name `{0}` is empty, doubled, or not made of letters, digits, `-`, `_` and `.`")]
+    ProviderName(String),
+    /// A provider's address is not usable.
+    #[error("base URL of provider `{0}` must be http(s), without user, password, query and fragment")]
+    BaseUrl(String),
+    /// A header name is not one.
+    #[error("`{0}` is not a header name")]
+    Header(String),
+    /// A credential cannot be sent.
+    #[error("a credential holds characters that cannot be sent in a header")]
+    Credential,
+    /// The file of extra certificates cannot be used.
+    #[error("extra CA file {path}: {problem}")]
+    CaFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The recording cannot be written or read.
+    #[error("recording {path}: {problem}")]
+    Recording {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The HTTP client cannot be set up.
+    #[error("HTTP client: {0}")]
+    Client(String),
+    /// The system has no randomness.
+    #[error("no randomness for the run's key: {0}")]
+    Randomness(String),
+    /// The port cannot be opened.
+    #[error("cannot listen on the loopback address: {0}")]
+    Listen(#[from] std::io::Error),
+}
+
+/// A call of a model that gave nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CallFailure {
+    pub(crate) class: FailureClass,
+    /// The wait that the provider asked for.
+    pub(crate) retry_after: Option<Duration>,
+    /// The answer was to come from a recording, which does not have it.
+    pub(crate) unrecorded: bool,
+}
+
+impl From<FailureClass> for CallFailure {
+    fn from(class: FailureClass) -> Self {
+        Self {
+            class,
+            retry_after: None,
+            unrecorded: false,
+        }
+    }
+}
+
+impl From<ProviderFault> for CallFailure {
+    fn from(fault: ProviderFault) -> Self {
+        FailureClass::from(fault).into()
+    }
+}

@@ -1,0 +1,138 @@
+//! Providers: their settings, and what it takes to call them.
+
+mod headers;
+mod key_check;
+
+use std::{collections::HashMap, path::PathBuf, time::Duration};
+
+use axum::http::HeaderMap;
+use reqwest::{Certificate, Client, redirect};
+use secrecy::{ExposeSecret, SecretString};
+use url::Url;
+
+use crate::{errors::ConfigError, wire::Wire};
+use headers::provider_headers;
+
+pub(crate) use headers::forwarded;
+pub use key_check::{KeyAnswer, examine};
+
+/// A provider that calls are sent to.
+#[derive(Debug, Clone)]
+pub struct Upstream {
+    /// Its name: the first part of the gateway's path and of [`ModelId`]s.
+    pub name: String,
+    /// The format that it speaks.
+    pub wire: Wire,
+    /// The address before `/messages`, `/chat/completions` or `/responses`, for example `https://api.anthropic.com/v1`.
+    pub base_url: Url,
+    /// The key, put on as the format says; `None` where a gateway in between holds it.
+    pub credential: Option<SecretString>,
+    /// More headers for every call.
+    pub extra_headers: Vec<(String, SecretString)>,
+}
+
+/// How providers are reached.
+#[derive(Debug, Clone)]
+pub struct HttpSettings {
+    /// Whether the environment's `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` count.
+    pub system_proxy: bool,
+    /// Certificates (PEM) to trust besides the system's.
+    pub extra_ca_file: Option<PathBuf>,
+}
+
+impl Default for HttpSettings {
+    fn default() -> Self {
+        Self {
+            system_proxy: true,
+            extra_ca_file: None,
+        }
+    }
+}
+
+/// A provider, ready to be called.
+#[derive(Debug)]
+pub(crate) struct Provider {
+    pub(crate) wire: Wire,
+    pub(crate) endpoint: Url,
+    pub(crate) headers: HeaderMap,
+}
+
+impl Provider {
+    fn new(upstream: &Upstream) -> Result<Self, ConfigError> {
+        let name = &upstream.name;
+        let url = &upstream.base_url;
+        let plain =
+            url.username().is_empty() && url.password().is_none() && url.query().is_none() && url.fragment().is_none();
+        if !matches!(url.scheme(), "http" | "https") || !plain || !url.has_host() {
+            return Err(ConfigError::BaseUrl(name.clone()));
+        }
+        let endpoint = format!("{}/{}", url.as_str().trim_end_matches('/'), upstream.wire.endpoint());
+        Ok(Self {
+            wire: upstream.wire,
+            endpoint: endpoint.parse().map_err(|_| ConfigError::BaseUrl(name.clone()))?,
+            headers: provider_headers(upstream.wire, upstream.credential.as_ref(), &upstream.extra_headers)?,
+        })
+    }
+}
+
+/// All providers by name.
+pub(crate) fn providers(upstreams: &[Upstream]) -> Result<HashMap<String, Provider>, ConfigError> {
+    let mut providers = HashMap::new();
+    for upstream in upstreams {
+        let name = &upstream.name;
+        let valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.is_empty()
+            || !name.chars().all(valid)
+            || providers.insert(name.clone(), Provider::new(upstream)?).is_some()
+        {
+            return Err(ConfigError::ProviderName(name.clone()));
+        }
+    }
+    Ok(providers)
+}
+
+/// The client for all providers.
+pub(crate) fn client(http: &HttpSettings, connect: Duration) -> Result<Client, ConfigError> {
+    let mut builder = Client::builder()
+        .user_agent(concat!("conclave/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(connect)
+        // A redirect would carry the credentials to wherever it points.
+        .redirect(redirect::Policy::none())
+        .tcp_nodelay(true);
+    if !http.system_proxy {
+        builder = builder.no_proxy();
+    }
+    if let Some(path) = &http.extra_ca_file {
+        let problem = |problem: String| ConfigError::CaFile {
+            path: path.clone(),
+            problem,
+        };
+        let pem = std::fs::read(path).map_err(|error| problem(error.to_string()))?;
+        let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| problem(error.to_string()))?;
+        if certificates.is_empty() {
+            return Err(problem("it holds no certificate".to_owned()));
+        }
+        builder = builder.tls_certs_merge(certificates);
+    }
+    builder.build().map_err(|error| ConfigError::Client(error.to_string()))
+}
+
+/// All secrets of a gateway, for the redactor.
+pub(crate) fn secrets(upstreams: &[Upstream], run_key: &SecretString) -> Vec<String> {
+    let of_providers = upstreams.iter().flat_map(|upstream| {
+        let extra = upstream.extra_headers.iter().map(|(_, value)| value);
+        upstream.credential.iter().chain(extra)
+    });
+    of_providers
+        .chain([run_key])
+        .flat_map(|secret| {
+            let text = secret.expose_secret();
+            // The scheme in front of a token is not a part of the secret.
+            [text.to_owned(), text.trim_start_matches("Bearer ").to_owned()]
+        })
+        .collect()
+}
+
+#[cfg(test)]
+#[path = "provider/provider_tests.rs"]
+mod tests;

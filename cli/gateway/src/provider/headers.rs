@@ -1,0 +1,100 @@
+//! The headers that a provider gets.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::{errors::ConfigError, wire::Wire};
+
+/// The only headers of a request that a provider gets to see. An allow-list, so that no header that a future runtime
+/// adds (session ids, keys, cookies) leaves the machine by default.
+const FORWARDED: [HeaderName; 4] = [
+    header::ACCEPT,
+    header::CONTENT_TYPE,
+    HeaderName::from_static("anthropic-version"),
+    HeaderName::from_static("anthropic-beta"),
+];
+
+/// The headers that a call to this provider always carries.
+pub(crate) fn provider_headers(
+    wire: Wire,
+    credential: Option<&SecretString>,
+    extra: &[(String, SecretString)],
+) -> Result<HeaderMap, ConfigError> {
+    let mut headers = HeaderMap::new();
+    if let Some(credential) = credential {
+        let (name, value) = match wire {
+            Wire::Anthropic => (
+                HeaderName::from_static("x-api-key"),
+                credential.expose_secret().to_owned(),
+            ),
+            Wire::OpenAiChat | Wire::OpenAiResponses => {
+                (header::AUTHORIZATION, format!("Bearer {}", credential.expose_secret()))
+            }
+        };
+        headers.insert(name, secret_value(&value)?);
+    }
+    for (name, value) in extra {
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| ConfigError::Header(name.clone()))?;
+        headers.insert(name, secret_value(value.expose_secret())?);
+    }
+    // The stream has to be read on its way through.
+    headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    Ok(headers)
+}
+
+fn secret_value(text: &str) -> Result<HeaderValue, ConfigError> {
+    let mut value = HeaderValue::from_str(text.trim()).map_err(|_| ConfigError::Credential)?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// The headers of a request that are forwarded.
+pub(crate) fn forwarded(headers: &HeaderMap) -> HeaderMap {
+    FORWARDED
+        .iter()
+        .filter_map(|name| Some((name.clone(), headers.get(name)?.clone())))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_listed_headers_go_on() {
+        let all = [
+            "x-session-id",
+            "x-session-affinity",
+            "x-parent-session-id",
+            "x-api-key",
+            "authorization",
+            "host",
+            "accept-encoding",
+            "connection",
+            "cookie",
+            "user-agent",
+            "content-length",
+            "anthropic-beta",
+            "anthropic-version",
+            "content-type",
+        ];
+        let headers = all
+            .iter()
+            .map(|name| (HeaderName::from_static(name), HeaderValue::from_static("x")))
+            .collect();
+        let mut names: Vec<String> = forwarded(&headers).keys().map(ToString::to_string).collect();
+        names.sort();
+        assert_eq!(names, ["anthropic-beta", "anthropic-version", "content-type"]);
+    }
+
+    #[test]
+    fn secrets_are_marked() {
+        let headers = provider_headers(
+            Wire::OpenAiChat,
+            Some(&SecretString::from("hidden-credential")),
+            &[("cf-aig-authorization".to_owned(), SecretString::from("Bearer hidden"))],
+        )
+        .expect("valid");
+        assert!(!format!("{headers:?}").contains("hidden"), "{headers:?}");
+    }
+}

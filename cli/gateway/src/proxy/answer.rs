@@ -1,0 +1,236 @@
+//! An answer of a provider as it comes in: cut into frames, read, accounted.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::{Bytes, BytesMut};
+use conclave_engine::ports::CallOutcome;
+use conclave_resilience::classify::{FailureClass, ProviderFault};
+use conclave_shared::model::ModelId;
+use reqwest::Response;
+use tokio::time::timeout;
+
+use super::in_flight::InFlightRequest;
+use crate::{
+    accounting::UsageEntry,
+    recording::{CallRecording, Playback},
+    wire::{Event, Frame, FrameParser, StreamReader, Wire},
+};
+
+/// Time for which the connection of a finished answer is read on, so that it can be used again.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// The body of an answer: of a provider, or from the recording of an earlier run.
+#[derive(Debug)]
+pub(crate) enum AnswerBody {
+    Network(Response),
+    Recording(Playback),
+}
+
+impl AnswerBody {
+    /// The next bytes; `None` at a clean end.
+    async fn chunk(&mut self) -> Result<Option<Bytes>, ProviderFault> {
+        match self {
+            Self::Network(response) => response.chunk().await.map_err(|error| {
+                tracing::info!(error = %error.without_url(), "the answer broke off");
+                ProviderFault::CutStream
+            }),
+            Self::Recording(playback) => playback.chunk(),
+        }
+    }
+}
+
+/// The end of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// With its terminal event.
+    Complete,
+    /// Without.
+    Broken(FailureClass),
+}
+
+/// What one read brings.
+#[derive(Debug, Default)]
+pub(crate) struct Piece {
+    /// Whole frames, as they came.
+    pub(crate) bytes: Bytes,
+    /// Whether the answer itself is among them.
+    pub(crate) content: bool,
+    /// Set with the last piece.
+    pub(crate) end: Option<End>,
+}
+
+/// An answer of a provider as it comes in. Dropping it cancels the call.
+pub(crate) struct Answer {
+    body: Option<AnswerBody>,
+    parser: FrameParser,
+    wire: Wire,
+    reader: Box<dyn StreamReader>,
+    entry: UsageEntry,
+    request: Arc<InFlightRequest>,
+    recording: Option<CallRecording>,
+}
+
+impl Answer {
+    pub(crate) fn new(
+        body: AnswerBody,
+        wire: Wire,
+        entry: UsageEntry,
+        request: Arc<InFlightRequest>,
+        recording: Option<CallRecording>,
+    ) -> Self {
+        Self {
+            body: Some(body),
+            parser: FrameParser::new(),
+            wire,
+            reader: wire.reader(),
+            entry,
+            request,
+            recording,
+        }
+    }
+
+    pub(crate) fn wire(&self) -> Wire {
+        self.wire
+    }
+
+    /// The model that answers.
+    pub(crate) fn model(&self) -> &ModelId {
+        self.entry.model()
+    }
+
+    pub(crate) fn request(&self) -> &InFlightRequest {
+        &self.request
+    }
+
+    /// See [`StreamReader::shortened_end`].
+    pub(crate) fn shortened_end(&self) -> Option<String> {
+        self.reader.shortened_end()
+    }
+
+    /// The next piece. After one with an end there is none.
+    pub(crate) async fn next(&mut self, idle: Duration) -> Piece {
+        let piece = self.receive(idle).await;
+        match piece.end {
+            Some(End::Complete) => self.entry.ended(CallOutcome::Complete),
+            Some(End::Broken(class)) => self.entry.ended(CallOutcome::Failed(class.to_string())),
+            None => {}
+        }
+        piece
+    }
+
+    async fn receive(&mut self, idle: Duration) -> Piece {
+        let Some(body) = &mut self.body else {
+            return self.over(BytesMut::new(), Piece::default(), ProviderFault::CutStream.into());
+        };
+        match timeout(idle, body.chunk()).await {
+            Err(_) => self.over(BytesMut::new(), Piece::default(), ProviderFault::Timeout.into()),
+            Ok(Err(fault)) => self.over(BytesMut::new(), Piece::default(), fault.into()),
+            Ok(Ok(Some(chunk))) => {
+                self.request.touch();
+                self.parser.push(chunk);
+                self.frames()
+            }
+            Ok(Ok(None)) => {
+                let mut piece = Piece::default();
+                let mut bytes = BytesMut::new();
+                let mut class = FailureClass::from(ProviderFault::CutStream);
+                if let Some(frame) = self.parser.finish() {
+                    class = self.read(frame, &mut piece, &mut bytes).unwrap_or(class);
+                }
+                if piece.end.is_some() {
+                    return self.pass(bytes, piece);
+                }
+                self.over(bytes, piece, class)
+            }
+        }
+    }
+
+    /// Takes the whole frames that are there.
+    fn frames(&mut self) -> Piece {
+        let mut piece = Piece::default();
+        let mut bytes = BytesMut::new();
+        while piece.end.is_none() {
+            let failed = match self.parser.next_frame() {
+                Ok(Some(frame)) => self.read(frame, &mut piece, &mut bytes),
+                Ok(None) => break,
+                Err(_) => Some(ProviderFault::Garbage.into()),
+            };
+            if let Some(class) = failed {
+                return self.over(bytes, piece, class);
+            }
+        }
+        self.pass(bytes, piece)
+    }
+
+    /// Reads one frame and returns the class of the failure, if it ends the stream without an answer.
+    fn read(&mut self, frame: Frame, piece: &mut Piece, bytes: &mut BytesMut) -> Option<FailureClass> {
+        if let Some(recording) = &mut self.recording {
+            recording.frame(frame.raw());
+        }
+        let event = frame.data().map_or(Event::Start, |data| self.reader.read(&data));
+        match event {
+            // What a broken stream says last is not for the runtime.
+            Event::Failed(class) => return Some(class),
+            Event::Unusual => {
+                bytes.extend_from_slice(self.reader.healed_end().unwrap_or_default().as_bytes());
+                piece.end = Some(End::Complete);
+                return None;
+            }
+            Event::Terminal => piece.end = Some(End::Complete),
+            Event::Content => piece.content = true,
+            Event::Start => {}
+        }
+        frame.append_to(bytes);
+        None
+    }
+
+    /// The stream goes on, or has come to its end.
+    fn pass(&mut self, bytes: BytesMut, mut piece: Piece) -> Piece {
+        piece.bytes = bytes.freeze();
+        self.book();
+        if piece.end.is_some() {
+            if let Some(recording) = &mut self.recording {
+                recording.ended(None);
+            }
+            self.drain();
+        }
+        piece
+    }
+
+    /// The stream ended before its terminal event. If nothing of the answer is lost by it, its end is put on.
+    fn over(&mut self, mut bytes: BytesMut, mut piece: Piece, class: FailureClass) -> Piece {
+        self.body = None;
+        if let Some(recording) = &mut self.recording {
+            recording.ended(Some(class));
+        }
+        let healed = class.is_provider_fault().then(|| self.reader.healed_end()).flatten();
+        piece.end = Some(match healed {
+            Some(missing) => {
+                bytes.extend_from_slice(missing.as_bytes());
+                End::Complete
+            }
+            None => End::Broken(class),
+        });
+        piece.bytes = bytes.freeze();
+        self.book();
+        piece
+    }
+
+    fn book(&mut self) {
+        let seen = self.reader.seen();
+        self.entry.set(seen.usage, seen.unknown_events);
+        let signatures = std::mem::take(&mut seen.signatures);
+        self.request.session.signatures.add(&signatures, self.entry.model());
+    }
+
+    /// Reads what is left after the terminal event in the background: a connection that was read to its end is used
+    /// again, and a new one would cost every turn a handshake.
+    fn drain(&mut self) {
+        if let Some(mut body) = self.body.take() {
+            tokio::spawn(timeout(
+                DRAIN,
+                async move { while let Ok(Some(_)) = body.chunk().await {} },
+            ));
+        }
+    }
+}

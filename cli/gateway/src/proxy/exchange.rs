@@ -1,0 +1,235 @@
+//! One call of the runtime: asks models for it, in their order, until one answers.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::http::HeaderMap;
+use bytes::Bytes;
+use conclave_resilience::{
+    breaker::NextProbe,
+    classify::{FailureClass, ProviderFault},
+    deadline::Deadline,
+    fallback::fallbacks,
+};
+use conclave_shared::model::ModelId;
+
+use super::{
+    attempt::{Attempt, Opened},
+    core::Core,
+    in_flight::InFlightRequest,
+};
+use crate::{
+    clock::now,
+    errors::Rejection,
+    event::{FallbackReason, GatewayEvent},
+    provider::Provider,
+};
+
+/// Interval at which a call that waits for a probe shows that it is alive.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+
+/// One call of the runtime that was let in.
+pub(crate) struct Exchange<'a> {
+    pub(crate) core: &'a Arc<Core>,
+    pub(crate) provider: &'a Provider,
+    pub(crate) request: Arc<InFlightRequest>,
+    /// The name that stands in the body: the model's, or the spare one.
+    pub(crate) written_for: ModelId,
+    /// The model that the runtime asks for.
+    pub(crate) asked: ModelId,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    /// Number of tools that the session has called.
+    pub(crate) tool_calls: usize,
+}
+
+impl Exchange<'_> {
+    /// Finds a model that answers.
+    pub(crate) async fn run(&self) -> Result<Opened, Rejection> {
+        if self.tool_calls >= self.core.limits().tool_calls {
+            return Err(Rejection::ToolCallsSpent);
+        }
+        let deadline = Deadline::after(now(), self.core.limits().hold);
+        let session = &self.request.session;
+        let chain = session.models();
+        let mut model = session.fallback(&self.asked).unwrap_or_else(|| self.asked.clone());
+        loop {
+            let reason = match self.ask(&model, deadline).await? {
+                Ok(opened) => {
+                    session.keep_fallback(&self.asked, &model, self.core.limits().keep_fallback);
+                    return Ok(opened);
+                }
+                Err(reason) => reason,
+            };
+            if let FallbackReason::Failed(class) = reason {
+                self.check_that_another_model_helps(&model, class)?;
+            }
+            let next = fallbacks(&chain, &model, ModelId::provider).next();
+            let Some(next) = next.filter(|_| !deadline.passed(now())) else {
+                // The next call begins with the assigned model again.
+                session.forget_fallback(&self.asked);
+                self.wait_for_a_chance(&chain, deadline).await?;
+                model = self.asked.clone();
+                continue;
+            };
+            self.request.touch();
+            self.core.events.record(GatewayEvent::FallbackUsed {
+                session: session.id.clone(),
+                reviewer: session.reviewer(),
+                from: model,
+                to: next.clone(),
+                reason,
+            });
+            model = next.clone();
+        }
+    }
+
+    fn check_that_another_model_helps(&self, model: &ModelId, class: FailureClass) -> Result<(), Rejection> {
+        match class {
+            FailureClass::Auth => Err(Rejection::CredentialsRejected),
+            FailureClass::QuotaExhausted => Err(Rejection::NoHealthyModel),
+            FailureClass::ContextOverflow => Err(Rejection::PromptTooLong),
+            // What a fallback model refuses in the request may be what was written for another model.
+            FailureClass::BadRequest if *model == self.asked => Err(Rejection::RequestRejected),
+            FailureClass::BadRequest | FailureClass::ModelUnavailable | FailureClass::Retryable(_) => Ok(()),
+        }
+    }
+
+    /// Asks one model, again if it makes sense, and as long as its circuit lets calls through.
+    async fn ask(&self, model: &ModelId, deadline: Deadline) -> Result<Result<Opened, FallbackReason>, Rejection> {
+        let session = &self.request.session;
+        let mut failed = 0;
+        let mut last = FallbackReason::CircuitOpen;
+        loop {
+            if self.core.circuits.refuses(model) {
+                return Ok(Err(last));
+            }
+            let attempt = Attempt {
+                provider: self.provider,
+                request: &self.request,
+                written_for: &self.written_for,
+                model,
+                headers: &self.headers,
+                body: &self.body,
+            };
+            // A call may have to wait for its turn. What is found out meanwhile counts for it too.
+            let ready = self.unless_called_off(attempt.prepare(self.core)).await?;
+            let Some(mut permit) = self.core.circuits.enter(model) else {
+                return Ok(Err(last));
+            };
+            let entry = self
+                .core
+                .accounting
+                .begin(&session.id, session.reviewer(), &self.asked, model)?;
+            let making = attempt.make(self.core, ready, entry, deadline);
+            let failure = match self.unless_called_off(making).await? {
+                Ok(opened) => {
+                    permit.began();
+                    self.request.keep(permit);
+                    return Ok(Ok(opened));
+                }
+                Err(failure) => failure,
+            };
+            self.request.touch();
+            if failure.unrecorded {
+                return Err(Rejection::NotRecorded);
+            }
+            // A model that ran out of our time has not shown that it takes too long.
+            if failure.class != FailureClass::Retryable(ProviderFault::Timeout) || !deadline.passed(now()) {
+                permit.failed(failure.class);
+            }
+            last = FallbackReason::Failed(failure.class);
+            let FailureClass::Retryable(fault) = failure.class else {
+                return Ok(Err(last));
+            };
+            failed += 1;
+            let wait = self.core.limits().retry.next_wait_within(
+                deadline.left(now()),
+                failed,
+                fault,
+                failure.retry_after,
+                random_fraction(),
+            );
+            let Some(wait) = wait.filter(|_| self.core.circuits.is_closed(model)) else {
+                return Ok(Err(last));
+            };
+            self.core.events.record(GatewayEvent::Retried {
+                session: session.id.clone(),
+                model: model.clone(),
+                fault,
+                failed,
+            });
+            self.unless_called_off(self.rest(wait)).await?;
+            self.request.touch();
+        }
+    }
+
+    /// Waits, for as long as new calls are taken.
+    async fn rest(&self, wait: Duration) {
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = self.core.closing.cancelled() => {}
+        }
+    }
+
+    /// Does something, unless the run is over or the provider is switched off meanwhile.
+    async fn unless_called_off<T>(&self, work: impl Future<Output = T>) -> Result<T, Rejection> {
+        tokio::select! {
+            biased;
+            () = self.core.killed.cancelled() => Err(Rejection::ShuttingDown),
+            () = self.core.switches.off(self.asked.provider()) => Err(Rejection::SwitchedOff),
+            done = work => Ok(done),
+        }
+    }
+
+    /// Waits until one of the models that could answer this call may be tried: their circuits are open, and no other model
+    /// is left. Where there is another provider, the session is sent there instead.
+    async fn wait_for_a_chance(&self, chain: &[ModelId], deadline: Deadline) -> Result<(), Rejection> {
+        let none = Rejection::NoHealthyModel;
+        let mut behind = chain.iter().skip_while(|model| **model != self.asked);
+        let elsewhere =
+            |model: &ModelId| model.provider() != self.asked.provider() && !self.core.switches.is_off(model.provider());
+        if behind.any(elsewhere) {
+            return Err(none);
+        }
+        let mut changes = self.core.circuits.changes();
+        let family = std::iter::once(&self.asked).chain(fallbacks(chain, &self.asked, ModelId::provider));
+        let not_closed: Vec<&ModelId> = family.filter(|model| !self.core.circuits.is_closed(model)).collect();
+        if not_closed.is_empty() {
+            return Err(none);
+        }
+        loop {
+            if not_closed.iter().any(|model| self.core.circuits.is_closed(model)) {
+                return Ok(());
+            }
+            let now = now();
+            let next = self.core.circuits.next_probe(not_closed.iter().copied(), now);
+            let wait = match next {
+                Some(NextProbe::At(at)) => at.saturating_duration_since(now),
+                Some(NextProbe::InHand) | None => deadline.left(now),
+            };
+            if wait.is_zero() && !deadline.passed(now) {
+                return Ok(());
+            }
+            // A chance that comes too late is none; with another call's probe under way all the time that is left counts.
+            if deadline.passed(now) || wait > deadline.left(now) {
+                return Err(none);
+            }
+            if let Some(NextProbe::At(at)) = next {
+                self.core.circuits.record_waiting(&self.asked, at, now);
+            }
+            tokio::select! {
+                done = self.unless_called_off(self.rest(wait.min(SIGN_OF_LIFE))) => done?,
+                _ = changes.changed() => {}
+            }
+            if self.core.closing.is_cancelled() {
+                return Err(Rejection::ShuttingDown);
+            }
+            self.request.touch();
+        }
+    }
+}
+
+/// A number from 0 to 1. Without randomness all sessions would wait equally long, which is no reason to fail.
+fn random_fraction() -> f64 {
+    getrandom::u32().map_or(0.5, |number| f64::from(number) / f64::from(u32::MAX))
+}

@@ -1,0 +1,171 @@
+//! What is remembered between the calls of a session.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use conclave_engine::ports::SessionId;
+use conclave_shared::model::ModelId;
+
+use super::loop_guard::LoopGuard;
+use crate::{clock::now, lock::locked, wire::Signatures};
+
+/// All sessions by id.
+#[derive(Debug, Default)]
+pub(crate) struct Sessions(Mutex<HashMap<SessionId, Arc<Session>>>);
+
+impl Sessions {
+    /// Makes a session known, or gives a known one another reviewer and other models.
+    pub(crate) fn assign(&self, id: &SessionId, reviewer: &str, models: &[ModelId]) {
+        let session = Arc::clone(
+            locked(&self.0)
+                .entry(id.clone())
+                .or_insert_with(|| Arc::new(Session::new(id.clone()))),
+        );
+        let mut state = locked(&session.state);
+        reviewer.clone_into(&mut state.reviewer);
+        state.models = models.to_vec();
+        state.fallbacks.clear();
+        state.cuts = 0;
+    }
+
+    pub(crate) fn get(&self, id: &SessionId) -> Option<Arc<Session>> {
+        locked(&self.0).get(id).cloned()
+    }
+}
+
+/// One session of the runtime.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) id: SessionId,
+    /// The makers of the reasoning in its history.
+    pub(crate) signatures: Signatures,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    reviewer: String,
+    models: Vec<ModelId>,
+    fallbacks: HashMap<ModelId, Fallback>,
+    /// The last progress of each request in flight.
+    in_flight: HashMap<u64, Instant>,
+    next_request: u64,
+    loops: LoopGuard,
+    cuts: u32,
+    /// The models that the runtime asks for under the spare name, by their providers.
+    spares: HashMap<String, ModelId>,
+}
+
+#[derive(Debug)]
+struct Fallback {
+    model: ModelId,
+    until: Instant,
+}
+
+impl Session {
+    fn new(id: SessionId) -> Self {
+        Self {
+            id,
+            signatures: Signatures::default(),
+            state: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn reviewer(&self) -> String {
+        locked(&self.state).reviewer.clone()
+    }
+
+    /// The models that were assigned, best first.
+    pub(crate) fn models(&self) -> Vec<ModelId> {
+        locked(&self.state).models.clone()
+    }
+
+    /// From now on the spare name of the model's provider stands for this one.
+    pub(crate) fn use_spare_for(&self, model: &ModelId) {
+        locked(&self.state)
+            .spares
+            .insert(model.provider().to_owned(), model.clone());
+    }
+
+    /// The model that the spare name of a provider stands for.
+    pub(crate) fn spare(&self, provider: &str) -> Option<ModelId> {
+        locked(&self.state).spares.get(provider).cloned()
+    }
+
+    /// Notes a request; `false` if the session is in a loop.
+    pub(crate) fn admits(&self, last_message: u64) -> bool {
+        locked(&self.state).loops.admits(now(), last_message)
+    }
+
+    /// The fallback model that answers for this one at the moment.
+    pub(crate) fn fallback(&self, model: &ModelId) -> Option<ModelId> {
+        let state = locked(&self.state);
+        let fallback = state.fallbacks.get(model).filter(|fallback| fallback.until > now())?;
+        Some(fallback.model.clone())
+    }
+
+    /// Stays with a fallback model. Going back and forth with every request would cost the attempts at the failing model
+    /// and the prompt cache each time.
+    pub(crate) fn keep_fallback(&self, model: &ModelId, fallback: &ModelId, time: Duration) {
+        let mut state = locked(&self.state);
+        if model == fallback {
+            state.fallbacks.remove(model);
+        } else if state
+            .fallbacks
+            .get(model)
+            .is_none_or(|known| known.model != *fallback || known.until <= now())
+        {
+            let fallback = Fallback {
+                model: fallback.clone(),
+                until: now() + time,
+            };
+            state.fallbacks.insert(model.clone(), fallback);
+        }
+    }
+
+    /// Goes back to this model with the next request.
+    pub(crate) fn forget_fallback(&self, model: &ModelId) {
+        locked(&self.state).fallbacks.remove(model);
+    }
+
+    /// Counts an answer that broke off: how many in a row that makes.
+    pub(crate) fn cut(&self) -> u32 {
+        let mut state = locked(&self.state);
+        state.cuts = state.cuts.saturating_add(1);
+        state.cuts
+    }
+
+    /// An answer came to its end.
+    pub(crate) fn completed(&self) {
+        locked(&self.state).cuts = 0;
+    }
+
+    /// A request came in; returns its number.
+    pub(super) fn request_began(&self) -> u64 {
+        let mut state = locked(&self.state);
+        let number = state.next_request;
+        state.next_request += 1;
+        state.in_flight.insert(number, now());
+        number
+    }
+
+    /// A request made progress.
+    pub(super) fn request_progressed(&self, number: u64) {
+        locked(&self.state).in_flight.insert(number, now());
+    }
+
+    /// A request is over.
+    pub(super) fn request_ended(&self, number: u64) {
+        locked(&self.state).in_flight.remove(&number);
+    }
+
+    /// The time since the last progress of a request in flight.
+    pub(crate) fn idle_for(&self) -> Option<Duration> {
+        let state = locked(&self.state);
+        let last = state.in_flight.values().max()?;
+        Some(now().saturating_duration_since(*last))
+    }
+}

@@ -1,0 +1,200 @@
+use conclave_resilience::classify::ProviderFault;
+
+use super::*;
+use test_case_data::{ANTHROPIC, CHAT, RESPONSES};
+
+mod test_case_data {
+    pub(super) const ANTHROPIC: &[&str] = &[
+        r#"{"type":"message_start","message":{"id":"msg_01","usage":{"input_tokens":100,"cache_creation_input_tokens":300,"cache_read_input_tokens":700,"output_tokens":1}}}"#,
+        r#"{"type":"ping"}"#,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"c2l"}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"n"}}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":42}}"#,
+        r#"{"type":"message_stop"}"#,
+    ];
+    pub(super) const CHAT: &[&str] = &[
+        r#"{"id":"c1","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}"#,
+        r#"{"choices":[{"index":0,"delta":{"content":"calling read"},"finish_reason":null}]}"#,
+        r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call_1"}]},"finish_reason":null}]}"#,
+        r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#,
+        r#"{"choices":[],"usage":{"prompt_tokens":1200,"completion_tokens":80,"total_tokens":1280,"prompt_tokens_details":{"cached_tokens":1000},"completion_tokens_details":{"reasoning_tokens":16}}}"#,
+        "[DONE]",
+    ];
+    pub(super) const RESPONSES: &[&str] = &[
+        r#"{"type":"response.created","response":{"id":"resp_1","status":"in_progress","output":[],"usage":null}}"#,
+        r#"{"type":"response.output_item.added","output_index":0,"item":{"id":"rs_1","type":"reasoning","summary":[]}}"#,
+        r#"{"type":"response.output_item.done","output_index":0,"item":{"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":"ENC=="}}"#,
+        r#"{"type":"response.output_item.added","output_index":1,"item":{"id":"msg_0","type":"message","content":[]}}"#,
+        r#"{"type":"response.output_text.delta","item_id":"msg_0","output_index":1,"delta":"calling read"}"#,
+        r#"{"type":"response.output_item.done","output_index":1,"item":{"id":"msg_0","type":"message","content":[]}}"#,
+        r#"{"type":"response.something.new"}"#,
+        r#"{"type":"response.completed","response":{"usage":{"input_tokens":1200,"input_tokens_details":{"cached_tokens":1000},"output_tokens":80,"output_tokens_details":{"reasoning_tokens":16},"total_tokens":1280}}}"#,
+    ];
+}
+
+fn read(reader: &mut Box<dyn StreamReader>, data: &str) -> Event {
+    reader.read(data.as_bytes())
+}
+
+fn retryable(fault: ProviderFault) -> Event {
+    Event::Failed(FailureClass::Retryable(fault))
+}
+
+#[test]
+fn an_anthropic_answer_is_read() {
+    let mut reader = Wire::Anthropic.reader();
+    let events: Vec<Event> = ANTHROPIC.iter().map(|data| read(&mut reader, data)).collect();
+    let content = [Event::Content; 5];
+    assert_eq!(events[..2], [Event::Start; 2]);
+    assert_eq!(events[2..7], content);
+    assert_eq!(events[7], Event::Terminal);
+    assert_eq!(reader.seen().signatures, ["c2ln"]);
+    let usage = TokenUsage {
+        input: 100,
+        output: 42,
+        reasoning: 0,
+        cache_read: 700,
+        cache_write: 300,
+    };
+    assert_eq!(reader.seen().usage, Some(usage));
+    assert_eq!(reader.seen().unknown_events, 0);
+}
+
+#[test]
+fn a_responses_answer_is_read() {
+    use Event::{Content, Start, Terminal};
+    let mut reader = Wire::OpenAiResponses.reader();
+    let events: Vec<Event> = RESPONSES.iter().map(|data| read(&mut reader, data)).collect();
+    assert_eq!(
+        events,
+        [Start, Content, Content, Content, Content, Content, Start, Terminal]
+    );
+    assert_eq!(reader.seen().signatures, ["ENC=="]);
+    assert_eq!(reader.seen().unknown_events, 1);
+    let usage = TokenUsage {
+        input: 200,
+        output: 64,
+        reasoning: 16,
+        cache_read: 1000,
+        cache_write: 0,
+    };
+    assert_eq!(reader.seen().usage, Some(usage));
+}
+
+#[test]
+fn a_chat_answer_is_read() {
+    use Event::{Content, Start, Terminal};
+    let mut reader = Wire::OpenAiChat.reader();
+    let events: Vec<Event> = CHAT.iter().map(|data| read(&mut reader, data)).collect();
+    assert_eq!(events, [Start, Content, Content, Content, Start, Terminal]);
+    let usage = TokenUsage {
+        input: 200,
+        output: 64,
+        reasoning: 16,
+        cache_read: 1000,
+        cache_write: 0,
+    };
+    assert_eq!(reader.seen().usage, Some(usage), "kinds do not overlap");
+}
+
+#[test]
+fn an_end_without_a_reason_is_a_cut() {
+    assert_eq!(
+        read(&mut Wire::Anthropic.reader(), r#"{"type":"message_stop"}"#),
+        retryable(ProviderFault::CutStream)
+    );
+    assert_eq!(
+        read(&mut Wire::OpenAiChat.reader(), "[DONE]"),
+        retryable(ProviderFault::CutStream)
+    );
+}
+
+#[test]
+fn what_is_no_event_of_the_format_is_garbage() {
+    for wire in Wire::ALL {
+        for data in ["null", "[1,2", "<html>", "", "7", "[]", "{\"type\":"] {
+            assert_eq!(
+                read(&mut wire.reader(), data),
+                retryable(ProviderFault::Garbage),
+                "{wire:?} {data:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn plain_deltas_are_content_and_broken_ones_are_not() {
+    let of = |delta: &str| {
+        let data = format!(r#"{{"type":"content_block_delta","index":12,"delta":{delta}"#);
+        read(&mut Wire::Anthropic.reader(), &data)
+    };
+    for whole in [
+        r#"{"type":"text_delta","text":""}}"#,
+        r#"{"type":"text_delta","text":"a \"quoted\" word\\"}}"#,
+        r#"{"type":"thinking_delta","thinking":"}}"}}"#,
+        r#"{"type":"input_json_delta","partial_json":"{\"a\":"}}"#,
+        r#"{"text":"in another order","type":"text_delta"}}"#,
+        r#"{"type":"text_delta","text":"padded"}   }"#,
+    ] {
+        assert_eq!(of(whole), Event::Content, "{whole}");
+    }
+    for half in [
+        r#"{"type":"text_delta","text":"}}"#,
+        r#"{"type":"text_delta","text":"a\"}}"#,
+        r#"{"type":"text_delta","text":"a"}"#,
+        r#"{"type":"text_delta","text":"a"}}}"#,
+        r#"{"type":"text_delta","text":"a\"#,
+    ] {
+        assert_eq!(of(half), retryable(ProviderFault::Garbage), "{half}");
+    }
+}
+
+#[test]
+fn error_frames_have_their_class() {
+    let overloaded = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+    assert_eq!(
+        read(&mut Wire::Anthropic.reader(), overloaded),
+        retryable(ProviderFault::Overloaded)
+    );
+    let cases = [
+        (
+            r#"{"error":{"message":"x","type":"server_error","code":null}}"#,
+            retryable(ProviderFault::ServerError),
+        ),
+        (
+            r#"{"error":{"message":"x","code":429}}"#,
+            retryable(ProviderFault::RateLimited),
+        ),
+        (
+            r#"{"error":{"message":"x","code":"invalid_api_key"}}"#,
+            Event::Failed(FailureClass::Auth),
+        ),
+        (r#"{"error":"down"}"#, retryable(ProviderFault::ServerError)),
+    ];
+    for (data, event) in cases {
+        assert_eq!(read(&mut Wire::OpenAiChat.reader(), data), event, "{data}");
+    }
+    let cases = [
+        (
+            r#"{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"x"}}}"#,
+            retryable(ProviderFault::ServerError),
+        ),
+        (
+            r#"{"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded","message":"x"}}}"#,
+            retryable(ProviderFault::RateLimited),
+        ),
+        (
+            r#"{"type":"error","code":"context_length_exceeded","message":"x"}"#,
+            Event::Failed(FailureClass::ContextOverflow),
+        ),
+        (
+            r#"{"type":"error","error":{"type":"invalid_request_error","code":"invalid_prompt","message":"x"}}"#,
+            Event::Failed(FailureClass::BadRequest),
+        ),
+    ];
+    for (data, event) in cases {
+        assert_eq!(read(&mut Wire::OpenAiResponses.reader(), data), event, "{data}");
+    }
+}
