@@ -143,3 +143,22 @@ test('while the database takes no writes everything waits, and nothing is given 
   assert.deepEqual([status.dead, status.fault], [0, null]);
   assert.equal(await counted('waiting/project'), 2);
 });
+
+test('without objects, a batch is in the database before it is answered', async () => {
+  const direct = await start('review-tracker', { vars: { INGEST_TOKENS: 't', OUTBOX_SHARDS: '0' } });
+  try {
+    const send = () =>
+      fetch(`${direct.url}/v1/events`, {
+        method: 'POST',
+        headers: { authorization: 'Bearer t', 'content-type': 'application/json' },
+        body: JSON.stringify({ events: [sent] }),
+      });
+    const sent = event(finding());
+    for (const answer of [await send(), await send()]) assert.equal(answer.status, 202);
+    const rows = await direct.mf.getD1Database('DB');
+    assert.equal((await rows.prepare('SELECT count(*) AS n FROM findings').first()).n, 1, 'and counts once');
+    assert.deepEqual(await outbox(direct.url), { batches: 0, events: 0, oldest_ms: null, fault: null, dead: 0, dead_letters: [] });
+  } finally {
+    await direct.dispose();
+  }
+});

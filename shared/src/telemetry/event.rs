@@ -176,7 +176,7 @@ impl RunCompleted {
 }
 
 /// How much of what had to be reviewed was. A review that has no gap and no unread file is whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunCoverage {
     /// Files that were given to the panel and that nobody opened.
     pub not_read: u64,

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // What the tracker can take, in workerd through the Miniflare API.
 //
-//   node tests/support/bench/tracker.mjs ingest --reference DIR [--seconds N] [--rounds N] [--clients N]
+//   node tests/support/bench/tracker.mjs ingest [--seconds N] [--rounds N] [--clients N]
 //   node tests/support/bench/tracker.mjs dashboard --program FILE [--few N] [--many N] [--repeat N]
 //   node tests/support/bench/tracker.mjs page --program FILE [--few N] [--many N] [--repeat N]
 //   node tests/support/bench/tracker.mjs kill [--kills N] [--clients N]
@@ -14,7 +14,6 @@ import { parseArgs } from 'node:util';
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    reference: { type: 'string' },
     program: { type: 'string' },
     seconds: { type: 'string', default: '6' },
     rounds: { type: 'string', default: '3' },
@@ -33,7 +32,7 @@ if (!['ingest', 'dashboard', 'page', 'kill', 'abuse'].includes(part)) {
   process.exit(2);
 }
 const numbers = Object.fromEntries(
-  Object.entries(options).map(([name, value]) => [name, ['reference', 'program'].includes(name) ? value : Number(value)]),
+  Object.entries(options).map(([name, value]) => [name, name === 'program' ? value : Number(value)]),
 );
 const { measure } = await import(`./tracker/${part}.mjs`);
 const result = { bench: `tracker ${part}`, ...(await measure(numbers)) };

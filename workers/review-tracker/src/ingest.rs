@@ -3,7 +3,6 @@
 //! An event that is answered as accepted is durable: the answer is written when it is in the outbox. Events that cannot be
 //! taken are named one by one, and never take their neighbours with them.
 
-mod check;
 mod decode;
 mod proof;
 
@@ -11,12 +10,9 @@ use conclave_shared::telemetry::{BatchAnswer, MAX_BATCH_BYTES};
 use conclave_worker_common::{Outcome, Refusal, allow, configured, json, problem, read_capped};
 use worker::{Env, Request, Response, console_error};
 
-use crate::{
-    caller, clock, outbox, quota,
-    store::{self, Batch},
-    texts,
-};
-pub(crate) use decode::{Against, batch as decode_batch};
+use crate::{caller, clock, events::Batch, outbox, quota, store, texts};
+
+pub use decode::{Decoded, Terms, batch as decode};
 
 /// The installation's secret, the same as the reviews have: it proves outcomes.
 const SECRET: &str = "CONCLAVE_SECRET";
@@ -31,12 +27,12 @@ pub(crate) async fn handle(mut request: Request, env: &Env) -> Outcome<Response>
     let body = read_capped(&mut request, MAX_BATCH_BYTES).await?;
     let now_ms = clock::now_ms();
     let secret = configured(env, SECRET).unwrap_or_default();
-    let against = Against {
+    let terms = Terms {
         now_ms,
         oldest_ms: store::oldest_accepted_ms(env, now_ms),
         secret: secret.as_bytes(),
     };
-    let mut decoded = match decode_batch(&body, against) {
+    let mut decoded = match decode(&body, terms) {
         Ok(decoded) => decoded,
         Err(refused) => return Err(Refusal::Answer(problem(&refused)?)),
     };
@@ -62,21 +58,12 @@ pub(crate) async fn handle(mut request: Request, env: &Env) -> Outcome<Response>
             skewed: decoded.skewed,
             proven,
         };
-        if let Err(error) = keep(env, batch).await {
+        if let Err(error) = outbox::put(env, batch).await {
             console_error!("a batch could not be accepted: {error}");
             return Err(Refusal::Answer(not_accepted()?));
         }
     }
     Ok(json(status(&answer), &answer)?)
-}
-
-/// Makes a batch durable: in the outbox. The reference of the benchmark writes it to the database instead.
-async fn keep(env: &Env, batch: Batch) -> worker::Result<()> {
-    if cfg!(feature = "bench-direct") {
-        store::write(env, &[batch]).await
-    } else {
-        outbox::put(env, batch).await
-    }
 }
 
 fn not_accepted() -> worker::Result<Response> {

@@ -1,15 +1,17 @@
 //! The telemetry Worker: takes events from running reviews, keeps them in D1, and shows them as metrics for Prometheus
 //! and as a dashboard for people.
 //!
-//! `ingest` decides what is a good event, `outbox` keeps it until the database has it, `store` is the only module that knows
-//! the database, `metrics` and `dashboard` read rollups from it, so that neither gets slower as history grows.
+//! `ingest` takes batches, `events` has all that is particular to a kind of event, `outbox` keeps batches until the database has
+//! them, `store` reads and writes the database, `metrics` and `dashboard` read rollups from it, so that neither gets slower as
+//! history grows. What needs no Worker, [`ingest::decode`] and [`events::writes`], is public: `scripts/seed-demo-data` makes rows
+//! with it.
 
-#[cfg(not(target_arch = "wasm32"))]
-pub mod bulk;
 mod caller;
 mod clock;
 mod dashboard;
-mod ingest;
+pub mod events;
+mod exposition;
+pub mod ingest;
 mod memory;
 mod metrics;
 mod outbox;

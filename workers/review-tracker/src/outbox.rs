@@ -21,12 +21,13 @@ use conclave_shared::telemetry::Event;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use worker::{Env, Method, Request, RequestInit, Response, Result, Stub, wasm_bindgen::JsValue};
 
-use crate::store::Batch;
+use crate::{events::Batch, store};
 
 /// The binding of the objects.
 const BINDING: &str = "OUTBOX";
 /// The variable that says how many objects there are. More of them take more at once, but have fewer batches to write
-/// together; never fewer than there were, or the dead letters of the others would no longer be shown.
+/// together; never fewer than there were, or the dead letters of the others would no longer be shown. With 0 of them, a batch is
+/// written to the database before it is answered.
 const SHARDS: &str = "OUTBOX_SHARDS";
 const DEFAULT_SHARDS: u32 = 2;
 const MAX_SHARDS: u32 = 256;
@@ -140,6 +141,9 @@ impl Serialize for LetterId {
 /// each event counts once.
 pub(crate) async fn put(env: &Env, batch: Batch) -> Result<()> {
     let shards = shards(env);
+    if shards == 0 {
+        return store::write(env, &[batch]).await;
+    }
     let mut parts: BTreeMap<u32, Vec<Event>> = BTreeMap::new();
     for event in batch.events {
         parts.entry(shard_of(&event.project, shards)).or_default().push(event);
@@ -225,7 +229,7 @@ async fn ask(env: &Env, shard: u32, path: &str, body: &str) -> Result<Response> 
 
 fn shards(env: &Env) -> u32 {
     let set = env.var(SHARDS).ok().and_then(|set| set.to_string().trim().parse().ok());
-    set.unwrap_or(DEFAULT_SHARDS).clamp(1, MAX_SHARDS)
+    set.unwrap_or(DEFAULT_SHARDS).min(MAX_SHARDS)
 }
 
 /// The object of a project. If a later version of Rust hashes otherwise, projects move to other objects, and what waits in the

@@ -12,6 +12,12 @@ const GROWTH: f64 = (1.0 + RELATIVE_ERROR) / (1.0 - RELATIVE_ERROR);
 /// The bin of everything that is not above zero, which has no logarithm. Below every other bin.
 pub(crate) const ZERO_BIN: i32 = -1_000_000;
 
+/// A count as a number to calculate with.
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+pub(crate) const fn float(count: u64) -> f64 {
+    count as f64
+}
+
 /// The bin of a value.
 #[expect(
     clippy::cast_possible_truncation,

@@ -1,8 +1,5 @@
-//! D1: the only module that knows its SQL.
+//! D1: reading, writing and cleaning up. The statements that write an event are in its file in `events`.
 
-mod all_time;
-mod batch;
-mod counts;
 mod ends;
 mod findings_page;
 mod health_page;
@@ -13,23 +10,15 @@ mod overview_page;
 mod projects;
 mod query;
 mod retention;
-mod rollups;
-mod rows;
 mod run;
 mod runs;
 mod size;
 mod spans;
-mod statements;
-mod sums;
-mod tiers;
+mod totals;
 mod unclassified;
 mod window;
 mod write;
 
-pub(crate) use all_time::{AllTime, NameLimits, RunCount, all_time};
-#[cfg(test)]
-pub(crate) use all_time::{Count, ModelUse};
-pub(crate) use batch::Batch;
 pub(crate) use ends::Ends;
 pub(crate) use findings_page::{FindingsPage, HotFile, findings_page};
 pub(crate) use health_page::{DayCount, HealthPage, health_page};
@@ -41,12 +30,7 @@ pub(crate) use retention::{clean_up, oldest_accepted_ms};
 pub(crate) use run::{CircuitChange, FailbackRow, RunDetail, SessionRow, UsageRow, run};
 pub(crate) use runs::{Cursor, Ended, RunRow, RunSearch, runs};
 pub(crate) use size::size_if_known;
+pub(crate) use totals::totals;
 pub(crate) use unclassified::unclassified;
 pub(crate) use window::{Bins, Window, merged};
 pub(crate) use write::{probe, ready, write};
-#[cfg(not(target_arch = "wasm32"))]
-pub(crate) use {
-    rows::Rows,
-    tiers::Tiers,
-    write::{all_parameters, all_statements},
-};

@@ -1,8 +1,8 @@
 //! What clients of the API read when they are refused. The dashboard's texts are in `dashboard/texts.rs`.
 
-use conclave_shared::problem::Problem;
+use std::fmt::Display;
 
-use crate::outbox::LetterId;
+use conclave_shared::problem::Problem;
 
 /// The body's media type is not JSON.
 pub(crate) fn not_json() -> Problem {
@@ -120,7 +120,7 @@ pub(crate) const NO_TABLES: &str = "The database has no tables yet, or old ones.
     `wrangler d1 migrations apply review-tracker -e review-tracker` with `--local` or `--remote`.";
 
 /// There is no such dead letter.
-pub(crate) fn no_letter(id: LetterId) -> Problem {
+pub(crate) fn no_letter(id: impl Display) -> Problem {
     Problem::new(
         404,
         "not-found",

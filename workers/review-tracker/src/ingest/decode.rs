@@ -8,37 +8,36 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::check;
-use crate::texts;
+use crate::{events, texts};
 
 /// The longest explanation that is sent back, in characters. A fault quotes what the client sent.
 const MAX_DETAIL: usize = 300;
 
 /// A batch, sorted into what is taken and what is not.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Decoded {
+pub struct Decoded {
     /// Good events, in the order of the batch.
-    pub(crate) events: Vec<Event>,
+    pub events: Vec<Event>,
     /// Those of them whose clock was ahead: their time is that of their arrival.
-    pub(crate) skewed: Vec<Uuid>,
+    pub skewed: Vec<Uuid>,
     /// The places of the good events in the batch.
-    pub(crate) places: Vec<usize>,
+    pub places: Vec<usize>,
     /// The places of outcomes that carry the signature of the installation's secret, looked at before anything of them is changed.
     /// Places and not ids: a copy with the same id is not signed.
-    pub(crate) signed: Vec<usize>,
+    pub signed: Vec<usize>,
     /// The others, each with its fault.
-    pub(crate) rejected: Vec<RejectedEvent>,
+    pub rejected: Vec<RejectedEvent>,
 }
 
-/// What a batch is held against.
+/// The moments and the secret that a batch is checked with.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Against<'a> {
+pub struct Terms<'a> {
     /// Now.
-    pub(crate) now_ms: i64,
+    pub now_ms: i64,
     /// The oldest time that is taken.
-    pub(crate) oldest_ms: i64,
+    pub oldest_ms: i64,
     /// The installation's secret, which proves outcomes; empty if there is none.
-    pub(crate) secret: &'a [u8],
+    pub secret: &'a [u8],
 }
 
 #[derive(Deserialize)]
@@ -48,13 +47,13 @@ struct RawBatch {
 
 /// Reads a batch. Only a body that is no batch at all is refused as a whole: a newer client's unknown event must not
 /// cost the ones that are understood.
-pub(crate) fn batch(body: &[u8], against: Against<'_>) -> Result<Decoded, Problem> {
+pub fn batch(body: &[u8], terms: Terms<'_>) -> Result<Decoded, Problem> {
     let mut decoded = Decoded::default();
     // Nearly every batch is good as a whole, and is read at once.
     if let Ok(whole) = serde_json::from_slice::<EventBatch>(body) {
         limit(whole.events.len())?;
         for (index, event) in whole.events.into_iter().enumerate() {
-            decoded.take(index, Ok(event), against);
+            decoded.take(index, Ok(event), terms);
         }
         return Ok(decoded);
     }
@@ -62,7 +61,7 @@ pub(crate) fn batch(body: &[u8], against: Against<'_>) -> Result<Decoded, Proble
     limit(raw.events.len())?;
     for (index, value) in raw.events.into_iter().enumerate() {
         let event = serde_json::from_value::<Event>(value).map_err(|error| error.to_string());
-        decoded.take(index, event, against);
+        decoded.take(index, event, terms);
     }
     Ok(decoded)
 }
@@ -75,21 +74,20 @@ fn limit(events: usize) -> Result<(), Problem> {
 }
 
 impl Decoded {
-    fn take(&mut self, index: usize, event: Result<Event, String>, against: Against<'_>) {
-        let Against {
+    fn take(&mut self, index: usize, event: Result<Event, String>, terms: Terms<'_>) {
+        let Terms {
             now_ms,
             oldest_ms,
             secret,
-        } = against;
-        match event.and_then(|event| check::event(&event, now_ms, oldest_ms).map(|()| event)) {
+        } = terms;
+        match event.and_then(|event| events::check(&event, now_ms, oldest_ms).map(|()| event)) {
             Ok(mut event) => {
                 if event.is_signed_with(secret) {
                     self.signed.push(index);
                 }
-                if check::settle_clock(&mut event, now_ms) {
+                if events::correct(&mut event, now_ms) {
                     self.skewed.push(event.id);
                 }
-                check::hide_people(&mut event);
                 self.events.push(event);
                 self.places.push(index);
             }
@@ -115,7 +113,7 @@ mod tests {
     use super::*;
 
     const NOW: i64 = 1_800_000_000_000;
-    const AGAINST: Against<'_> = Against {
+    const TERMS: Terms<'_> = Terms {
         now_ms: NOW,
         oldest_ms: 0,
         secret: b"",
@@ -130,7 +128,7 @@ mod tests {
     }
 
     fn read(events: &[Value]) -> Decoded {
-        batch(json!({ "events": events }).to_string().as_bytes(), AGAINST).expect("a batch")
+        batch(json!({ "events": events }).to_string().as_bytes(), TERMS).expect("a batch")
     }
 
     #[test]
@@ -181,13 +179,13 @@ mod tests {
     fn what_is_no_batch_is_refused_as_a_whole() {
         for body in ["", "[]", "{}", "{\"events\":{}}", "{\"events\":[]} x"] {
             assert_eq!(
-                batch(body.as_bytes(), AGAINST).expect_err("no batch").status,
+                batch(body.as_bytes(), TERMS).expect_err("no batch").status,
                 400,
                 "{body}"
             );
         }
         let many = json!({ "events": vec![0; MAX_BATCH_EVENTS + 1] }).to_string();
-        assert_eq!(batch(many.as_bytes(), AGAINST).expect_err("too many").status, 413);
+        assert_eq!(batch(many.as_bytes(), TERMS).expect_err("too many").status, 413);
         assert_eq!(read(&[]), Decoded::default());
     }
 }

@@ -10,7 +10,7 @@ use super::{
     flush::{self, ATTEMPTS, FLUSHES, MAX_BYTES},
     table::{Table, Waiting},
 };
-use crate::store::{self, Batch};
+use crate::{events::Batch, store};
 
 /// The longest text of a fault that is kept.
 const MAX_FAULT: usize = 500;

@@ -1,90 +1,19 @@
 //! All-time sums for Prometheus: a number of rows that depends on names, which are bounded, and not on history.
 
-use std::collections::BTreeMap;
-
-use conclave_shared::telemetry::DatabaseSize;
 use conclave_worker_common::Outcome;
 use serde::Deserialize;
 use worker::Env;
-
-use crate::clock;
 
 use super::{
     lost,
     query::{database, fault, number, rows},
     size::size_if_known,
-    window::{Distributions, distributions},
+    window::distributions,
 };
-
-/// Everything that the metrics are made of.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct AllTime {
-    /// Completed runs.
-    pub(crate) runs: Vec<RunCount>,
-    /// Distributions of `duration_ms`, `cost_usd` (by tier) and `lag_ms`.
-    pub(crate) distributions: Distributions,
-    /// What models and agents used.
-    pub(crate) usage: Vec<ModelUse>,
-    /// Whatever is only counted.
-    pub(crate) counts: Vec<Count>,
-    /// Names in the order in which they were first seen, by kind.
-    pub(crate) names: BTreeMap<String, Vec<String>>,
-    /// Runs of the time whose raw rows are kept that began and whose end was not heard of within their limit.
-    pub(crate) lost: u64,
-    /// How full the database is, if that is known.
-    pub(crate) database: Option<DatabaseSize>,
-}
-
-/// Runs of a tier with a verdict.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(crate) struct RunCount {
-    /// The tier.
-    pub(crate) tier: String,
-    /// The verdict.
-    pub(crate) verdict: String,
-    /// How many.
-    pub(crate) runs: u64,
-    /// Sum of their durations.
-    pub(crate) duration_ms: f64,
-    /// Sum of their costs.
-    pub(crate) cost_usd: f64,
-}
-
-/// Tokens and cost of a model in the hands of an agent.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
-pub(crate) struct ModelUse {
-    /// The model.
-    pub(crate) model: String,
-    /// The agent.
-    pub(crate) reviewer: String,
-    /// Tokens of each kind.
-    pub(crate) input: u64,
-    /// See `input`.
-    pub(crate) output: u64,
-    /// See `input`.
-    pub(crate) reasoning: u64,
-    /// See `input`.
-    pub(crate) cache_read: u64,
-    /// See `input`.
-    pub(crate) cache_write: u64,
-    /// Their price.
-    pub(crate) cost_usd: f64,
-}
-
-/// How many of a kind; what `a`, `b` and `c` are is said by the views of the migrations.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct Count {
-    /// What is counted.
-    pub(crate) kind: String,
-    /// See the views.
-    pub(crate) a: String,
-    /// See the views.
-    pub(crate) b: String,
-    /// See the views.
-    pub(crate) c: String,
-    /// How many.
-    pub(crate) n: u64,
-}
+use crate::{
+    clock,
+    events::{MAX_MODELS, MAX_OTHER_AGENTS, Totals, built_in_agents},
+};
 
 #[derive(Deserialize)]
 struct NameRow {
@@ -114,48 +43,32 @@ const STATEMENTS: [&str; 5] = [
     "SELECT kind, name FROM names WHERE kind IN ('reviewer', 'model') AND rank <= 300 ORDER BY position",
 ];
 
-/// Which names of usage are told apart.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct NameLimits<'a> {
-    /// Agents that always are.
-    pub(crate) standing: &'a [&'a str],
-    /// How many other agents.
-    pub(crate) agents: usize,
-    /// How many models.
-    pub(crate) models: usize,
-}
-
-/// Reads the sums in one round trip.
-pub(crate) async fn all_time(env: &Env, limits: NameLimits<'_>) -> Outcome<AllTime> {
+/// Reads the sums in one round trip. Names without a series of their own are not even read.
+pub(crate) async fn totals(env: &Env) -> Outcome<Totals> {
     let database = database(env)?;
     let size = |count: usize| number(i64::try_from(count).unwrap_or(i64::MAX));
-    let names = [
-        serde_json::to_string(limits.standing)
-            .map_err(worker::Error::from)?
-            .into(),
-        size(limits.agents),
-        size(limits.models),
-    ];
+    let agents = serde_json::to_string(&built_in_agents()).map_err(worker::Error::from)?;
+    let names = [agents.into(), size(MAX_OTHER_AGENTS), size(MAX_MODELS)];
     let statements = STATEMENTS
         .into_iter()
         .map(|statement| {
-            let statement_with = database.prepare(statement);
+            let prepared = database.prepare(statement);
             if statement.contains("?1") {
-                statement_with.bind(&names)
+                prepared.bind(&names)
             } else {
-                Ok(statement_with)
+                Ok(prepared)
             }
         })
         .chain([lost::statement(&database, None, clock::now_ms())])
         .collect::<worker::Result<_>>()?;
     let mut results = database.batch(statements).await.map_err(fault)?.into_iter();
-    let mut all = AllTime {
+    let mut all = Totals {
         runs: rows(&mut results)?,
         distributions: distributions(&mut results)?,
         usage: rows(&mut results)?,
         counts: rows(&mut results)?,
         database: size_if_known(env).await,
-        ..AllTime::default()
+        ..Totals::default()
     };
     for row in rows::<NameRow>(&mut results)? {
         all.names.entry(row.kind).or_default().push(row.name);

@@ -1,14 +1,14 @@
 use super::*;
 use crate::{
-    metrics::exposition::Format,
+    events::{Count, ModelUse, RunCount},
+    exposition::Format,
     sketch,
-    store::{Count, ModelUse, RunCount},
 };
 
 const NOW: i64 = 1_800_000_000_000;
 
-fn text(all: &AllTime) -> String {
-    render(all, &OutboxStatus::default(), NOW).text(Format::OpenMetrics)
+fn text(all: &Totals) -> String {
+    exposition(all, &OutboxStatus::default(), NOW).text(Format::OpenMetrics)
 }
 
 fn count(kind: &str, [a, b, c]: [&str; 3], n: u64) -> Count {
@@ -24,7 +24,7 @@ fn assert_lines(text: &str, lines: &[&str]) {
 
 #[test]
 fn an_empty_tracker_still_says_what_it_measures() {
-    let text = text(&AllTime::default());
+    let text = text(&Totals::default());
     assert_eq!(text.matches("# TYPE ").count(), 26);
     assert_lines(
         &text,
@@ -40,7 +40,7 @@ fn an_empty_tracker_still_says_what_it_measures() {
 
 #[test]
 fn histograms_are_cumulative_and_end_in_everything() {
-    let all = AllTime {
+    let all = Totals {
         runs: vec![RunCount {
             tier: "full".to_owned(),
             verdict: "approved".to_owned(),
@@ -56,7 +56,7 @@ fn histograms_are_cumulative_and_end_in_everything() {
             (("lag_ms".to_owned(), String::new()), vec![(sketch::bin(900.0), 4)]),
         ]
         .into(),
-        ..AllTime::default()
+        ..Totals::default()
     };
     assert_lines(
         &text(&all),
@@ -77,7 +77,7 @@ fn histograms_are_cumulative_and_end_in_everything() {
 
 #[test]
 fn counts_become_series_by_their_labels() {
-    let all = AllTime {
+    let all = Totals {
         counts: vec![
             count("failback", ["anthropic/a", "openai/b", "reprompted"], 2),
             count("failback", ["anthropic/a", "anthropic/c", "reprompted"], 3),
@@ -90,7 +90,7 @@ fn counts_become_series_by_their_labels() {
             count("break_glass", ["", "", ""], 10),
         ],
         names: [("model".to_owned(), vec!["anthropic/a".to_owned()])].into(),
-        ..AllTime::default()
+        ..Totals::default()
     };
     assert_lines(
         &text(&all),
@@ -108,14 +108,14 @@ fn counts_become_series_by_their_labels() {
 }
 
 #[test]
-fn what_waits_is_told_with_its_age() {
+fn waiting_events_are_shown_with_their_age() {
     let waiting = OutboxStatus {
         events: 40,
         oldest_ms: Some(NOW - 90_500),
         dead: 2,
         ..OutboxStatus::default()
     };
-    let text = render(&AllTime::default(), &waiting, NOW).text(Format::OpenMetrics);
+    let text = exposition(&Totals::default(), &waiting, NOW).text(Format::OpenMetrics);
     assert_lines(
         &text,
         &[
@@ -130,7 +130,7 @@ fn what_waits_is_told_with_its_age() {
 fn made_up_names_share_one_series() {
     let names: Vec<String> = (0..200).map(|index| format!("r{index:03}")).collect();
     let models: Vec<String> = names.iter().map(|name| format!("p/{name}")).collect();
-    let all = AllTime {
+    let all = Totals {
         counts: names
             .iter()
             .map(|name| count("finding", [name, "warning", "kept"], 1))
@@ -147,7 +147,7 @@ fn made_up_names_share_one_series() {
             })
             .collect(),
         names: [("reviewer".to_owned(), names), ("model".to_owned(), models)].into(),
-        ..AllTime::default()
+        ..Totals::default()
     };
     let text = text(&all);
     assert_lines(

@@ -1,4 +1,4 @@
-//! What is written at once: events, and what was noticed when they arrived.
+//! Events that arrived together, with what was noticed on their arrival.
 
 use conclave_shared::telemetry::Event;
 use serde::{Deserialize, Serialize};
@@ -6,15 +6,15 @@ use uuid::Uuid;
 
 /// Events that arrived together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Batch {
+pub struct Batch {
     /// When they arrived.
-    pub(crate) received_ms: i64,
+    pub received_ms: i64,
     /// The events.
-    pub(crate) events: Vec<Event>,
+    pub events: Vec<Event>,
     /// Those of them whose clock was ahead, and whose time is therefore that of their arrival.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) skewed: Vec<Uuid>,
+    pub skewed: Vec<Uuid>,
     /// Outcomes that are proved to come from their project: only these teach its memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) proven: Vec<Uuid>,
+    pub proven: Vec<Uuid>,
 }

@@ -1,9 +1,8 @@
-//! Families of samples, in the formats in which they are read: `OpenMetrics` and the older text format of Prometheus, and
-//! lines for the Worker's log.
+//! Families of samples as text: `OpenMetrics`, and the older format of Prometheus.
 
 use std::fmt::Write;
 
-use super::log_lines;
+use crate::sketch;
 
 /// How a family is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,69 +64,118 @@ impl Format {
 
 /// A sample's value.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Number {
+pub(crate) enum Number {
+    /// A count.
     Whole(u64),
+    /// An amount.
     Fraction(f64),
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Sample {
-    pub(super) suffix: &'static str,
-    pub(super) labels: Vec<(&'static str, String)>,
-    pub(super) value: Number,
+impl From<u64> for Number {
+    fn from(value: u64) -> Self {
+        Self::Whole(value)
+    }
 }
 
+impl From<f64> for Number {
+    fn from(value: f64) -> Self {
+        Self::Fraction(value)
+    }
+}
+
+/// One value of a family.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Family {
-    pub(super) name: &'static str,
-    pub(super) kind: Kind,
-    unit: Option<&'static str>,
+pub(crate) struct Sample {
+    /// What its name ends in, behind the family's.
+    pub(crate) suffix: &'static str,
+    /// Its labels.
+    pub(crate) labels: Vec<(&'static str, String)>,
+    /// Its value.
+    pub(crate) value: Number,
+}
+
+/// Samples of one name.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Family {
+    /// The name, whose last word is the unit where the family has one.
+    pub(crate) name: &'static str,
+    /// How it is read.
+    pub(crate) kind: Kind,
     help: &'static str,
-    pub(super) samples: Vec<Sample>,
+    /// Its samples.
+    pub(crate) samples: Vec<Sample>,
 }
 
 /// Families one after another.
 #[derive(Debug, Default)]
 pub(crate) struct Exposition {
-    families: Vec<Family>,
+    /// The families.
+    pub(crate) families: Vec<Family>,
 }
 
 /// Names and values of a sample's labels.
 pub(crate) type Labels<'a> = [(&'static str, &'a str)];
 
 impl Exposition {
-    /// Begins a family; the samples that follow are of it. `unit` is the last word of the name, where the family has one.
-    pub(crate) fn family(&mut self, name: &'static str, kind: Kind, unit: Option<&'static str>, help: &'static str) {
+    /// Begins a counter; the samples that follow are of it.
+    pub(crate) fn counter(&mut self, name: &'static str, help: &'static str) {
+        self.family(Kind::Counter, name, help);
+    }
+
+    /// Begins a gauge.
+    pub(crate) fn gauge(&mut self, name: &'static str, help: &'static str) {
+        self.family(Kind::Gauge, name, help);
+    }
+
+    /// Begins a histogram, whose samples are distributions.
+    pub(crate) fn histogram(&mut self, name: &'static str, help: &'static str) {
+        self.family(Kind::Histogram, name, help);
+    }
+
+    fn family(&mut self, kind: Kind, name: &'static str, help: &'static str) {
         self.families.push(Family {
             name,
             kind,
-            unit,
             help,
             samples: Vec::new(),
         });
     }
 
-    /// Adds a sample with a whole number.
-    pub(crate) fn count(&mut self, suffix: &'static str, labels: &Labels<'_>, value: u64) {
-        self.add(suffix, labels, Number::Whole(value));
+    /// Adds a sample to a counter or a gauge.
+    pub(crate) fn sample(&mut self, labels: &Labels<'_>, value: impl Into<Number>) {
+        let is_counter = self.families.last().is_some_and(|family| family.kind == Kind::Counter);
+        self.add(if is_counter { "_total" } else { "" }, labels, value.into());
     }
 
-    /// Adds a sample with a fraction.
-    pub(crate) fn amount(&mut self, suffix: &'static str, labels: &Labels<'_>, value: f64) {
-        self.add(suffix, labels, Number::Fraction(value));
+    /// Adds a distribution to a histogram, from its bins. So many of the bins' unit as `scale` says make one of the family's.
+    pub(crate) fn distribution(
+        &mut self,
+        labels: &Labels<'_>,
+        bins: &[(i32, u64)],
+        borders: &[f64],
+        scale: f64,
+        sum: f64,
+    ) {
+        let count: u64 = bins.iter().map(|(_, count)| count).sum();
+        let counts = borders
+            .iter()
+            .map(|border| (format!("{border:?}"), sketch::at_most(bins, border * scale)));
+        for (border, count) in counts.chain([("+Inf".to_owned(), count)]) {
+            let labels = [labels, &[("le", &border)]].concat();
+            self.add("_bucket", &labels, count.into());
+        }
+        self.add("_count", labels, count.into());
+        self.add("_sum", labels, sum.into());
     }
 
     fn add(&mut self, suffix: &'static str, labels: &Labels<'_>, value: Number) {
-        if let Some(family) = self.families.last_mut() {
-            family.samples.push(Sample {
-                suffix,
-                labels: labels
-                    .iter()
-                    .map(|(name, value)| (*name, (*value).to_owned()))
-                    .collect(),
-                value,
-            });
-        }
+        let Some(family) = self.families.last_mut() else { return };
+        let labels = labels.iter().map(|(name, value)| (*name, (*value).to_owned()));
+        family.samples.push(Sample {
+            suffix,
+            labels: labels.collect(),
+            value,
+        });
     }
 
     /// The text.
@@ -141,14 +189,14 @@ impl Exposition {
         }
         text
     }
-
-    /// The same figures as lines of JSON, for the Worker's log: see [`super::log_lines`].
-    pub(super) fn log_lines(&self) -> Vec<String> {
-        log_lines::of(&self.families)
-    }
 }
 
 impl Family {
+    fn unit(&self) -> Option<&'static str> {
+        let (_, last) = self.name.rsplit_once('_')?;
+        ["seconds", "bytes", "usd"].contains(&last).then_some(last)
+    }
+
     fn write(&self, text: &mut String, format: Format) {
         // The older format calls a counter by its samples' name, and knows no units.
         let suffix = if format == Format::Text && self.kind == Kind::Counter {
@@ -159,7 +207,7 @@ impl Family {
         let name = format!("{}{suffix}", self.name);
         // Writing to a String cannot fail.
         let _ = writeln!(text, "# TYPE {name} {}", self.kind.as_str());
-        if let Some(unit) = self.unit.filter(|_| format == Format::OpenMetrics) {
+        if let Some(unit) = self.unit().filter(|_| format == Format::OpenMetrics) {
             let _ = writeln!(text, "# UNIT {name} {unit}");
         }
         let _ = writeln!(text, "# HELP {name} {}", self.help);
@@ -200,11 +248,11 @@ mod tests {
 
     fn sample() -> Exposition {
         let mut exposition = Exposition::default();
-        exposition.family("a_usd", Kind::Counter, Some("usd"), "Money.");
-        exposition.count("_total", &[], 3);
-        exposition.amount("_total", &[("m", "x\"y\\z\n")], 2.0);
-        exposition.family("b_seconds", Kind::Gauge, Some("seconds"), "Time.");
-        exposition.amount("", &[], 1.5);
+        exposition.counter("a_usd", "Money.");
+        exposition.sample(&[], 3);
+        exposition.sample(&[("m", "x\"y\\z\n")], 2.0);
+        exposition.gauge("b_seconds", "Time.");
+        exposition.sample(&[], 1.5);
         exposition
     }
 
@@ -224,17 +272,6 @@ mod tests {
             sample().text(Format::Text),
             "# TYPE a_usd_total counter\n# HELP a_usd_total Money.\na_usd_total 3\na_usd_total{m=\"x\\\"y\\\\z\\n\"} 2.0\n\
              # TYPE b_seconds gauge\n# HELP b_seconds Time.\nb_seconds 1.5\n"
-        );
-    }
-
-    #[test]
-    fn the_log_has_the_same_figures() {
-        assert_eq!(
-            sample().log_lines(),
-            [
-                r#"{"message":"metrics","metric":"a_usd","samples":[{"value":3},{"m":"x\"y\\z\n","value":2.0}]}"#,
-                r#"{"message":"metrics","metric":"b_seconds","samples":[{"value":1.5}]}"#,
-            ]
         );
     }
 

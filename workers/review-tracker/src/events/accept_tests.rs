@@ -1,6 +1,9 @@
 //! Limits of single events.
 
-use conclave_shared::telemetry::TelemetryDropped;
+use conclave_shared::{
+    pricing::TokenUsage,
+    telemetry::{EventBody, ReviewerCompleted, TelemetryDropped},
+};
 use uuid::Uuid;
 
 use super::*;
@@ -26,10 +29,10 @@ fn dropped() -> Event {
 #[test]
 fn clocks_may_be_a_little_off_but_not_broken() {
     for at_ms in [OLDEST, NOW, NOW + CLOCK_SKEW_MS] {
-        assert_eq!(event(&Event { at_ms, ..dropped() }, NOW, OLDEST), Ok(()));
+        assert_eq!(check(&Event { at_ms, ..dropped() }, NOW, OLDEST), Ok(()));
     }
     for at_ms in [0, -1, OLDEST - 1, NOW + CLOCK_SKEW_MS + 1, i64::MAX] {
-        assert!(event(&Event { at_ms, ..dropped() }, NOW, OLDEST).is_err(), "{at_ms}");
+        assert!(check(&Event { at_ms, ..dropped() }, NOW, OLDEST).is_err(), "{at_ms}");
     }
 }
 
@@ -37,11 +40,11 @@ fn clocks_may_be_a_little_off_but_not_broken() {
 fn circuits_and_failbacks_are_taken_with_a_name_of_a_reviewer() {
     let of = |body: &str| serde_json::from_str::<EventBody>(body).expect("an event");
     let circuit = of(r#"{"type":"circuit_changed","model":"a/b","state":"half_open"}"#);
-    assert_eq!(event(&sample(circuit), NOW, OLDEST), Ok(()));
+    assert_eq!(check(&sample(circuit), NOW, OLDEST), Ok(()));
     for (reviewer, taken) in [("security", true), ("", false), (&"x".repeat(65), false)] {
         let body =
             format!(r#"{{"type":"failback","reviewer":"{reviewer}","from":"a/b","to":"a/c","reason":"circuit_open"}}"#);
-        assert_eq!(event(&sample(of(&body)), NOW, OLDEST).is_ok(), taken, "{reviewer}");
+        assert_eq!(check(&sample(of(&body)), NOW, OLDEST).is_ok(), taken, "{reviewer}");
     }
 }
 
@@ -67,7 +70,7 @@ fn what_the_forge_shows_and_who_broke_the_glass_are_taken() {
             false,
         ),
     ] {
-        assert_eq!(event(&sample(of(body)), NOW, OLDEST).is_ok(), taken, "{body}");
+        assert_eq!(check(&sample(of(body)), NOW, OLDEST).is_ok(), taken, "{body}");
     }
 }
 
@@ -99,7 +102,7 @@ fn people_are_hashes_and_figures_have_plain_names() {
         (metrics(r#"{"name":"a","value":1},{"name":"a","value":2}"#), false),
         (metrics(&many.join(",")), false),
     ] {
-        assert_eq!(event(&sample(of(&body)), NOW, OLDEST).is_ok(), taken, "{body}");
+        assert_eq!(check(&sample(of(&body)), NOW, OLDEST).is_ok(), taken, "{body}");
     }
 }
 
@@ -107,7 +110,7 @@ fn people_are_hashes_and_figures_have_plain_names() {
 fn project_names_are_bounded_and_never_the_sum_of_all() {
     for project in ["", "*", "a\nb", &"x".repeat(257)] {
         let project = project.to_owned();
-        assert!(event(&Event { project, ..dropped() }, NOW, OLDEST).is_err());
+        assert!(check(&Event { project, ..dropped() }, NOW, OLDEST).is_err());
     }
 }
 
@@ -130,19 +133,19 @@ fn numbers_that_would_spoil_a_sum_are_refused() {
         repair_turns: 0,
     };
     assert_eq!(
-        event(&sample(EventBody::ReviewerCompleted(session.clone())), NOW, OLDEST),
+        check(&sample(EventBody::ReviewerCompleted(session.clone())), NOW, OLDEST),
         Ok(())
     );
     for cost_usd in [-0.01, f64::NAN, f64::INFINITY, 2e6] {
         let mut bad = session.clone();
         bad.usage[0].cost_usd = cost_usd;
         assert!(
-            event(&sample(EventBody::ReviewerCompleted(bad)), NOW, OLDEST).is_err(),
+            check(&sample(EventBody::ReviewerCompleted(bad)), NOW, OLDEST).is_err(),
             "{cost_usd}"
         );
     }
     let mut bad = session;
     bad.usage[0].tokens.cache_read = u64::MAX;
-    let fault = event(&sample(EventBody::ReviewerCompleted(bad)), NOW, OLDEST).expect_err("too many");
+    let fault = check(&sample(EventBody::ReviewerCompleted(bad)), NOW, OLDEST).expect_err("too many");
     assert!(fault.contains("tokens/cache_read"), "{fault}");
 }

@@ -1,0 +1,52 @@
+//! Accepting events: what could not be stored, added up or shown is refused, and what is taken is corrected.
+
+use conclave_shared::telemetry::Event;
+
+use super::{
+    break_glass,
+    limits::{Checked, MAX_COUNT, count, text},
+    meaning,
+};
+use crate::clock::DAY_MS;
+
+/// How far a client's clock may be ahead. An event counts at the time of its arrival then.
+const CLOCK_SKEW_MS: i64 = DAY_MS;
+/// The clock skew from which on it is counted.
+const NOTABLE_SKEW_MS: i64 = 60_000;
+
+/// Checks one event; the error names the field. An event from before `oldest_ms` would be deleted at once, and could then
+/// count a second time.
+pub(crate) fn check(event: &Event, now_ms: i64, oldest_ms: i64) -> Checked {
+    if event.schema == 0 {
+        return Err("`schema` starts at 1".to_owned());
+    }
+    if event.at_ms < oldest_ms {
+        return Err(
+            "`at_ms` is older than what is kept; is it in milliseconds since 1970, and is the clock right?".to_owned(),
+        );
+    }
+    if event.at_ms > now_ms.saturating_add(CLOCK_SKEW_MS) {
+        return Err(
+            "`at_ms` is more than a day ahead; is it in milliseconds since 1970, and is the clock right?".to_owned(),
+        );
+    }
+    text("project", event.project.as_str(), 256)?;
+    if event.project == "*" {
+        return Err("`project` may not be `*`, which stands for all projects".to_owned());
+    }
+    count("merge_request", meaning(&event.event).merge_request(), MAX_COUNT)?;
+    meaning(&event.event).check()
+}
+
+/// Corrects an event before it is stored: one whose clock was ahead gets the time of its arrival, and what may be a person's name
+/// is taken out. Returns whether the clock was ahead by more than can be expected.
+pub(crate) fn correct(event: &mut Event, now_ms: i64) -> bool {
+    let ahead = event.at_ms - now_ms;
+    event.at_ms = event.at_ms.min(now_ms);
+    break_glass::hide_name(&mut event.event);
+    ahead > NOTABLE_SKEW_MS
+}
+
+#[cfg(test)]
+#[path = "accept_tests.rs"]
+mod tests;

@@ -1,0 +1,263 @@
+//! The rows that batches of events add to the database, statement by statement.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conclave_shared::telemetry::Event;
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::{
+    Batch, KINDS, Tiers, meaning,
+    merge_requests::MergeRequests,
+    rollup::{COUNTS, DISTRIBUTIONS, Rollup, SHARED, Sums},
+    write::{Write, json, open},
+};
+use crate::{clock::day, sketch};
+
+/// The events themselves. Fails if one of them is known.
+const EVENTS: &str = "INSERT INTO events
+  (id, run_id, project, kind, schema_version, at_ms, received_ms, body, proven)
+  SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8 FROM json_each(?1)";
+
+/// Names with their rank, in the order in which they are first seen.
+const NAMES: &str = "INSERT INTO names (kind, name, rank)
+  SELECT kind, name, coalesce((SELECT max(rank) FROM names AS n WHERE n.kind = new.kind), 0)
+    + row_number() OVER (PARTITION BY kind ORDER BY name)
+  FROM (SELECT value->>0 AS kind, value->>1 AS name FROM json_each(?1)) AS new
+  WHERE NOT EXISTS (SELECT 1 FROM names AS n WHERE n.kind = new.kind AND n.name = new.name)";
+
+/// A row a run, so that whatever arrives first can be shown.
+const RUNS: &str = "INSERT OR IGNORE INTO runs (run_id, project, at_ms)
+  SELECT value->>0, value->>1, value->>2 FROM json_each(?1)";
+
+/// Takes batches apart into every statement of a transaction, in order, those without rows included. An event that is known, and an
+/// id that comes twice, is left out.
+pub fn writes(batches: &[Batch], known: &BTreeSet<Uuid>, tiers: &Tiers, now_ms: i64) -> Vec<Write> {
+    let mut rows = Rows::new();
+    let mut seen = known.clone();
+    let mut runs = BTreeMap::new();
+    for batch in batches {
+        let mut is_news = false;
+        for event in batch.events.iter().filter(|event| seen.insert(event.id)) {
+            is_news = true;
+            let began = runs.entry(event.run_id).or_insert((&event.project, event.at_ms));
+            began.1 = began.1.min(event.at_ms);
+            Writer {
+                event,
+                tier: tiers.of(event.run_id),
+                proven: batch.proven.contains(&event.id),
+                rows: &mut rows,
+            }
+            .event(batch);
+        }
+        if is_news {
+            let waited_ms = u64::try_from(now_ms - batch.received_ms).unwrap_or_default();
+            let bin = sketch::bin(sketch::float(waited_ms));
+            let key = open(&("*", day(batch.received_ms), "", "lag_ms", bin));
+            rows.sum(&DISTRIBUTIONS, key, &[1.0]);
+        }
+    }
+    for (run, (project, at_ms)) in runs {
+        rows.add(RUNS, &(run, project, at_ms));
+    }
+    rows.finish()
+}
+
+/// Rows by statement, and sums by rollup.
+struct Rows<'a> {
+    tables: Vec<(&'static str, Vec<String>)>,
+    sums: Vec<(&'static Rollup, Sums)>,
+    names: BTreeSet<(&'static str, &'a str)>,
+    merge_requests: MergeRequests<'a>,
+}
+
+impl Rows<'_> {
+    fn new() -> Self {
+        let of_kinds = KINDS.iter().flat_map(|kind| kind.statements).copied();
+        let rollups = KINDS.iter().flat_map(|kind| kind.rollups).copied();
+        Self {
+            // First what fails when an event is known.
+            tables: [EVENTS, NAMES, RUNS]
+                .into_iter()
+                .chain(of_kinds)
+                .map(|statement| (statement, Vec::new()))
+                .collect(),
+            sums: rollups.chain(SHARED).map(|rollup| (rollup, Sums::default())).collect(),
+            names: BTreeSet::new(),
+            merge_requests: MergeRequests::default(),
+        }
+    }
+
+    fn add(&mut self, statement: &'static str, row: &impl Serialize) {
+        let row = json(row);
+        match self.tables.iter_mut().find(|(known, _)| *known == statement) {
+            Some((_, rows)) => rows.push(row),
+            None => self.tables.push((statement, vec![row])),
+        }
+    }
+
+    /// Adds values to the sums of a key, which is an array without its end.
+    fn sum(&mut self, rollup: &'static Rollup, key: String, values: &[f64]) {
+        if let Some((_, sums)) = self.sums.iter_mut().find(|(known, _)| std::ptr::eq(*known, rollup)) {
+            sums.add(rollup, key, values);
+        } else {
+            let mut sums = Sums::default();
+            sums.add(rollup, key, values);
+            self.sums.push((rollup, sums));
+        }
+    }
+
+    fn finish(mut self) -> Vec<Write> {
+        for name in std::mem::take(&mut self.names) {
+            self.add(NAMES, &name);
+        }
+        let rows = self
+            .tables
+            .into_iter()
+            .map(|(statement, rows)| (statement.into(), rows));
+        let sums = self
+            .sums
+            .into_iter()
+            .map(|(rollup, sums)| (rollup.statement(), sums.rows()));
+        let merge_requests = self.merge_requests.rows().into_iter();
+        rows.chain(sums)
+            .chain(merge_requests.map(|(statement, rows)| (statement.into(), rows)))
+            .map(|(statement, rows)| Write { statement, rows })
+            .collect()
+    }
+}
+
+/// Takes what one event adds to a write.
+pub(super) struct Writer<'a, 'r> {
+    /// The event.
+    pub(super) event: &'a Event,
+    /// The tier of its run, empty while that is not known.
+    pub(super) tier: &'static str,
+    proven: bool,
+    rows: &'r mut Rows<'a>,
+}
+
+/// A label of a count: a word of ours, or a name of a kind that clients choose freely, of which only so many are told apart.
+#[derive(Clone, Copy)]
+pub(super) struct Label<'a>(Option<&'static str>, &'a str);
+
+/// A word of ours.
+pub(super) const fn word(word: &str) -> Label<'_> {
+    Label(None, word)
+}
+
+/// A name of a kind.
+pub(super) const fn name<'a>(kind: &'static str, name: &'a str) -> Label<'a> {
+    Label(Some(kind), name)
+}
+
+impl<'a> Writer<'a, '_> {
+    fn event(&mut self, batch: &Batch) {
+        let event = self.event;
+        let body = json(&event.event);
+        let kind = event.event.kind();
+        self.cells(
+            EVENTS,
+            &(
+                event.id,
+                event.run_id,
+                &event.project,
+                kind,
+                event.schema,
+                event.at_ms,
+                batch.received_ms,
+                body,
+                self.proven,
+            ),
+        );
+        self.name("project", &event.project);
+        self.count("event", &[word(kind)], 1);
+        if batch.skewed.contains(&event.id) {
+            self.count("skewed", &[], 1);
+        }
+        let meaning = meaning(&event.event);
+        self.rows.merge_requests.add(event, self.tier, meaning.merge_request());
+        meaning.write(self);
+    }
+
+    /// Adds a row that a statement reads by names: what every event has, and under `of` what this one is about.
+    pub(super) fn row(&mut self, statement: &'static str, of: &impl Serialize) {
+        #[derive(Serialize)]
+        struct Row<'a, T> {
+            id: Uuid,
+            run_id: Uuid,
+            project: &'a str,
+            at_ms: i64,
+            of: &'a T,
+            #[serde(skip_serializing_if = "std::ops::Not::not")]
+            proven: bool,
+        }
+        let Event {
+            id,
+            run_id,
+            project,
+            at_ms,
+            ..
+        } = self.event;
+        let row = Row {
+            id: *id,
+            run_id: *run_id,
+            project,
+            at_ms: *at_ms,
+            of,
+            proven: self.proven,
+        };
+        self.cells(statement, &row);
+    }
+
+    /// Adds a row that a statement reads by places: an array, which the database reads faster than an object.
+    pub(super) fn cells(&mut self, statement: &'static str, cells: &impl Serialize) {
+        self.rows.add(statement, cells);
+    }
+
+    /// Counts so many of a kind, by up to three labels.
+    pub(super) fn count(&mut self, kind: &'static str, labels: &[Label<'a>], n: u64) {
+        for Label(kind, name) in labels {
+            self.rows.names.extend(kind.map(|kind| (kind, *name)));
+        }
+        let label = |place: usize| labels.get(place).copied().unwrap_or(word(""));
+        let [Label(a_kind, a), Label(b_kind, b), Label(c_kind, c)] = [0, 1, 2].map(label);
+        let (project, day) = (&self.event.project, day(self.event.at_ms));
+        let key = (project, day, self.tier, kind, a, b, c, a_kind, b_kind, c_kind);
+        self.rows.sum(&COUNTS, open(&key), &[sketch::float(n)]);
+    }
+
+    /// Adds values to a rollup, under the event's project and day and these further keys.
+    pub(super) fn sum<const N: usize>(&mut self, rollup: &'static Rollup, keys: [&str; N], values: &[f64]) {
+        let mut key = open(&(&self.event.project, day(self.event.at_ms)));
+        for more in keys {
+            key.push(',');
+            key.push_str(&json(&more));
+        }
+        self.rows.sum(rollup, key, values);
+    }
+
+    /// Adds a value to its distribution.
+    pub(super) fn distribution(&mut self, metric: &'static str, tier: &'static str, value: f64) {
+        let (project, day) = (&self.event.project, day(self.event.at_ms));
+        let key = (project, day, tier, metric, sketch::bin(value));
+        self.rows.sum(&DISTRIBUTIONS, open(&key), &[1.0]);
+    }
+
+    /// Notes a name of a kind.
+    pub(super) fn name(&mut self, kind: &'static str, name: &'a str) {
+        self.rows.names.insert((kind, name));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_statement_stands_once() {
+        let all = writes(&[], &BTreeSet::new(), &Tiers::default(), 0);
+        let distinct: BTreeSet<&str> = all.iter().map(|write| write.statement.as_ref()).collect();
+        assert_eq!((all.len(), distinct.len()), (28, 28));
+    }
+}
