@@ -26,7 +26,7 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::settings::Environment;
+use crate::env::Environment;
 
 /// Code review of merge requests by a panel of AI reviewers and a judge
 #[derive(Debug, Parser)]

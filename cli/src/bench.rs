@@ -19,12 +19,9 @@ use conclave_shared::risk::{FileChange, RiskRules, SecurityPaths, classify};
 use globset::GlobSet;
 
 use crate::{
-    rundir::RunDirectory,
-    settings::Environment,
-    wiring::{
-        changes::{self, Intake},
-        patches,
-    },
+    diff::{self, Intake, patches},
+    env::Environment,
+    run::directory::RunDirectory,
 };
 
 /// Where the diff comes from.
@@ -113,7 +110,7 @@ async fn run(
         now - std::mem::replace(&mut lap, now)
     };
     let (diff, spool) = match source {
-        Source::Git => changes::read(&repository, base, head, directory).await?,
+        Source::Git => diff::read(&repository, base, head, directory).await?,
         Source::File(path) => {
             let mut file = std::fs::File::open(path).map_err(Failure::io("open git's output"))?;
             let mut intake = Intake::new(directory)?;
@@ -133,7 +130,7 @@ async fn run(
         ignore: &GlobSet::empty(),
         trusted: &GlobSet::empty(),
     };
-    let diff = changes::without_noise(&repository, diff, rules).await?;
+    let diff = diff::without_noise(&repository, diff, rules).await?;
     let filter = timed();
     let files: Vec<FileChange<'_>> = diff
         .files
@@ -160,7 +157,7 @@ async fn run(
         .zip(entries.iter().map(|entry| entry.patch.as_str()))
         .collect();
     let shares = vec![Share::Whole; patches.len()];
-    patches::write(&records, &workspace, &patches, &spool, &shares)?;
+    patches::write(records.path(), &workspace, &patches, &spool, &shares)?;
     let write = timed();
     Ok(Stages {
         parse,

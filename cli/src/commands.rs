@@ -16,8 +16,8 @@ use conclave_shared::redact::Redactor;
 
 use crate::{
     args::{Arguments, Command},
+    env::Environment,
     exit::{Exit, Failure},
-    settings::Environment,
 };
 
 pub(crate) use self::review::refused;

@@ -6,6 +6,7 @@
 
 mod forge;
 mod network;
+pub(crate) mod page;
 mod place;
 mod project;
 mod providers;
@@ -17,7 +18,7 @@ use std::{future::Future, time::Duration};
 use camino::Utf8Path;
 use serde::Serialize;
 
-use crate::settings::Environment;
+use crate::env::Environment;
 
 /// What is to be checked.
 #[derive(Debug, Clone, Copy)]

@@ -4,6 +4,7 @@
 //! anything is written.
 
 mod files;
+pub(crate) mod page;
 
 use files::CI_FILE;
 
@@ -109,5 +110,5 @@ pub(crate) fn by_hand(answers: &Answers) -> Vec<String> {
 }
 
 #[cfg(test)]
-#[path = "init_tests.rs"]
+#[path = "init/init_tests.rs"]
 mod tests;

@@ -6,26 +6,19 @@
 mod args;
 #[doc(hidden)]
 pub mod bench;
-mod ci_environment;
 mod commands;
+mod context;
+mod diff;
 mod doctor;
-mod env_vars;
+mod env;
 mod exit;
 mod init;
-mod logging;
 mod output;
-mod own_directory;
+mod private_files;
 mod protection;
-mod providers;
 #[cfg(test)]
 mod reference_tests;
-mod replay;
-mod repo_config;
-mod reports;
-mod rundir;
-mod settings;
-mod tokenizer;
-mod wiring;
+mod run;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -33,8 +26,8 @@ use clap::error::ContextValue;
 
 use crate::{
     args::{Arguments, RefusedReview},
+    env::Environment,
     exit::Exit,
-    settings::Environment,
 };
 
 /// Runs the program with these arguments and this environment.
@@ -57,7 +50,7 @@ pub fn run(
             };
             show_usage(&error);
             if exit == Exit::Usage {
-                rundir::clear_refused(&given, &environment);
+                run::directory::clear_refused(&given, &environment);
             }
             if let (Exit::Usage, Some(review)) = (exit, RefusedReview::read(&given, &environment))
                 && let Ok(runtime) = tokio::runtime::Runtime::new()
@@ -71,7 +64,7 @@ pub fn run(
     let hidden = redactor.clone();
     std::panic::set_hook(Box::new(move |panic| output::error(&panic.to_string(), &hidden)));
     output::set_locale(&environment);
-    logging::start(&environment, redactor.clone());
+    output::logging::start(&environment, redactor.clone());
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

@@ -1,40 +1,30 @@
 //! Everything that a person sees in the terminal: the only door to standard output and standard error.
 
-mod config;
-mod doctor;
-mod door;
+mod ask;
+pub(crate) mod door;
 mod excerpts;
-mod finding;
-mod init;
-mod layout;
+pub(crate) mod finding;
+pub(crate) mod layout;
 mod links;
-mod live;
-mod memory;
-mod numbers;
-mod paint;
+pub(crate) mod live;
+pub(crate) mod logging;
+pub(crate) mod numbers;
+pub(crate) mod paint;
 mod plain;
-mod plan;
 mod progress;
 mod record;
-mod replay;
 mod sections;
+pub(crate) mod table;
 mod terminal;
 
-pub(crate) use config::{
-    colored_diff, config, config_chain, config_failback, config_faults, config_history, confirmed, json_diff,
+pub(crate) use self::{
+    ask::{asked, confirmed},
+    excerpts::Excerpts,
+    links::Links,
+    plain::set_locale,
+    progress::{Display, Screen, gateway_lines, plan_line, timed_message},
+    record::{PROGRESS_FILE, RecordedEvent, RecordedLine, read as read_record},
 };
-pub(crate) use doctor::doctor;
-pub(crate) use excerpts::Excerpts;
-pub(crate) use init::{asked, init_plan, init_steps, init_written};
-pub(crate) use links::Links;
-pub(crate) use memory::{forgotten, memory};
-pub(crate) use plain::set_locale;
-pub(crate) use plan::{explained, plan};
-pub(crate) use progress::{Display, Screen, gateway_lines, plan_line, timed_message};
-pub(crate) use record::{PROGRESS_FILE, RecordedEvent, RecordedLine, read as read_record};
-pub(crate) use replay::unfinished;
-
-use self::{door::Keep, layout::Page, paint::Paint, plain::for_prompt, terminal::review};
 
 use std::{
     fmt::Write as _,
@@ -53,6 +43,7 @@ use indicatif::MultiProgress;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
+use self::{door::Keep, layout::Page, paint::Paint, plain::for_prompt, terminal::review};
 use crate::args::ReviewFormat;
 
 /// The table that is on the screen, if one is: everything else has to go above it.

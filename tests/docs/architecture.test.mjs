@@ -79,7 +79,7 @@ describe('scripts/check-architecture', () => {
     appendFileSync(join(copy, 'cli/plugins/telemetry/src/lib.rs'), '\nfn read() { let _ = std::env::var(concat!("C", "I_JOB_TOKEN")); }\n');
     const { status, text } = check();
     assert.equal(status, 1, text);
-    const [, first, second] = text.match(/variables of CI are read in cli\/src\/ci_environment.rs only\n([^]*)architecture: the environment is read in cli\/src\/main.rs only\n([^]*)architecture: 2 violations/);
+    const [, first, second] = text.match(/variables of CI are read in cli\/src\/env\/ci.rs only\n([^]*)architecture: the environment is read in cli\/src\/main.rs only\n([^]*)architecture: 2 violations/);
     for (const [file] of variables) {
       assert.ok(first.includes(`${file}:1:`), `${file} is missing in\n${first}`);
     }

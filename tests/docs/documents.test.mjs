@@ -69,14 +69,14 @@ describe('README.md', () => {
 
   test('names only environment variables that are read', () => {
     // That the reference has each one, a test of cli/src/reference_tests.rs sees to.
-    const known = all(read('cli/src/env_vars.rs'), /= "(\w+)";/g);
+    const known = all(read('cli/src/env/vars.rs'), /= "(\w+)";/g);
     const mentioned = [...known, ...all(flagSources(), /env = "(\w+)"/g)];
     for (const name of documents) {
       // A name at the end of a line of code may be that of a constant.
       const named = all(read(name), /\b(CONCLAVE_[A-Z_]*[A-Z])\b/g).filter((word) => !/^CONCLAVE_(UPDATE|WRITE|TEST|BUILD|TOOLS)/.test(word));
       assert.deepEqual(named.filter((word) => !mentioned.includes(word)), [], name);
     }
-    const ci = read('cli/src/ci_environment.rs');
+    const ci = read('cli/src/env/ci.rs');
     const gitlab = all(read('docs/gitlab.md').split('\n## What is read from the job\n')[1], /`(CI_\w+)`/g);
     assert.deepEqual(gitlab.toSorted(), [...new Set(all(ci, /"(CI_\w+)"/g))].toSorted());
   });

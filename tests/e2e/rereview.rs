@@ -1,5 +1,5 @@
 //! The second review of a merge request: the whole program with the real OpenCode. The rules are held by many quick scenarios
-//! (`cli/src/wiring/rereview_tests.rs`); here it is that they are in force.
+//! (`cli/src/run/prepare/incremental_tests.rs`); here it is that they are in force.
 
 use serde_json::Value;
 

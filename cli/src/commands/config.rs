@@ -1,5 +1,6 @@
 //! `conclave config`: the configuration of all reviews, for the people who run them.
 
+mod page;
 mod write;
 
 use std::{collections::BTreeSet, io::Read};
@@ -20,11 +21,9 @@ use url::Url;
 
 use crate::{
     args::{ConfigCommand, HistoryArguments, ShowArguments},
-    env_vars,
+    env::{Environment, providers::url, vars},
     exit::{Exit, Failure},
     output,
-    providers::url,
-    settings::Environment,
 };
 
 /// What every command has.
@@ -54,7 +53,7 @@ pub(crate) async fn run(
 
 impl Session<'_> {
     fn url(&self) -> Result<Url, Failure> {
-        let name = env_vars::CONFIG_URL;
+        let name = vars::CONFIG_URL;
         let address = self.environment.get(name).ok_or_else(|| {
             Failure::Settings(format!(
                 "{name} is not set: set it to the address of the reviewer-config Worker"
@@ -64,16 +63,14 @@ impl Session<'_> {
     }
 
     fn admin_token(&self) -> Option<SecretString> {
-        self.environment
-            .get(env_vars::CONFIG_ADMIN_TOKEN)
-            .map(SecretString::from)
+        self.environment.get(vars::CONFIG_ADMIN_TOKEN).map(SecretString::from)
     }
 
     fn admin(&self) -> Result<AdminClient, Failure> {
         let token = self.admin_token().ok_or_else(|| {
             Failure::Settings(format!(
                 "{} is not set: set it to one of the Worker's ADMIN_TOKENS",
-                env_vars::CONFIG_ADMIN_TOKEN
+                vars::CONFIG_ADMIN_TOKEN
             ))
         })?;
         Ok(AdminClient::new(self.url()?, token)?)
@@ -82,15 +79,15 @@ impl Session<'_> {
     /// What is in force for a project.
     async fn effective(&self, project: &str) -> Result<EffectiveConfig, Failure> {
         let secret = |name| self.environment.get(name).map(SecretString::from);
-        let listed = self.admin_token().or_else(|| secret(env_vars::CONFIG_TOKEN));
+        let listed = self.admin_token().or_else(|| secret(vars::CONFIG_TOKEN));
         let listed = listed.map(ConfigAccess::Token);
-        let job = secret(env_vars::CONFIG_OIDC_TOKEN).map(ConfigAccess::Job);
+        let job = secret(vars::CONFIG_OIDC_TOKEN).map(ConfigAccess::Job);
         let access: Vec<ConfigAccess> = listed.into_iter().chain(job).collect();
         if access.is_empty() {
             return Err(Failure::Settings(format!(
                 "{} is not set: set it to one of the Worker's ADMIN_TOKENS, or {} to one of its READER_TOKENS",
-                env_vars::CONFIG_ADMIN_TOKEN,
-                env_vars::CONFIG_TOKEN
+                vars::CONFIG_ADMIN_TOKEN,
+                vars::CONFIG_TOKEN
             )));
         }
         let url = self.url()?;
@@ -110,7 +107,7 @@ impl Session<'_> {
         if arguments.shown.json {
             self.print_json(&answer);
         } else {
-            self.print(&output::config(&answer, project));
+            self.print(&page::config(&answer, project));
         }
         Ok(Exit::Reviewed)
     }
@@ -142,7 +139,7 @@ impl Session<'_> {
             if faults.is_empty() {
                 self.print("The document is valid.");
             } else {
-                self.print(&output::config_faults(&faults));
+                self.print(&page::config_faults(&faults));
             }
         }
         Ok(if faults.is_empty() {
@@ -157,7 +154,7 @@ impl Session<'_> {
         let stored = self.admin()?.document().await?;
         let changed = without_revision(&stored.document) != without_revision(&document);
         if as_json {
-            let diff = output::json_diff(&stored.document, &document);
+            let diff = page::json_diff(&stored.document, &document);
             self.print_json(&json!({ "changed": changed, "diff": diff }));
         } else if changed {
             self.print_diff(&stored, &document);
@@ -172,7 +169,7 @@ impl Session<'_> {
         if arguments.shown.json {
             self.print_json(&json!({ "revisions": history }));
         } else {
-            self.print(&output::config_history(&history));
+            self.print(&page::config_history(&history));
         }
         Ok(Exit::Reviewed)
     }
@@ -200,7 +197,7 @@ impl Session<'_> {
     }
 
     fn print_diff(&self, stored: &StoredDocument, document: &Value) {
-        self.print(output::colored_diff(&output::json_diff(&stored.document, document)).trim_end());
+        self.print(page::colored_diff(&page::json_diff(&stored.document, document)).trim_end());
     }
 
     fn print(&self, text: &str) {
@@ -238,6 +235,6 @@ fn read_file(file: &Utf8Path) -> Result<Value, Failure> {
 }
 
 fn faulty(file: &Utf8Path, faults: &[ConfigFault]) -> Failure {
-    let faults = output::config_faults(faults);
+    let faults = page::config_faults(faults);
     Failure::Settings(format!("{file} cannot be used, and nothing was changed:\n{faults}"))
 }

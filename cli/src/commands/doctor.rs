@@ -5,10 +5,9 @@ use conclave_shared::redact::Redactor;
 use crate::{
     args::DoctorArguments,
     doctor::{self, Request},
-    env_vars,
+    env::{Environment, vars},
     exit::{Exit, Failure},
     output,
-    settings::Environment,
 };
 
 pub(crate) async fn run(
@@ -17,7 +16,7 @@ pub(crate) async fn run(
     redactor: &Redactor,
 ) -> Result<Exit, Failure> {
     let environment = match &arguments.ca_file {
-        Some(file) => environment.with(env_vars::CA_FILE, file.as_str()),
+        Some(file) => environment.with(vars::CA_FILE, file.as_str()),
         None => environment.clone(),
     };
     let report = Box::pin(doctor::examine(&Request {
@@ -30,7 +29,7 @@ pub(crate) async fn run(
     let text = if arguments.json {
         output::json(&report, redactor)
     } else {
-        redactor.redact(&output::doctor(&report))
+        redactor.redact(&doctor::page::doctor(&report))
     };
     output::print(text.trim_end());
     Ok(if report.healthy { Exit::Reviewed } else { Exit::Blocked })

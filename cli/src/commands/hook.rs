@@ -10,11 +10,11 @@ use conclave_shared::redact::Redactor;
 use super::local;
 use crate::{
     args::{Gate, HookCommand, PrePushArguments},
+    context::signals::Signals,
+    env::Environment,
     exit::{Exit, Failure},
     output,
-    rundir::Scratch,
-    settings::Environment,
-    wiring::Signals,
+    run::directory::Scratch,
 };
 
 pub(crate) async fn run(command: HookCommand, environment: &Environment, redactor: &Redactor) -> Result<Exit, Failure> {

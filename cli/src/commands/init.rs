@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use crate::{
     args::InitArguments,
     exit::{Exit, Failure},
-    init::{Answers, Job, PlannedFile, by_hand, plan},
+    init::{Answers, Job, PlannedFile, by_hand, page, plan},
     output,
 };
 
@@ -55,7 +55,7 @@ pub(crate) async fn run(arguments: InitArguments, redactor: &Redactor) -> Result
         found.and_then(|(_, content)| content.clone())
     });
     let new: Vec<&PlannedFile> = files.iter().filter(|file| file.instead.is_none()).collect();
-    output::print(&redactor.redact(&output::init_plan(&root, &files)));
+    output::print(&redactor.redact(&page::init_plan(&root, &files)));
     if dry_run {
         return Ok(Exit::Reviewed);
     }
@@ -73,15 +73,15 @@ pub(crate) async fn run(arguments: InitArguments, redactor: &Redactor) -> Result
         for file in new {
             if let Err(failure) = write(&root, file) {
                 if !written.is_empty() {
-                    output::layout(&output::init_written(&root, &written), redactor);
+                    output::layout(&page::init_written(&root, &written), redactor);
                 }
                 return Err(failure);
             }
             written.push(file.path);
         }
-        output::print(&redactor.redact(&output::init_written(&root, &written)));
+        output::print(&redactor.redact(&page::init_written(&root, &written)));
     }
-    output::print(&redactor.redact(&output::init_steps(&by_hand(&answers))));
+    output::print(&redactor.redact(&page::init_steps(&by_hand(&answers))));
     Ok(Exit::Reviewed)
 }
 

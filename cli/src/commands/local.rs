@@ -7,11 +7,16 @@ use conclave_shared::{redact::Redactor, telemetry::RunStage};
 
 use crate::{
     args::{CommonArguments, LocalArguments, PlaceArguments},
+    context::signals::Signals,
+    env::Environment,
     exit::{Exit, Failure},
     output,
-    rundir::{self, Scratch},
-    settings::Environment,
-    wiring::{self, Assignment, Origin, RunReport, RunSubject, Signals},
+    run::{
+        self,
+        directory::{self, Scratch},
+        prepare::change::{Assignment, Origin},
+        report::{RunReport, RunSubject},
+    },
 };
 
 pub(crate) async fn run(
@@ -20,7 +25,7 @@ pub(crate) async fn run(
     redactor: &Redactor,
 ) -> Result<Exit, Failure> {
     let signals = Signals::watch().map_err(Failure::io("watch for signals"))?;
-    rundir::clear(
+    directory::clear(
         arguments.common.output.as_deref(),
         arguments.common.reports.as_deref(),
         environment,
@@ -63,7 +68,7 @@ pub(super) async fn review(
     report.enter(RunStage::Checkout);
     let result = match assignment {
         Ok(assignment) => {
-            let review = wiring::review(
+            let review = run::review(
                 assignment,
                 arguments,
                 scratch,

@@ -1,5 +1,7 @@
 //! `conclave memory`: what the tracker remembers of a project, for people.
 
+mod page;
+
 use camino::Utf8Path;
 use conclave_git::Repository;
 use conclave_plugin_telemetry::{TrackerAccess, TrackerClient};
@@ -10,11 +12,9 @@ use serde_json::json;
 use super::confirm::confirm;
 use crate::{
     args::{ClearMemoryArguments, MemoryCommand, MemoryProject, ShowMemoryArguments},
-    ci_environment, env_vars,
+    env::{Environment, ci, providers::url, vars},
     exit::{Exit, Failure},
     output,
-    providers::url,
-    settings::Environment,
 };
 
 pub(crate) async fn run(
@@ -34,12 +34,12 @@ async fn show(
     redactor: &Redactor,
 ) -> Result<Exit, Failure> {
     let secret = |name| environment.get(name).map(SecretString::from);
-    let listed = secret(env_vars::TRACKER_OPERATOR_TOKEN).or_else(|| secret(env_vars::TRACKER_TOKEN));
-    let access = TrackerAccess::of(listed, secret(env_vars::TRACKER_OIDC_TOKEN)).ok_or_else(|| {
+    let listed = secret(vars::TRACKER_OPERATOR_TOKEN).or_else(|| secret(vars::TRACKER_TOKEN));
+    let access = TrackerAccess::of(listed, secret(vars::TRACKER_OIDC_TOKEN)).ok_or_else(|| {
         Failure::Settings(format!(
             "{} is not set: set it to one of the Worker's INGEST_TOKENS, or {} to one of its OPERATOR_TOKENS",
-            env_vars::TRACKER_TOKEN,
-            env_vars::TRACKER_OPERATOR_TOKEN
+            vars::TRACKER_TOKEN,
+            vars::TRACKER_OPERATOR_TOKEN
         ))
     })?;
     let client = client(environment, access)?;
@@ -57,7 +57,7 @@ async fn show(
         let shown = json!({ "project": memory.project, "rejected": rejected, "hot_spots": memory.hot_spots });
         output::print(output::json(&shown, redactor).trim_end());
     } else {
-        output::print(&redactor.redact(&output::memory(&memory)));
+        output::print(&redactor.redact(&page::memory(&memory)));
     }
     Ok(Exit::Reviewed)
 }
@@ -67,7 +67,7 @@ async fn clear(
     environment: &Environment,
     redactor: &Redactor,
 ) -> Result<Exit, Failure> {
-    let name = env_vars::TRACKER_OPERATOR_TOKEN;
+    let name = vars::TRACKER_OPERATOR_TOKEN;
     let token = environment.get(name).ok_or_else(|| {
         Failure::Settings(format!(
             "{name} is not set: set it to one of the Worker's OPERATOR_TOKENS"
@@ -85,13 +85,13 @@ async fn clear(
         let shown = json!({ "project": project, "forgotten": forgotten.findings });
         output::print(output::json(&shown, redactor).trim_end());
     } else {
-        output::print(&redactor.redact(&output::forgotten(&project, forgotten.findings)));
+        output::print(&redactor.redact(&page::forgotten(&project, forgotten.findings)));
     }
     Ok(Exit::Reviewed)
 }
 
 fn client(environment: &Environment, access: TrackerAccess) -> Result<TrackerClient, Failure> {
-    let name = env_vars::TRACKER_URL;
+    let name = vars::TRACKER_URL;
     let address = environment.get(name).ok_or_else(|| {
         Failure::Settings(format!(
             "{name} is not set: set it to the address of the review-tracker Worker"
@@ -102,11 +102,7 @@ fn client(environment: &Environment, access: TrackerAccess) -> Result<TrackerCli
 
 /// Whose memory: as somebody says, else the CI job's project, else that of the repository at hand.
 async fn project(named: &MemoryProject, environment: &Environment) -> Result<String, Failure> {
-    if let Some(project) = named
-        .project
-        .as_deref()
-        .or_else(|| ci_environment::project(environment))
-    {
+    if let Some(project) = named.project.as_deref().or_else(|| ci::project(environment)) {
         return Ok(project.trim().to_owned());
     }
     let origin = match Repository::open(Utf8Path::new(".")).await {

@@ -5,10 +5,9 @@ use conclave_shared::redact::Redactor;
 use super::local;
 use crate::{
     args::PlanArguments,
+    env::Environment,
     exit::{Exit, Failure},
-    rundir::Scratch,
-    settings::Environment,
-    wiring::{self, PlanRequest},
+    run::{self, directory::Scratch, plan::PlanRequest},
 };
 
 pub(crate) async fn run(
@@ -23,6 +22,6 @@ pub(crate) async fn run(
         format: arguments.format,
         explain: arguments.explain,
     };
-    let result = Box::pin(wiring::plan(assignment, &request, &scratch, environment, redactor)).await;
+    let result = Box::pin(run::plan::plan(assignment, &request, &scratch, environment, redactor)).await;
     local::or_nothing(result, redactor)
 }

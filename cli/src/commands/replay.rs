@@ -1,17 +1,20 @@
 //! `conclave replay`: a run shown again from its records.
 
+mod page;
+mod records;
+
 use conclave_shared::redact::Redactor;
 
 use crate::{
     args::{ReplayArguments, ReviewFormat},
+    commands::replay::records::End,
     exit::{Exit, Failure},
     output,
-    replay::{self, End},
 };
 
 pub(crate) fn run(arguments: &ReplayArguments, redactor: &Redactor) -> Result<Exit, Failure> {
     let directory = &arguments.directory;
-    let run = replay::read(directory)?;
+    let run = records::read(directory)?;
     let format = arguments.format;
     if format == ReviewFormat::Human {
         let told = run
@@ -35,7 +38,7 @@ pub(crate) fn run(arguments: &ReplayArguments, redactor: &Redactor) -> Result<Ex
             output::reviewed(review, &shown, redactor);
         }
         (ReviewFormat::Human, End::Unfinished(unfinished)) => {
-            output::print_for_person(&redactor.redact(&output::unfinished(unfinished, directory)));
+            output::print_for_person(&redactor.redact(&page::unfinished(unfinished, directory)));
         }
         (ReviewFormat::Json, End::Unfinished(unfinished)) => {
             output::print(output::json(unfinished, redactor).trim_end());

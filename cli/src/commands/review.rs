@@ -3,20 +3,31 @@
 use std::{sync::Arc, time::Duration};
 
 use conclave_engine::ports::Forge;
-use conclave_plugin_gitlab::{GitLab, GitLabError, MergeRequestAddress, Withdrawal};
+use conclave_plugin_gitlab::{GitLab, GitLabError, Withdrawal};
 use conclave_shared::{config::TimeLimitOverrides, redact::Redactor, telemetry::RunStage};
 use tokio::time::{error::Elapsed, timeout};
 
+use crate::run::finish::outcome::nothing_reviewed;
 use crate::{
     args::{CommonArguments, RefusedReview, ReviewArguments},
-    ci_environment::{self, CiEnvironment},
-    env_vars,
+    context::signals::Signals,
+    env::{
+        Environment,
+        ci::{self, CiEnvironment},
+        vars,
+    },
     exit::{Exit, Failure},
     output,
-    rundir::{self, Scratch},
-    settings::Environment,
-    wiring::{
-        self, Assignment, Checkout, Glass, Origin, PlanRequest, Posting, RunReport, RunSubject, Signals, Skipped,
+    run::{
+        self,
+        break_glass::{Glass, Skipped},
+        directory::{self, Scratch},
+        plan::PlanRequest,
+        prepare::{
+            change::{Assignment, Origin, Posting},
+            checkout::Checkout,
+        },
+        report::{RunReport, RunSubject},
     },
 };
 
@@ -30,11 +41,11 @@ pub(crate) async fn run(
 ) -> Result<Exit, Failure> {
     let signals = Signals::watch().map_err(Failure::io("watch for signals"))?;
     let environment = &match &arguments.ca_file {
-        Some(file) => environment.with(env_vars::CA_FILE, file.as_str()),
+        Some(file) => environment.with(vars::CA_FILE, file.as_str()),
         None => environment.clone(),
     };
     if !arguments.estimate {
-        rundir::clear(
+        directory::clear(
             arguments.common.output.as_deref(),
             arguments.common.reports.as_deref(),
             environment,
@@ -46,26 +57,22 @@ pub(crate) async fn run(
     let located = match &arguments.mr {
         Some(address) => Some(tokio::select! {
             exit = signals.arrived() => Err(Ok(exit)),
-            located = ci_environment::read_address(environment, address, arguments.repo.as_deref()) => located.map_err(Err),
+            located = ci::read_address(environment, address, arguments.repo.as_deref()) => located.map_err(Err),
         }),
         None => None,
     };
     let subject = match (&located, &arguments.mr) {
-        (Some(Ok(pipeline)), _) => Some(RunSubject {
-            project: pipeline.project_path.clone(),
-            forge: "gitlab",
-            merge_request: Some(pipeline.gitlab.iid),
-        }),
-        (_, Some(address)) => MergeRequestAddress::parse(address)
-            .ok()
-            .map(|address| subject_of(&address)),
-        (_, None) => ci_environment::run_subject(environment),
+        (Some(Ok(pipeline)), _) => Some(RunSubject::gitlab(
+            pipeline.project_path.clone(),
+            Some(pipeline.gitlab.iid),
+        )),
+        (_, mr) => subject_of(mr.as_deref(), environment),
     };
     let report = match subject.filter(|_| !arguments.estimate) {
         Some(subject) => RunReport::begin(environment, &subject),
         None => RunReport::silent(),
     };
-    let pipeline = located.unwrap_or_else(|| ci_environment::read(environment).map_err(Err));
+    let pipeline = located.unwrap_or_else(|| ci::read(environment).map_err(Err));
     let read = pipeline.and_then(|pipeline| {
         report.enter(RunStage::Forge);
         let gitlab = GitLab::new(pipeline.gitlab.clone()).map_err(|error| Err(error.into()))?;
@@ -78,7 +85,7 @@ pub(crate) async fn run(
     let result = match read {
         Ok(read) => Box::pin(reported(arguments, read, environment, redactor, (&signals, &report))).await,
         Err(end) => {
-            let result = end.map(|exit| wiring::nothing_reviewed(exit, redactor));
+            let result = end.map(|exit| nothing_reviewed(exit, redactor));
             report.conclude(&result);
             let last_word = async {
                 if may_write {
@@ -95,12 +102,11 @@ pub(crate) async fn run(
     result
 }
 
-/// A merge request by its address, before the server was asked.
-fn subject_of(address: &MergeRequestAddress) -> RunSubject {
-    RunSubject {
-        project: address.path(),
-        forge: "gitlab",
-        merge_request: Some(address.iid()),
+/// What the run is about, before the server was asked.
+fn subject_of(mr: Option<&str>, environment: &Environment) -> Option<RunSubject> {
+    match mr {
+        Some(address) => RunSubject::at(address),
+        None => ci::run_subject(environment).map(|(project, number)| RunSubject::gitlab(project, number)),
     }
 }
 
@@ -158,7 +164,7 @@ async fn review(
             mode: posting.mode,
         };
         let glass = tokio::select! {
-            exit = signals.arrived() => return Ok(wiring::nothing_reviewed(exit, redactor)),
+            exit = signals.arrived() => return Ok(nothing_reviewed(exit, redactor)),
             glass = asked.broken(environment, redactor) => glass?,
         };
         if let Some(broken) = glass {
@@ -170,9 +176,9 @@ async fn review(
                 report,
                 secret: &secret,
             };
-            let exit = wiring::break_glass(skipped, redactor).await?;
+            let exit = run::break_glass::break_glass(skipped, redactor).await?;
             return Ok(match signals.exit() {
-                Some(stopped) if !gitlab.has_concluded() => wiring::nothing_reviewed(stopped, redactor),
+                Some(stopped) if !gitlab.has_concluded() => nothing_reviewed(stopped, redactor),
                 _ => exit,
             });
         }
@@ -188,7 +194,7 @@ async fn review(
         Ok::<_, Failure>((scratch, checkout))
     };
     let (scratch, checkout) = tokio::select! {
-        exit = signals.arrived() => return Ok(wiring::nothing_reviewed(exit, redactor)),
+        exit = signals.arrived() => return Ok(nothing_reviewed(exit, redactor)),
         opened = opening => opened?,
     };
     let assignment = Assignment {
@@ -207,9 +213,9 @@ async fn review(
             format: (*format).into(),
             explain: false,
         };
-        return Box::pin(wiring::plan(assignment, &request, &scratch, environment, redactor)).await;
+        return Box::pin(run::plan::plan(assignment, &request, &scratch, environment, redactor)).await;
     }
-    let review = wiring::review(
+    let review = run::review(
         assignment,
         &arguments.common,
         scratch,
@@ -230,7 +236,7 @@ pub(crate) async fn refused(review: &RefusedReview, environment: &Environment, r
     // A signal must not end it before that: it takes seconds at most.
     let _signals = Signals::watch();
     let environment = &match &review.ca_file {
-        Some(file) => environment.with(env_vars::CA_FILE, file),
+        Some(file) => environment.with(vars::CA_FILE, file),
         None => environment.clone(),
     };
     let report = refusal(review, environment);
@@ -241,12 +247,7 @@ pub(crate) async fn refused(review: &RefusedReview, environment: &Environment, r
 
 /// The report of a run that its arguments ended before it began.
 fn refusal(review: &RefusedReview, environment: &Environment) -> RunReport {
-    let subject = match &review.mr {
-        Some(address) => MergeRequestAddress::parse(address)
-            .ok()
-            .map(|address| subject_of(&address)),
-        None => ci_environment::run_subject(environment),
-    };
+    let subject = subject_of(review.mr.as_deref(), environment);
     let report = subject.map_or_else(RunReport::silent, |subject| RunReport::begin(environment, &subject));
     report.refused();
     report
@@ -261,11 +262,11 @@ async fn withdraw_anyway(
     stopped: bool,
     redactor: &Redactor,
 ) {
-    let environment = &ci_environment::without_unusable_certificates(environment);
+    let environment = &ci::without_unusable_certificates(environment);
     let reading = async {
         let pipeline = match mr {
-            Some(address) => ci_environment::read_address(environment, address, None).await,
-            None => ci_environment::read(environment),
+            Some(address) => ci::read_address(environment, address, None).await,
+            None => ci::read(environment),
         }
         .ok()?;
         let gitlab = GitLab::new(pipeline.gitlab).ok()?;

@@ -6,7 +6,7 @@ use conclave_plugin_gitlab::{
 };
 
 use super::{Check, Found, Request, network::unreachable_step, project};
-use crate::ci_environment::{self, ForgeInSight};
+use crate::env::ci::{self, ForgeInSight};
 
 /// What a token that will do is like.
 const GOOD_TOKEN: &str = "make a project access token with the scope `api` and the role Developer (Settings, Access tokens), \
@@ -19,7 +19,7 @@ const TOLERANCE: TimeDelta = TimeDelta::seconds(60);
 const TOO_MUCH: TimeDelta = TimeDelta::minutes(10);
 
 pub(super) async fn examine(request: &Request<'_>) -> Found {
-    let forge = match ci_environment::forge(request.environment, request.address).await {
+    let forge = match ci::forge(request.environment, request.address).await {
         Ok(Some(forge)) => forge,
         Ok(None) => return Found::absent("GitLab: run it in a pipeline, or name a merge request with --mr URL"),
         Err(failure) => {

@@ -6,12 +6,12 @@ use conclave_plugin_gitlab::check_certificates;
 use url::Url;
 
 use super::{Check, Found, Request};
-use crate::{ci_environment, env_vars};
+use crate::env::{ci, vars};
 
 pub(super) async fn examine(request: &Request<'_>) -> Found {
     let mut found = Found::default();
     let mut asked = Vec::new();
-    for name in [env_vars::HTTPS_PROXY, env_vars::HTTP_PROXY, env_vars::ALL_PROXY] {
+    for name in [vars::HTTPS_PROXY, vars::HTTP_PROXY, vars::ALL_PROXY] {
         // Both spellings count.
         let lower = name.to_lowercase();
         for name in [name, lower.as_str()] {
@@ -23,7 +23,7 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
     for check in asked {
         found.checks.push(check.await);
     }
-    let files = ci_environment::ca_files(request.environment);
+    let files = ci::ca_files(request.environment);
     if !files.is_empty() {
         let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
         found.checks.push(match check_certificates(&files) {
@@ -54,7 +54,7 @@ async fn proxy(name: String, address: &str, limit: Duration) -> Check {
     };
     Check::failure(NAME, format!("{name}: {host}:{port} takes no connection: {problem}")).next(format!(
         "correct {name}; name hosts that need no proxy in {}",
-        env_vars::NO_PROXY
+        vars::NO_PROXY
     ))
 }
 
@@ -64,7 +64,7 @@ pub(super) fn unreachable_step(problem: &str) -> String {
     if problem.contains("certificate") || problem.contains("unknownissuer") {
         return format!(
             "name the certificates of your authority (PEM) with --ca-file, or {}",
-            env_vars::CA_FILE
+            vars::CA_FILE
         );
     }
     if problem.contains("dns") || problem.contains("resolve") || problem.contains("lookup") {
@@ -72,6 +72,6 @@ pub(super) fn unreachable_step(problem: &str) -> String {
     }
     format!(
         "see that this machine may connect there; a proxy goes into {}",
-        env_vars::HTTPS_PROXY
+        vars::HTTPS_PROXY
     )
 }

@@ -6,8 +6,8 @@ use conclave_git::{GitError, Repository};
 
 use super::{Check, Found, Request};
 use crate::{
-    ci_environment,
-    rundir::{default_root, temporary},
+    env::ci,
+    run::directory::{default_root, temporary},
 };
 
 /// What a review of a large repository writes, with some to spare.
@@ -26,8 +26,8 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
 
 async fn repository(request: &Request<'_>) -> Vec<Check> {
     const NAME: &str = "repository";
-    let in_job = ci_environment::is_gitlab_job(request.environment);
-    let checkout = ci_environment::checkout(request.environment).map(Utf8Path::new);
+    let in_job = ci::is_gitlab_job(request.environment);
+    let checkout = ci::checkout(request.environment).map(Utf8Path::new);
     let directory = request.repository.or(checkout).unwrap_or(Utf8Path::new("."));
     let repository = match Repository::open(directory).await {
         Ok(repository) => repository,
@@ -80,10 +80,10 @@ fn settings_of(text: &[u8]) -> Check {
 
 /// What GitLab says about the job.
 fn job(request: &Request<'_>) -> Option<Check> {
-    if !ci_environment::is_gitlab_job(request.environment) {
+    if !ci::is_gitlab_job(request.environment) {
         return None;
     }
-    Some(match ci_environment::time_left(request.environment) {
+    Some(match ci::time_left(request.environment) {
         Some(left) if left.as_secs() < ENOUGH_SECONDS => Check::warning(
             "job",
             format!(

@@ -8,17 +8,16 @@ use conclave_shared::config::{ModelTier, Preset};
 use secrecy::SecretString;
 
 use super::{Check, Found, Request, network::unreachable_step};
-use crate::{
-    env_vars,
-    providers::{NO_CREDENTIALS, WORKERS_AI, compatible, read},
-    wiring::{plugin_settings, upstream},
+use crate::env::{
+    providers::{NO_CREDENTIALS, WORKERS_AI, compatible, read, upstream},
+    services, vars,
 };
 
 pub(super) async fn examine(request: &Request<'_>) -> Found {
     let environment = request.environment;
     // The project and the secret only make an anonymous id, which no check sends.
     let nobody = SecretString::from("doctor");
-    match plugin_settings::ai_gateway(environment, "doctor", Some(&nobody)) {
+    match services::ai_gateway(environment, "doctor", Some(&nobody)) {
         Err(failure) => return Found::one(Check::of_error("ai-gateway", &failure)),
         Ok(Some(gateway)) => {
             let host = gateway.url.host_str().unwrap_or_default();
@@ -54,7 +53,7 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
 async fn ask_all(request: &Request<'_>, providers: Vec<ProviderSpec>) -> Vec<Check> {
     let environment = request.environment;
     let http = HttpSettings {
-        extra_ca_file: environment.get(env_vars::CA_FILE).map(Into::into),
+        extra_ca_file: environment.get(vars::CA_FILE).map(Into::into),
         ..HttpSettings::default()
     };
     let mut running = tokio::task::JoinSet::new();

@@ -5,12 +5,12 @@ use conclave_plugin_telemetry::probe;
 use uuid::Uuid;
 
 use super::{Check, Found, Request, network::unreachable_step};
-use crate::{ci_environment, env_vars, wiring::plugin_settings};
+use crate::env::{ci, services, vars};
 
 pub(super) async fn config(request: &Request<'_>) -> Found {
     const NAME: &str = "reviewer-config";
-    let project = ci_environment::project_path(request.environment).unwrap_or_default();
-    let source = match plugin_settings::config_source(request.environment, project) {
+    let project = ci::project(request.environment).unwrap_or_default();
+    let source = match services::config_source(request.environment, project) {
         Ok(Some(source)) if source.access.is_empty() => return Found::one(without_token(NAME, NO_CONFIG_TOKEN)),
         Ok(Some(source)) => source,
         Ok(None) => return Found::absent("reviewer-config: CONCLAVE_CONFIG_URL names it"),
@@ -41,10 +41,10 @@ pub(super) async fn config(request: &Request<'_>) -> Found {
 
 pub(super) async fn tracker(request: &Request<'_>) -> Found {
     const NAME: &str = "review-tracker";
-    let settings = match plugin_settings::telemetry(request.environment, Uuid::nil(), "") {
+    let settings = match services::telemetry(request.environment, Uuid::nil(), "") {
         Ok(Some(settings)) => settings,
-        Ok(None) if request.environment.get(env_vars::TRACKER_URL).is_some() => {
-            return Found::one(without_token(NAME, plugin_settings::NO_TRACKER_TOKEN));
+        Ok(None) if request.environment.get(vars::TRACKER_URL).is_some() => {
+            return Found::one(without_token(NAME, services::NO_TRACKER_TOKEN));
         }
         Ok(None) => return Found::absent("review-tracker: CONCLAVE_TRACKER_URL names it"),
         Err(failure) => return Found::one(without_token(NAME, &failure.to_string())),
@@ -101,9 +101,9 @@ fn refused(name: &str, host: &str, problem: &str) -> Check {
     check.next(format!(
         "see the Worker's log (`wrangler tail`) and its address in {}",
         if name == "review-tracker" {
-            env_vars::TRACKER_URL
+            vars::TRACKER_URL
         } else {
-            env_vars::CONFIG_URL
+            vars::CONFIG_URL
         }
     ))
 }

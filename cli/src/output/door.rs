@@ -8,14 +8,14 @@ use std::fmt::Write;
 
 use conclave_shared::invisible::{ends_line, is_invisible, is_presentation_selector};
 
-use super::paint::{OPEN, Sign};
+use crate::output::paint::{OPEN, Sign};
 
 /// The indentation of a message's further lines: nothing in them begins a line of a log.
 const INDENT: &str = "  ";
 
 /// What is kept of a text besides its letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(crate) enum Keep {
     /// Our colours and links.
     Signs,
     /// Nothing: plain text.
@@ -25,7 +25,7 @@ pub(super) enum Keep {
 }
 
 /// The text as it may be printed, in the lines that it has.
-pub(super) fn clean(text: &str, keep: Keep) -> String {
+pub(crate) fn clean(text: &str, keep: Keep) -> String {
     let mut cleaned = String::with_capacity(text.len());
     for (index, line) in text.split('\n').enumerate() {
         if index > 0 {
@@ -110,7 +110,7 @@ fn is_command(head: &str, rest: &str) -> bool {
 }
 
 /// A message in lines of which only the first begins where a line of the log does.
-pub(super) fn message(text: &str) -> String {
+pub(crate) fn message(text: &str) -> String {
     let mut lines = text.split(ends_line);
     let mut message = lines.next().unwrap_or_default().to_owned();
     for line in lines {
@@ -125,7 +125,7 @@ pub(super) fn message(text: &str) -> String {
 }
 
 /// The text in one line: for a value that stands in a line of ours.
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let text: String = text
         .chars()
         .map(|character| {
@@ -140,7 +140,7 @@ pub(super) fn one_line(text: &str) -> String {
 }
 
 /// The text as the inside of JSON: what [`clean`] would leave out is written as an escape, so that nothing is lost.
-pub(super) fn escaped_json(json: &str) -> String {
+pub(crate) fn escaped_json(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for (at, character) in json.char_indices() {
         let acts = (is_invisible(character) && !is_presentation_selector(character))

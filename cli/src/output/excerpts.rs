@@ -6,7 +6,7 @@ use conclave_engine::review::Review;
 use serde::{Deserialize, Serialize};
 
 /// How many lines of a finding are shown.
-pub(super) const MOST_LINES: u32 = 8;
+pub(crate) const MOST_LINES: u32 = 8;
 
 /// Lines of files, by path and number.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -39,13 +39,13 @@ impl Excerpts {
     }
 
     /// A line, if it is there.
-    pub(super) fn line(&self, path: &str, number: u32) -> Option<&str> {
+    pub(crate) fn line(&self, path: &str, number: u32) -> Option<&str> {
         self.0.get(path)?.get(&number).map(String::as_str)
     }
 }
 
 /// The first and the last line of a finding that are shown.
-pub(super) fn shown(line: u32, end: Option<u32>) -> (u32, u32) {
+pub(crate) fn shown(line: u32, end: Option<u32>) -> (u32, u32) {
     let last = end.unwrap_or(line).max(line);
     (line, last.min(line.saturating_add(MOST_LINES - 1)))
 }

@@ -6,7 +6,7 @@ use conclave_engine::review::JudgedFinding;
 use conclave_shared::{reviewer::ReviewerName, severity::Severity};
 use textwrap::core::display_width;
 
-use super::{
+use crate::output::{
     excerpts::{self, Excerpts},
     layout::{Page, clean, clip, prose, wrap},
     paint::{Paint, Style},
@@ -15,7 +15,7 @@ use super::{
 /// The indentation of what stands below a finding's head.
 const INDENT: &str = "  ";
 
-pub(super) fn severity_style(severity: Severity) -> Style {
+pub(crate) fn severity_style(severity: Severity) -> Style {
     match severity {
         Severity::Critical => Style::new().red().bold(),
         Severity::Warning => Style::new().yellow().bold(),
@@ -24,7 +24,7 @@ pub(super) fn severity_style(severity: Severity) -> Style {
 }
 
 /// The whole finding.
-pub(super) fn finding(entry: &JudgedFinding, excerpts: &Excerpts, page: &Page) -> String {
+pub(crate) fn finding(entry: &JudgedFinding, excerpts: &Excerpts, page: &Page) -> String {
     let (finding, width) = (&entry.finding, page.width);
     let mut text = head(entry, page);
     let _ = write!(text, "\n{}", wrap(&prose(&finding.claim), width, INDENT));

@@ -2,7 +2,7 @@
 
 use textwrap::core::display_width;
 
-use super::{
+use crate::output::{
     door::{self, Keep},
     links::Links,
 };
@@ -16,9 +16,9 @@ const MIN_COLUMNS: usize = 40;
 #[derive(Debug, Clone)]
 pub(crate) struct Page {
     /// How wide.
-    pub(super) width: usize,
+    pub(crate) width: usize,
     /// How places are opened.
-    pub(super) links: Links,
+    pub(crate) links: Links,
 }
 
 impl Page {
@@ -40,22 +40,22 @@ impl Page {
 }
 
 /// The width that text is set to.
-pub(super) fn columns() -> usize {
+pub(crate) fn columns() -> usize {
     textwrap::termwidth().clamp(MIN_COLUMNS, MAX_COLUMNS)
 }
 
 /// A value in a line of ours: without anything that a terminal acts on, and without line breaks.
-pub(super) fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     door::one_line(text)
 }
 
 /// Text that has lines of its own, without anything that a terminal acts on. What shows it indents every line.
-pub(super) fn prose(text: &str) -> String {
+pub(crate) fn prose(text: &str) -> String {
     door::clean(text, Keep::Text)
 }
 
 /// Text that begins behind an indentation of this width; its further lines begin there too.
-pub(super) fn hang(text: &str, indent: usize) -> String {
+pub(crate) fn hang(text: &str, indent: usize) -> String {
     let indent = " ".repeat(indent);
     let options = textwrap::Options::new(columns())
         .initial_indent(&indent)
@@ -63,7 +63,7 @@ pub(super) fn hang(text: &str, indent: usize) -> String {
     textwrap::fill(text, &options).trim_start().to_owned()
 }
 
-pub(super) fn wrap(text: &str, width: usize, indent: &str) -> String {
+pub(crate) fn wrap(text: &str, width: usize, indent: &str) -> String {
     let options = textwrap::Options::new(width)
         .initial_indent(indent)
         .subsequent_indent(indent);
@@ -74,7 +74,7 @@ pub(super) fn wrap(text: &str, width: usize, indent: &str) -> String {
 }
 
 /// As much of a line as fits, and a sign where something is missing. Some characters take two columns.
-pub(super) fn clip(text: &str, width: usize) -> String {
+pub(crate) fn clip(text: &str, width: usize) -> String {
     if display_width(text) <= width {
         return text.to_owned();
     }

@@ -7,8 +7,10 @@ use std::io::IsTerminal;
 use camino::{Utf8Path, Utf8PathBuf};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::paint::link;
-use crate::{env_vars, settings::Environment};
+use crate::{
+    env::{Environment, vars},
+    output::paint::link,
+};
 
 /// What stays as it is in the path of an address.
 const PATH: &AsciiSet = &NON_ALPHANUMERIC
@@ -52,7 +54,7 @@ impl Links {
             (_, Some("xterm-kitty")) => "file://{path}#{line}",
             _ => "file://{path}",
         };
-        let address = environment.get(env_vars::EDITOR_LINK).unwrap_or_else(of_terminal);
+        let address = environment.get(vars::EDITOR_LINK).unwrap_or_else(of_terminal);
         Self(Some(Form {
             root: root.to_owned(),
             address: address.to_owned(),
@@ -60,7 +62,7 @@ impl Links {
     }
 
     /// The text, which opens this place if it is there and the terminal can do that.
-    pub(super) fn place(&self, text: &str, path: &str, line: u32) -> String {
+    pub(crate) fn place(&self, text: &str, path: &str, line: u32) -> String {
         let Some(form) = &self.0 else { return text.to_owned() };
         let path = form.root.join(path);
         if !path.is_file() {
@@ -74,7 +76,7 @@ impl Links {
     }
 
     /// The text, which opens an address of the web.
-    pub(super) fn web(&self, text: &str, address: &str) -> String {
+    pub(crate) fn web(&self, text: &str, address: &str) -> String {
         let plain = address.chars().all(|character| character.is_ascii_graphic());
         if self.0.is_some() && plain && address.starts_with("https://") {
             link(text, address)

@@ -10,7 +10,7 @@ use conclave_shared::{invisible::ends_line, model::ModelId, reviewer::ReviewerNa
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use textwrap::core::display_width;
 
-use super::{
+use crate::output::{
     door::{self, Keep},
     layout::clip,
     numbers::{plural, rounded},
@@ -31,7 +31,7 @@ const AROUND_NAME: usize = 1 + 1 + 1 + 4 + 2;
 
 /// A row a session in the panel's order, redrawn in place; everything else is printed above it.
 #[derive(Debug)]
-pub(super) struct Live {
+pub(crate) struct Live {
     screen: MultiProgress,
     /// The terminal's width, which changes while a run goes on.
     columns: fn() -> usize,
@@ -59,7 +59,7 @@ struct Row {
 }
 
 impl Live {
-    pub(super) fn new(screen: MultiProgress, columns: fn() -> usize, colored: bool) -> Self {
+    pub(crate) fn new(screen: MultiProgress, columns: fn() -> usize, colored: bool) -> Self {
         Self {
             screen,
             columns,
@@ -69,7 +69,7 @@ impl Live {
     }
 
     /// Shows who will be at work, in this order.
-    pub(super) fn expect<'a>(&self, reviewers: impl Iterator<Item = &'a str> + Clone) {
+    pub(crate) fn expect<'a>(&self, reviewers: impl Iterator<Item = &'a str> + Clone) {
         let mut panel = self.panel.lock().unwrap_or_else(PoisonError::into_inner);
         let widths = reviewers.clone().map(|reviewer| display_width(&shown_name(reviewer)));
         panel.name_width = widths.max().unwrap_or_default();
@@ -80,7 +80,7 @@ impl Live {
     }
 
     /// Moves the table.
-    pub(super) fn update(&self, event: ProgressEvent<'_>) {
+    pub(crate) fn update(&self, event: ProgressEvent<'_>) {
         let mut panel = self.panel.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
             ProgressEvent::SessionStarted {
@@ -128,7 +128,7 @@ impl Live {
     }
 
     /// Leaves the table as it is, in the scroll-back, without those who never began.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         let panel = self.panel.lock().unwrap_or_else(PoisonError::into_inner);
         for row in panel.rows.iter().filter(|row| !row.bar.is_finished()) {
             if row.begun {
@@ -218,7 +218,7 @@ impl Live {
 }
 
 /// What a session has cost until now. Tokens that cost nothing are those of a model without a known price.
-pub(super) fn so_far(tokens: u64, cost_usd: f64) -> String {
+pub(crate) fn so_far(tokens: u64, cost_usd: f64) -> String {
     if tokens > 0 && cost_usd <= 0.0 {
         "cost unknown".to_owned()
     } else {
@@ -259,7 +259,7 @@ fn fitting(model: &ModelId, room: usize) -> Option<String> {
 }
 
 /// A reviewer as a table names it: as everywhere else, without the remark that it is the project's own.
-pub(super) fn shown_name(reviewer: &str) -> String {
+pub(crate) fn shown_name(reviewer: &str) -> String {
     let name = ReviewerName::new(reviewer).map_or_else(|_| reviewer.to_owned(), |name| name.display_name());
     name.split(" (").next().unwrap_or_default().to_owned()
 }

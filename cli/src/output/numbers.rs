@@ -1,9 +1,9 @@
 //! Numbers as a person reads them, alike in everything that is shown.
 
-pub(super) use conclave_engine::report::grouped;
+pub(crate) use conclave_engine::report::grouped;
 
 /// A number as exact as an estimate, or what still grows, can be: `154k`, `1.2M`.
-pub(super) fn rounded(number: u64) -> String {
+pub(crate) fn rounded(number: u64) -> String {
     match number {
         0..1_000 => number.to_string(),
         1_000..9_950 => format!("{}.{}k", (number + 50) / 1_000, (number + 50) % 1_000 / 100),
@@ -17,7 +17,7 @@ pub(super) fn rounded(number: u64) -> String {
 }
 
 /// So many of something: `1 finding`, `1,200 findings`.
-pub(super) fn plural(count: usize, noun: &str) -> String {
+pub(crate) fn plural(count: usize, noun: &str) -> String {
     let number = grouped(u64::try_from(count).unwrap_or(u64::MAX));
     format!("{number} {noun}{}", if count == 1 { "" } else { "s" })
 }

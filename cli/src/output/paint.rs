@@ -11,9 +11,9 @@ use std::{
 };
 
 /// Begins a sign of ours.
-pub(super) const OPEN: char = '\u{E0001}';
+pub(crate) const OPEN: char = '\u{E0001}';
 /// Ends it.
-pub(super) const CLOSE: char = '\u{E007F}';
+pub(crate) const CLOSE: char = '\u{E007F}';
 /// Where printable ASCII is among the characters that have no width.
 const TAGS: u32 = 0xE0000;
 
@@ -22,7 +22,7 @@ static KEY: LazyLock<String> = LazyLock::new(|| format!("{:016x}", RandomState::
 
 /// What a sign of ours stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Sign {
+pub(crate) enum Sign {
     /// The parameters of a style.
     Style(String),
     /// The address of a link that begins here; empty where one ends.
@@ -41,7 +41,7 @@ impl Sign {
     }
 
     /// Reads the sign that the text begins with, and its length; `None` if it is not one of ours.
-    pub(super) fn read(text: &str) -> Option<(Self, usize)> {
+    pub(crate) fn read(text: &str) -> Option<(Self, usize)> {
         let end = text.strip_prefix(OPEN)?.find(CLOSE)? + OPEN.len_utf8();
         let hidden = &text[OPEN.len_utf8()..end];
         let content: Option<String> = hidden
@@ -59,7 +59,7 @@ impl Sign {
     }
 
     /// The sequence that a terminal understands.
-    pub(super) fn sequence(&self) -> String {
+    pub(crate) fn sequence(&self) -> String {
         match self {
             Self::Style(parameters) => format!("\x1b[{parameters}m"),
             Self::Link(address) => format!("\x1b]8;;{address}\x1b\\"),
@@ -68,43 +68,43 @@ impl Sign {
 }
 
 /// A link on a text.
-pub(super) fn link(text: &str, address: &str) -> String {
+pub(crate) fn link(text: &str, address: &str) -> String {
     let (open, close) = (Sign::Link(address.to_owned()), Sign::Link(String::new()));
     format!("{}{text}{}", open.text(), close.text())
 }
 
 /// How a text looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Style {
+pub(crate) struct Style {
     color: Option<u8>,
     bold: bool,
 }
 
 impl Style {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             color: None,
             bold: false,
         }
     }
 
-    pub(super) const fn red(self) -> Self {
+    pub(crate) const fn red(self) -> Self {
         self.color(31)
     }
 
-    pub(super) const fn green(self) -> Self {
+    pub(crate) const fn green(self) -> Self {
         self.color(32)
     }
 
-    pub(super) const fn yellow(self) -> Self {
+    pub(crate) const fn yellow(self) -> Self {
         self.color(33)
     }
 
-    pub(super) const fn blue(self) -> Self {
+    pub(crate) const fn blue(self) -> Self {
         self.color(34)
     }
 
-    pub(super) const fn bold(self) -> Self {
+    pub(crate) const fn bold(self) -> Self {
         Self { bold: true, ..self }
     }
 

@@ -2,8 +2,10 @@
 
 use std::{borrow::Cow, sync::OnceLock};
 
-use super::door::{self, Keep};
-use crate::settings::Environment;
+use crate::{
+    env::Environment,
+    output::door::{self, Keep},
+};
 
 /// Whether signs of ours have to be ASCII.
 static ASCII_ONLY: OnceLock<bool> = OnceLock::new();
@@ -14,7 +16,7 @@ pub(crate) fn set_locale(environment: &Environment) {
 }
 
 /// Whether signs of ours have to be ASCII.
-pub(super) fn is_ascii_only() -> bool {
+pub(crate) fn is_ascii_only() -> bool {
     ASCII_ONLY.get().copied().unwrap_or_default()
 }
 
@@ -30,7 +32,7 @@ fn is_utf8(environment: &Environment) -> bool {
 }
 
 /// The text with our own signs in ASCII, where the terminal takes nothing else. What comes from the code stays as it is.
-pub(super) fn for_locale(text: &str) -> Cow<'_, str> {
+pub(crate) fn for_locale(text: &str) -> Cow<'_, str> {
     if is_ascii_only() {
         Cow::Owned(in_ascii(text))
     } else {
@@ -59,7 +61,7 @@ fn in_ascii(text: &str) -> String {
 ///
 /// OpenCode, as others do, attaches every existing file whose path follows an `@` in the expanded text of a command. What
 /// stands in a review can come from the author of the change.
-pub(super) fn for_prompt(text: &str) -> String {
+pub(crate) fn for_prompt(text: &str) -> String {
     let text = door::clean(text, Keep::Text);
     let mut disarmed = String::with_capacity(text.len());
     for character in text.chars() {

@@ -11,13 +11,13 @@ use conclave_engine::{
 use conclave_gateway::{GatewayEvent, Rejection};
 use conclave_shared::{invisible::ends_line, redact::Redactor, reviewer::ReviewerName};
 
-use super::{
+use super::sections::Sections;
+use crate::output::{
     door::{self, Keep},
     live::{Live, shown_name},
     numbers::plural,
     paint::Paint,
     record::Record,
-    sections::Sections,
 };
 
 /// Where the text of a line begins, behind the seconds.
@@ -147,7 +147,7 @@ pub(crate) fn timed_message(seconds: f64, event: ProgressEvent<'_>) -> Option<St
 }
 
 /// What a person is told of an event, after the seconds since the start; `None` for what only moves a table.
-pub(super) fn timed_line(seconds: f64, event: ProgressEvent<'_>) -> Option<String> {
+pub(crate) fn timed_line(seconds: f64, event: ProgressEvent<'_>) -> Option<String> {
     let line = match event {
         ProgressEvent::Stage(text) => text.to_owned(),
         ProgressEvent::SessionStarted {

@@ -157,7 +157,7 @@ impl From<ProgressEvent<'_>> for RecordedEvent {
 
 /// The writing end. Lines wait until there is a run directory; each later one is written when it comes, as there are few.
 #[derive(Debug)]
-pub(super) struct Record {
+pub(crate) struct Record {
     redactor: Redactor,
     place: Mutex<Place>,
 }
@@ -170,7 +170,7 @@ enum Place {
 }
 
 impl Record {
-    pub(super) fn new(redactor: Redactor) -> Self {
+    pub(crate) fn new(redactor: Redactor) -> Self {
         Self {
             redactor,
             place: Mutex::new(Place::Waiting(Vec::new())),
@@ -178,7 +178,7 @@ impl Record {
     }
 
     /// Starts the file with what has waited.
-    pub(super) fn open(&self, directory: &Utf8Path) -> std::io::Result<()> {
+    pub(crate) fn open(&self, directory: &Utf8Path) -> std::io::Result<()> {
         let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
         // The run's directory was emptied: what stands there now is not ours, and a link is not followed.
         let mut options = OpenOptions::new();
@@ -194,7 +194,7 @@ impl Record {
         Ok(())
     }
 
-    pub(super) fn append(&self, seconds: f64, event: ProgressEvent<'_>) {
+    pub(crate) fn append(&self, seconds: f64, event: ProgressEvent<'_>) {
         let line = RecordedLine {
             seconds,
             event: event.into(),

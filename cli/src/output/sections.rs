@@ -6,14 +6,14 @@ use std::sync::{Mutex, PoisonError};
 
 /// The section that is open, if one is.
 #[derive(Debug, Default)]
-pub(super) struct Sections {
+pub(crate) struct Sections {
     open: Mutex<Option<String>>,
     count: Mutex<u32>,
 }
 
 impl Sections {
     /// Ends the open section and begins one with this header. `now` is seconds since 1970.
-    pub(super) fn begin(&self, header: &str, now: i64) -> String {
+    pub(crate) fn begin(&self, header: &str, now: i64) -> String {
         let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
         *count += 1;
         let name = format!("conclave_{count}");
@@ -23,7 +23,7 @@ impl Sections {
     }
 
     /// Ends the open section; nothing if none is.
-    pub(super) fn end(&self, now: i64) -> String {
+    pub(crate) fn end(&self, now: i64) -> String {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
         open.map(|name| format!("\x1b[0Ksection_end:{now}:{name}\r\x1b[0K\n"))
             .unwrap_or_default()

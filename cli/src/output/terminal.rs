@@ -11,7 +11,7 @@ use conclave_engine::{
 };
 use conclave_shared::{telemetry::ReviewerOutcome, verdict::Verdict};
 
-use super::{
+use crate::output::{
     excerpts::Excerpts,
     finding::finding,
     layout::{Page, clean, clip, prose, wrap},

@@ -11,11 +11,10 @@ use conclave_shared::{
 };
 use serde_json::{Value, json};
 
-use super::{super::confirm::confirm, Session};
+use super::{super::confirm::confirm, Session, page};
 use crate::{
     args::{ApplyArguments, ChangeArguments, FailbackArguments, ProviderArguments, ProviderState, RollbackArguments},
     exit::{Exit, Failure},
-    output,
 };
 
 impl Session<'_> {
@@ -50,7 +49,7 @@ impl Session<'_> {
             return Ok(self.nothing_to_change(&arguments.change));
         }
         if !arguments.change.shown.json {
-            self.print(output::colored_diff(&output::json_diff(&before, &after)).trim_end());
+            self.print(page::colored_diff(&page::json_diff(&before, &after)).trim_end());
         }
         let question = format!("Go back to revision {}?", arguments.revision);
         self.confirm(&question, &arguments.change)?;
@@ -113,7 +112,7 @@ impl Session<'_> {
             if change.shown.json {
                 self.print_json(&chains);
             } else {
-                self.print(&output::config_failback(&chains));
+                self.print(&page::config_failback(&chains));
             }
             return Ok(Exit::Reviewed);
         };
@@ -123,7 +122,7 @@ impl Session<'_> {
         };
         let model = parsed(model)?;
         let Some(stand_in) = &arguments.stand_in else {
-            self.print(&output::config_chain(&model, &chains));
+            self.print(&page::config_chain(&model, &chains));
             return Ok(Exit::Reviewed);
         };
         let reason = needed(change)?;
@@ -137,7 +136,7 @@ impl Session<'_> {
             return Ok(self.nothing_to_change(change));
         }
         if !change.shown.json {
-            self.print(&output::config_chain(&model, &chains));
+            self.print(&page::config_chain(&model, &chains));
         }
         self.confirm("Write this chain?", change)?;
         let revision = admin.failback(&chains, &stored.tag, reason).await?;
@@ -186,7 +185,7 @@ fn chains(stored: &StoredDocument) -> Result<BTreeMap<String, Option<ModelId>>, 
         Ok(document) => Ok(document.failback),
         Err(faults) => Err(Failure::Settings(format!(
             "the stored document cannot be used; mend it with `conclave config get` and `apply` first:\n{}",
-            output::config_faults(&faults)
+            page::config_faults(&faults)
         ))),
     }
 }

@@ -1,0 +1,84 @@
+//! A run without a review, in the terminal.
+
+use std::fmt::Write;
+
+use camino::Utf8Path;
+use conclave_engine::review::JudgedFinding;
+
+use crate::{
+    commands::replay::records::{SessionRecord, Unfinished},
+    output::{
+        Excerpts, Links,
+        finding::finding,
+        layout::{Page, clean, wrap},
+        live::{shown_name, so_far},
+        numbers::{grouped, plural},
+        paint::Paint,
+    },
+};
+
+/// What is known of a run that ended without a review.
+pub(crate) fn unfinished(run: &Unfinished, directory: &Utf8Path) -> String {
+    let page = Page::terminal(Links::none());
+    let width = page.width;
+    let mut text = String::new();
+    let rule = "─".repeat(width);
+    let _ = writeln!(text, "{}", rule.dimmed());
+    let _ = writeln!(text, "{}", "This run ended without a review".yellow().bold());
+    let stage = run.stage.as_deref().unwrap_or("before its first stage");
+    let known = format!(
+        "The last that is on record is after {:.1} s, in the stage \"{}\". {} that sessions had reported by then {} below, \
+         checked against the code but not judged.",
+        run.seconds,
+        clean(stage),
+        plural(run.findings.len(), "finding"),
+        if run.findings.len() == 1 { "stands" } else { "stand" }
+    );
+    let _ = writeln!(text, "\n{}", wrap(&known, width, ""));
+    for entry in &run.findings {
+        let entry = JudgedFinding::kept(entry.clone());
+        let _ = writeln!(text, "\n{}", finding(&entry, &Excerpts::default(), &page));
+    }
+    let _ = writeln!(text, "\n{}", rule.dimmed());
+    for record in &run.sessions {
+        let _ = writeln!(text, "{}", session(record));
+    }
+    if run.unreadable > 0 {
+        let lines = plural(run.unreadable, "line");
+        let _ = writeln!(text, "  {} {lines} of the record cannot be read", "!".yellow());
+    }
+    let _ = write!(text, "{}", format!("  records: {directory}").dimmed());
+    text
+}
+
+fn session(record: &SessionRecord) -> String {
+    let models: Vec<&str> = record
+        .models
+        .iter()
+        .map(conclave_shared::model::ModelId::as_str)
+        .collect();
+    let used = format!(
+        "{:>9} tokens  {}  {}",
+        grouped(record.tokens),
+        so_far(record.tokens, record.cost_usd),
+        models.join(", ")
+    );
+    let (mark, state) = match (record.outcome.as_deref(), record.findings) {
+        (Some("ok"), Some(findings)) => ("✓".green(), plural(findings, "finding")),
+        (Some("ok"), None) => ("✓".green(), "done".to_owned()),
+        (Some(outcome), _) => {
+            let reason = record.reason.as_deref().map(clean).unwrap_or_default();
+            ("✗".red(), format!("{}: {reason}", outcome.replace('_', " ")))
+        }
+        (None, _) => {
+            let seen = record.last_seen.as_deref().map(clean);
+            let seen = seen.map_or_else(|| "nothing seen of it".to_owned(), |seen| format!("last seen: {seen}"));
+            ("…".yellow(), format!("still at work; {seen}"))
+        }
+    };
+    format!(
+        "  {mark} {:<14} {}  {state}",
+        shown_name(&record.reviewer),
+        used.dimmed()
+    )
+}

@@ -1,0 +1,3 @@
+//! What a command has besides its arguments.
+
+pub(crate) mod signals;

@@ -1,0 +1,18 @@
+//! The diff, read once: patches into a spool on disk, everything else into memory, noise taken out.
+
+pub(crate) mod attributes;
+mod decode;
+mod intake;
+mod noise;
+pub(crate) mod patches;
+mod spool;
+
+pub(crate) use self::{
+    intake::{Intake, read},
+    noise::without_noise,
+    spool::Spool,
+};
+
+#[cfg(test)]
+#[path = "diff/diff_tests.rs"]
+mod tests;

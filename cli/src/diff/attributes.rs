@@ -1,0 +1,130 @@
+//! Files of which a checkout makes something else than what is reviewed, by `.gitattributes` at head.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conclave_engine::{
+    diff::{ChangeKind, Content, FileDiff, FilterReason, FilteredDiff, FilteredFile, has_ident, may_run},
+    review::ReviewSubject,
+};
+use conclave_git::{CheckoutAttributes, Repository, TreeFile};
+
+use crate::exit::Failure;
+
+/// The file that attributes stand in.
+const ATTRIBUTES_FILE: &str = ".gitattributes";
+/// The most unchanged files that are named.
+const MAX_NAMED: usize = 20;
+/// How much of a file is searched for `$Id$`, in bytes.
+const MAX_SEARCHED: usize = 8 << 20;
+
+/// The files of which a checkout is another text than the one that is reviewed: those that change, and where attributes change
+/// also those that do not.
+pub(crate) async fn differing(
+    repository: &Repository,
+    subject: &ReviewSubject,
+    diff: &FilteredDiff,
+) -> Result<Vec<FilteredFile>, Failure> {
+    let head = &subject.head_sha;
+    let changed: Vec<&FileDiff> = diff
+        .files
+        .iter()
+        .filter(|file| file.kind != ChangeKind::Deleted)
+        .filter(|file| matches!(file.content, Content::Text | Content::None))
+        .collect();
+    let paths: Vec<&str> = changed.iter().map(|file| file.path.as_str()).collect();
+    let attributes = repository.checkout_attributes(head, &paths).await?;
+    let objects = changed
+        .iter()
+        .filter_map(|file| Some((file.path.as_str(), file.head_object()?)));
+    let objects: BTreeMap<&str, &str> = objects.collect();
+    let mut found = changing(repository, &attributes, &objects).await?;
+    if changes_attributes(diff) {
+        found.extend(newly_differing(repository, subject).await?);
+    }
+    let left_out: BTreeSet<&str> = diff.filtered.iter().map(|file| file.path.as_str()).collect();
+    let mut found: Vec<String> = found
+        .into_iter()
+        .filter(|path| !left_out.contains(path.as_str()))
+        .collect();
+    found.sort();
+    found.dedup();
+    let more = found.len().saturating_sub(MAX_NAMED);
+    if more > 0 {
+        found.truncate(MAX_NAMED);
+        found.push(format!("{ATTRIBUTES_FILE} ({more} more files)"));
+    }
+    let file = |path| FilteredFile {
+        path,
+        reason: FilterReason::CheckoutDiffers,
+    };
+    Ok(found.into_iter().map(file).collect())
+}
+
+/// Whether the attributes of other files change.
+fn changes_attributes(diff: &FilteredDiff) -> bool {
+    let is_attributes = |path: &str| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        name.eq_ignore_ascii_case(ATTRIBUTES_FILE)
+    };
+    let reviewed = diff
+        .files
+        .iter()
+        .any(|file| is_attributes(&file.path) || is_attributes(&file.old_path));
+    reviewed || diff.filtered.iter().any(|file| is_attributes(&file.path))
+}
+
+/// The files of the whole tree of which a checkout differs by the attributes at head, and not by those at base.
+async fn newly_differing(repository: &Repository, subject: &ReviewSubject) -> Result<Vec<String>, Failure> {
+    let files: Vec<TreeFile> = repository.tree_files(&subject.head_sha).await?;
+    let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    let (before, mut after) = tokio::try_join!(
+        repository.checkout_attributes(&subject.base_sha, &paths),
+        repository.checkout_attributes(&subject.head_sha, &paths),
+    )?;
+    after.retain(|path, attributes| before.get(path) != Some(attributes));
+    let objects = files.iter().map(|file| (file.path.as_str(), file.object.as_str()));
+    changing(repository, &after, &objects.collect()).await
+}
+
+/// Those of the files whose content the attributes change.
+async fn changing(
+    repository: &Repository,
+    attributes: &BTreeMap<String, CheckoutAttributes>,
+    objects: &BTreeMap<&str, &str>,
+) -> Result<Vec<String>, Failure> {
+    let mut found = Vec::new();
+    let mut asked: Vec<(&str, &str)> = Vec::new();
+    for (path, attributes) in attributes {
+        let Some(object) = objects.get(path.as_str()) else {
+            continue;
+        };
+        if is_rewritten(path, attributes) {
+            found.push(path.clone());
+        } else if attributes.ident {
+            asked.push((path, object));
+        }
+    }
+    let names: Vec<&str> = asked.iter().map(|(_, object)| *object).collect();
+    let mut blobs = repository.blobs();
+    let take = |at: usize, blob: Option<conclave_git::Blob>| {
+        if blob.is_some_and(|blob| blob.is_cut() || has_ident(&blob.content)) {
+            found.push(asked[at].0.to_owned());
+        }
+    };
+    blobs.read_each(&names, MAX_SEARCHED, take).await?;
+    Ok(found)
+}
+
+/// Whether a program or an encoding makes something else of the file. Pictures and the like may be kept by Git LFS.
+fn is_rewritten(path: &str, attributes: &CheckoutAttributes) -> bool {
+    let encoded = attributes.encoding.as_deref().is_some_and(|encoding| {
+        let encoding = encoding.to_ascii_lowercase();
+        encoding != "utf-8" && encoding != "utf8"
+    });
+    let filtered = match attributes.filter.as_deref() {
+        None => false,
+        Some("lfs") => may_run(path),
+        Some(_) => true,
+    };
+    encoded || filtered
+}

@@ -1,0 +1,69 @@
+//! Files in wide characters, which git shows as binary: their patches are made of the decoded text.
+
+use std::collections::HashMap;
+
+use conclave_engine::diff::{ChangeKind, Content, Diff, Encoding, FileDiff, decoded_patch, may_be_encoded, text_of};
+use conclave_git::{Blob, BlobReader, Repository};
+
+use crate::{diff::Spool, exit::Failure};
+
+/// The largest file that is decoded, in bytes; a larger one stays binary.
+const MAX_DECODED: usize = 8 << 20;
+/// The length of the longest byte-order mark.
+const MARK: usize = 4;
+
+/// Gives the files with a byte-order mark a patch of their text.
+pub(crate) async fn decode(repository: &Repository, diff: &mut Diff, spool: &Spool) -> Result<(), Failure> {
+    let is_candidate =
+        |file: &FileDiff| file.content == Content::Binary && file.unread.is_none() && may_be_encoded(file);
+    let mut blobs = repository.blobs();
+    let candidates = diff.files.iter().filter(|file| is_candidate(file));
+    let objects: Vec<String> = candidates
+        .flat_map(|file| [file.head_object(), file.base_object()])
+        .flatten()
+        .map(str::to_owned)
+        .collect();
+    let names: Vec<&str> = objects.iter().map(String::as_str).collect();
+    let mut encodings = HashMap::new();
+    let take = |at: usize, blob: Option<Blob>| {
+        if let Some(encoding) = blob.and_then(|blob| Encoding::of(&blob.content)) {
+            encodings.insert(names[at], encoding);
+        }
+    };
+    blobs.read_each(&names, MARK, take).await?;
+    for file in diff.files.iter_mut().filter(|file| is_candidate(file)) {
+        let of = |object: Option<&str>| object.and_then(|object| encodings.get(object).copied());
+        let Some(encoding) = of(file.head_object()).or_else(|| of(file.base_object())) else {
+            continue;
+        };
+        let base = side(&mut blobs, file.base_object(), file.kind == ChangeKind::Added).await?;
+        let head = side(&mut blobs, file.head_object(), file.kind == ChangeKind::Deleted).await?;
+        if let (Some(base), Some(head)) = (base, head) {
+            replace(file, encoding, (&base, &head), spool)?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts the patch of the text in the place of the binary one.
+fn replace(file: &mut FileDiff, encoding: Encoding, (base, head): (&str, &str), spool: &Spool) -> Result<(), Failure> {
+    let Some(patch) = decoded_patch(file, encoding, base, head, 2 * MAX_DECODED) else {
+        return Ok(());
+    };
+    file.patch = spool.append(&patch.text)?;
+    file.content = Content::Text;
+    file.decoded = Some(encoding);
+    (file.added, file.removed, file.lines) = (patch.added, patch.removed, patch.lines);
+    Ok(())
+}
+
+/// The text of one side, which is empty where there is no file; `None` if it is no text.
+async fn side(blobs: &mut BlobReader, object: Option<&str>, is_absent: bool) -> Result<Option<String>, Failure> {
+    let Some(object) = object.filter(|_| !is_absent) else {
+        return Ok(is_absent.then(String::new));
+    };
+    let blob = blobs.read(object, MAX_DECODED).await?;
+    Ok(blob
+        .filter(|blob| !blob.is_cut())
+        .and_then(|blob| text_of(&blob.content)))
+}

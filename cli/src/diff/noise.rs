@@ -1,0 +1,78 @@
+//! Noise, taken out by names and, where these decide nothing, by the beginnings of files.
+
+use std::collections::HashMap;
+
+use conclave_engine::diff::{
+    ChangeKind, Content, Diff, FileDiff, FilterRules, FilteredDiff, Peek, depends_on_content, filter,
+    is_left_out_by_name, is_map, peek,
+};
+use conclave_git::{GitError, Repository};
+
+use crate::exit::Failure;
+
+/// The largest source map that is looked at whole, in bytes; a larger one counts as code.
+const MAX_MAP: usize = 32 << 20;
+
+/// Takes the noise out. Of the files whose names decide nothing, the beginnings are read.
+pub(crate) async fn without_noise(
+    repository: &Repository,
+    diff: Diff,
+    rules: FilterRules<'_>,
+) -> Result<FilteredDiff, Failure> {
+    let peeks = beginnings(repository, &diff, rules).await?;
+    Ok(filter(diff, rules, |file| {
+        let of = |object: Option<&str>| object.and_then(|object| peeks.get(object).copied());
+        (of(file.base_object()), of(file.head_object()))
+    }))
+}
+
+/// What the beginnings of the files say, by object.
+async fn beginnings(
+    repository: &Repository,
+    diff: &Diff,
+    rules: FilterRules<'_>,
+) -> Result<HashMap<String, Peek>, GitError> {
+    let asked: Vec<&FileDiff> = diff
+        .files
+        .iter()
+        .filter(|file| depends_on_content(file, rules))
+        .collect();
+    let mut blobs = repository.blobs();
+    let mut peeks = HashMap::new();
+    let base: Vec<&str> = asked.iter().filter_map(|file| file.base_object()).collect();
+    blobs
+        .read_each(&base, Peek::BYTES, |at, blob| note(&mut peeks, base[at], blob))
+        .await?;
+    // Of a text, hardly anything depends on the head unless the base is marked.
+    let head: Vec<&str> = asked
+        .iter()
+        .filter(|file| {
+            let marked = |object: &str| peeks.get(object).is_some_and(Peek::is_generated);
+            let is_plain = file.content == Content::Text && file.kind != ChangeKind::Added && !file.maybe_pointer;
+            !is_plain || is_left_out_by_name(file, rules) || file.base_object().is_some_and(marked)
+        })
+        .filter_map(|file| file.head_object())
+        .collect();
+    blobs
+        .read_each(&head, Peek::BYTES, |at, blob| note(&mut peeks, head[at], blob))
+        .await?;
+    // What is called a source map is one only if the whole of it is.
+    let maps = asked.iter().filter(|file| is_map(file));
+    let maps: Vec<&str> = maps
+        .flat_map(|file| [file.base_object(), file.head_object()])
+        .flatten()
+        .collect();
+    let whole = |at: usize, blob: Option<conclave_git::Blob>| {
+        if let Some(blob) = blob.filter(|blob| !blob.is_cut()) {
+            peeks.insert(maps[at].to_owned(), Peek::of_map(&blob.content));
+        }
+    };
+    blobs.read_each(&maps, MAX_MAP, whole).await?;
+    Ok(peeks)
+}
+
+fn note(peeks: &mut HashMap<String, Peek>, object: &str, blob: Option<conclave_git::Blob>) {
+    if let Some(blob) = blob {
+        peeks.insert(object.to_owned(), peek(&blob.content));
+    }
+}

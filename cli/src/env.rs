@@ -1,0 +1,123 @@
+//! The environment, read once.
+
+pub(crate) mod ci;
+pub(crate) mod providers;
+pub(crate) mod services;
+pub(crate) mod vars;
+
+use std::{collections::BTreeMap, ffi::OsString};
+
+use conclave_shared::redact::Redactor;
+
+/// The environment as text; variables that are no UTF-8 are none of ours.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Environment {
+    variables: BTreeMap<String, String>,
+}
+
+/// Words in a variable's name that make its value a secret.
+const SECRET_WORDS: [&str; 6] = ["TOKEN", "SECRET", "PASSWORD", "API_KEY", "CREDENTIAL", "PRIVATE_KEY"];
+
+impl Environment {
+    pub(crate) fn new(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        let text = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+        Self {
+            variables: variables.into_iter().filter_map(text).collect(),
+        }
+    }
+
+    /// The same with another value for a variable, which an argument has given.
+    pub(crate) fn with(&self, name: &str, value: &str) -> Self {
+        let mut variables = self.variables.clone();
+        variables.insert(name.to_owned(), value.to_owned());
+        Self { variables }
+    }
+
+    /// A variable's value; an empty one counts as not set, as CI systems cannot unset.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.variables
+            .get(name)
+            .map(|value| value.trim())
+            .filter(|value| !value.is_empty())
+    }
+
+    /// Replaces the value of every variable whose name says that it is secret.
+    pub(crate) fn redactor(&self) -> Redactor {
+        let secret = |name: &str| SECRET_WORDS.iter().any(|word| name.to_ascii_uppercase().contains(word));
+        let values = self.variables.iter().filter(|(name, _)| secret(name));
+        let values = values.map(|(_, value)| value.trim().to_owned());
+        // Keys of collectors are in a list of headers, whose name says nothing of it.
+        let headers = self.get(vars::OTLP_HEADERS).unwrap_or_default();
+        let headers = headers
+            .split(',')
+            .flat_map(|pair| {
+                let value = pair.split_once('=').map_or(pair, |(_, value)| value).trim();
+                [value.to_owned(), decoded(value)]
+            })
+            .map(|value| value.trim_start_matches("Bearer ").to_owned());
+        Redactor::new(values.chain(headers))
+    }
+}
+
+/// A list of headers as OpenTelemetry writes it: `name=value`, commas between, values percent-encoded.
+#[cfg(feature = "otlp")]
+pub(crate) fn header_list(text: &str) -> Option<Vec<(String, String)>> {
+    text.split(',')
+        .map(str::trim)
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| {
+            let (name, value) = pair.split_once('=')?;
+            let name = name.trim();
+            let known = |character: char| character.is_ascii_alphanumeric() || "-_.".contains(character);
+            (!name.is_empty() && name.chars().all(known)).then(|| (name.to_owned(), decoded(value.trim())))
+        })
+        .collect()
+}
+
+fn decoded(value: &str) -> String {
+    percent_encoding::percent_decode_str(value)
+        .decode_utf8_lossy()
+        .into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_collectors_are_secrets_too() {
+        let headers = "x-honeycomb-team=hc-key-of-the-team,authorization=Bearer%20bt-key-of-others";
+        let environment = Environment::new([("OTEL_EXPORTER_OTLP_HEADERS".into(), headers.into())]);
+        let said = environment
+            .redactor()
+            .redact("hc-key-of-the-team, bt-key-of-others and x-honeycomb-team");
+        assert_eq!(said, "[redacted], [redacted] and x-honeycomb-team");
+    }
+
+    #[cfg(feature = "otlp")]
+    #[test]
+    fn header_lists_are_read() {
+        let read = header_list("a=1, authorization=Bearer%20x%3D=,").expect("a list");
+        assert_eq!(
+            read,
+            [("a".into(), "1".into()), ("authorization".into(), "Bearer x==".into())]
+        );
+        for text in ["just-a-key", "a b=c", "=x"] {
+            assert_eq!(header_list(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_known_by_their_names_and_empty_is_unset() {
+        let environment = Environment::new([
+            ("GITLAB_TOKEN".into(), "very-secret-value".into()),
+            ("EMPTY".into(), "  ".into()),
+            ("HOME".into(), "/home/somebody".into()),
+        ]);
+        assert_eq!(environment.get("EMPTY"), None);
+        assert_eq!(
+            environment.redactor().redact("very-secret-value in /home/somebody"),
+            "[redacted] in /home/somebody"
+        );
+    }
+}

@@ -1,0 +1,190 @@
+//! Directories that a run writes into: the user's own, and never somewhere else by a link.
+//!
+//! The name of such a directory often lies in the checkout, where the author of a merge request can commit a link of that name, or
+//! of a directory above it. So from the checkout, or from the working directory, downwards each part of the path has to be a
+//! real directory of the user's. Above that the path is the user's own business.
+
+use std::{
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
+};
+
+use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
+
+use crate::exit::Failure;
+
+/// The mode of a directory that only its owner can look into.
+const PRIVATE: u32 = 0o700;
+
+/// Makes the directory, or makes the one that is there private.
+pub(crate) fn open(path: &Utf8Path, checkout: Option<&str>) -> io::Result<Utf8PathBuf> {
+    let Place { base, parts } = Place::of(path, checkout)?;
+    let owner = base.metadata()?.uid();
+    let mut place = base;
+    for part in &parts {
+        place.push(part);
+        match std::fs::DirBuilder::new().mode(PRIVATE).create(&place) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => check(&place, owner)?,
+            result => result?,
+        }
+    }
+    // The working directory itself keeps its mode.
+    if !parts.is_empty() {
+        let found = place.symlink_metadata()?;
+        if found.uid() != nix::unistd::geteuid().as_raw() {
+            return Err(refused(&place, "belongs to another user"));
+        }
+        if found.mode() & 0o077 != 0 {
+            std::fs::set_permissions(&place, std::fs::Permissions::from_mode(PRIVATE))?;
+        }
+    }
+    Ok(place)
+}
+
+/// The same for a directory that may not be there, and is not made: `None` if it is not.
+pub(crate) fn existing(path: &Utf8Path, checkout: Option<&str>) -> io::Result<Option<Utf8PathBuf>> {
+    let Place { base, parts } = Place::of(path, checkout)?;
+    let owner = base.metadata()?.uid();
+    let mut place = base;
+    for part in &parts {
+        place.push(part);
+        if place.symlink_metadata().is_err() {
+            return Ok(None);
+        }
+        check(&place, owner)?;
+    }
+    Ok(Some(place))
+}
+
+/// Writes a file that only its owner can read. What is there already is replaced; a link there is not followed.
+pub(crate) fn write_file(path: &Utf8Path, content: &[u8]) -> Result<(), Failure> {
+    let create = || {
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600).open(path)
+    };
+    create()
+        .or_else(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => std::fs::remove_file(path).and_then(|()| create()),
+            _ => Err(error),
+        })
+        .and_then(|mut file| file.write_all(content))
+        .map_err(Failure::io(format!("write {path}")))
+}
+
+/// A path in two parts.
+struct Place {
+    /// What is followed as it is.
+    base: Utf8PathBuf,
+    /// What has to be real directories.
+    parts: Vec<String>,
+}
+
+impl Place {
+    fn of(path: &Utf8Path, checkout: Option<&str>) -> io::Result<Self> {
+        let current = Utf8PathBuf::from_path_buf(std::env::current_dir()?)
+            .map_err(|path| io::Error::other(format!("{} is not UTF-8", path.display())))?;
+        let absolute = plain(&current.join(path));
+        let checkout = checkout.map(|directory| plain(&current.join(directory)));
+        let real = checkout
+            .as_ref()
+            .and_then(|directory| directory.canonicalize_utf8().ok());
+        let bases = [Some(current), checkout, real];
+        let base = bases.into_iter().flatten().filter(|base| absolute.starts_with(base));
+        // The uppermost: what lies between two of them is as little to be trusted as what lies below both.
+        let base = base.min_by_key(|base| base.as_str().len());
+        let base = match base {
+            Some(base) => base,
+            None => match absolute.parent() {
+                Some(parent) => {
+                    std::fs::DirBuilder::new()
+                        .mode(PRIVATE)
+                        .recursive(true)
+                        .create(parent)?;
+                    parent.to_owned()
+                }
+                None => absolute.clone(),
+            },
+        };
+        let parts = absolute.strip_prefix(&base).unwrap_or(Utf8Path::new("")).components();
+        Ok(Self {
+            parts: parts.map(|part| part.as_str().to_owned()).collect(),
+            base,
+        })
+    }
+}
+
+/// The path without `.` and `..`.
+fn plain(path: &Utf8Path) -> Utf8PathBuf {
+    let mut plain = Utf8PathBuf::new();
+    for part in path.components() {
+        match part {
+            Utf8Component::ParentDir => {
+                plain.pop();
+            }
+            Utf8Component::CurDir => {}
+            part => plain.push(part.as_str()),
+        }
+    }
+    plain
+}
+
+/// Whether this is a directory of the user's, of the owner of what it lies in, or of root.
+fn check(place: &Utf8Path, owner: u32) -> io::Result<()> {
+    let found = place.symlink_metadata()?;
+    if found.is_symlink() {
+        return Err(refused(place, "is a link"));
+    }
+    if !found.is_dir() {
+        return Err(refused(place, "is not a directory"));
+    }
+    let user = nix::unistd::geteuid().as_raw();
+    if [user, owner, 0].contains(&found.uid()) {
+        Ok(())
+    } else {
+        Err(refused(place, "belongs to another user"))
+    }
+}
+
+fn refused(place: &Utf8Path, what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, format!("{place} {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn scratch() -> (tempfile::TempDir, Utf8PathBuf) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = Utf8PathBuf::from_path_buf(directory.path().to_owned()).expect("UTF-8");
+        let path = path.canonicalize_utf8().expect("a path");
+        (directory, path)
+    }
+
+    #[test]
+    fn links_below_the_checkout_are_refused_and_new_directories_are_private() {
+        let (_directory, root) = scratch();
+        let (checkout, elsewhere) = (root.join("checkout"), root.join("elsewhere"));
+        std::fs::create_dir_all(checkout.join("old")).expect("directories");
+        std::fs::create_dir(&elsewhere).expect("a directory");
+        symlink(&elsewhere, checkout.join("link")).expect("a link");
+        let at = |name: &str| open(&checkout.join(name), Some(checkout.as_str()));
+        let mode = |path: &Utf8Path| path.metadata().expect("there").mode() & 0o777;
+        for new in ["new/deep", "old", "old/../new/other"] {
+            let path = at(new).expect("made");
+            assert_eq!(mode(&path), 0o700, "{new}");
+        }
+        assert_eq!(mode(&checkout.join("new")), 0o700);
+        for refused in ["link", "link/below", "new/../link"] {
+            let error = at(refused).expect_err("refused").to_string();
+            assert!(error.contains("link is a link"), "{error}");
+        }
+        assert_eq!(elsewhere.read_dir_utf8().expect("readable").count(), 0);
+        // Outside of the checkout only the directory itself must not be one.
+        symlink(&elsewhere, root.join("mine")).expect("a link");
+        assert!(open(&root.join("mine/run"), Some(checkout.as_str())).is_ok());
+        assert!(open(&root.join("mine"), Some(checkout.as_str())).is_err());
+        assert_eq!(existing(&checkout.join("nothing/here"), None).expect("asked"), None);
+    }
+}

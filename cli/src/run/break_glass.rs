@@ -1,0 +1,188 @@
+//! A review that does not happen, because a person has broken the glass.
+
+use conclave_engine::{
+    ports::{NoSettings, SettingsWatch},
+    repo_config::{BreakGlassBy, RepoConfig},
+    review::ReviewMode,
+};
+use conclave_git::Repository;
+use conclave_plugin_gitlab::{BreakGlass, BreakGlassPolicy, GitLab};
+use conclave_plugin_telemetry::anonymous_person;
+use conclave_shared::{
+    redact::Redactor,
+    telemetry::{self, EventBody, RunStage},
+};
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::{
+    env::{Environment, ci::CiEnvironment},
+    exit::{Exit, Failure},
+    output,
+    run::{
+        directory::Scratch,
+        observers::Observers,
+        prepare::{
+            checkout::{Checkout, LaterCommits},
+            repo_config,
+            settings_files::SettingsInUse,
+        },
+        report::RunReport,
+        telemetry::record_stance,
+    },
+};
+
+/// A person's word that is in force.
+pub(crate) struct Broken {
+    glass: BreakGlass,
+    /// What the review that is skipped would have been allowed to do.
+    mode: ReviewMode,
+    /// The settings by which the word counts; none where they cannot be read, and then nothing is approved.
+    settings: Option<SettingsRead>,
+}
+
+/// The settings of the target branch, and where they were read.
+struct SettingsRead {
+    config: RepoConfig,
+    repository: Repository,
+    later: LaterCommits,
+    commit: String,
+    /// Holds what was fetched, for as long as newer commits are compared with it.
+    _scratch: Scratch,
+}
+
+/// How it is found out whether a person has broken the glass.
+pub(crate) struct Glass<'a> {
+    pub(crate) gitlab: &'a GitLab,
+    pub(crate) pipeline: &'a CiEnvironment,
+    /// Whose word counts, as far as the job says: it can only be stricter than the target branch, because the author of a
+    /// change may write its pipeline.
+    pub(crate) policy: BreakGlassPolicy,
+    /// What a verdict may do, as far as the job says.
+    pub(crate) mode: Option<ReviewMode>,
+}
+
+impl Glass<'_> {
+    /// The word that is in force. The settings of the target branch are read only where there is such a word. Where they
+    /// cannot be read, which may be what is broken, the strict ones count: not the author's word, and no approval.
+    pub(crate) async fn broken(
+        &self,
+        environment: &Environment,
+        redactor: &Redactor,
+    ) -> Result<Option<Broken>, Failure> {
+        let Some(glass) = self.gitlab.break_glass(self.policy).await? else {
+            return Ok(None);
+        };
+        let read = self.settings(environment).await;
+        let (by, mode) = match &read {
+            Ok(settings) => (settings.config.break_glass.by, settings.config.review.mode),
+            Err(failure) => {
+                let note = format!(
+                    "The settings of the target branch cannot be read, so `break glass` approves nothing: {failure}"
+                );
+                output::note(&note, redactor);
+                (BreakGlassBy::NotAuthor, Some(ReviewMode::Comment))
+            }
+        };
+        let counts = match by {
+            BreakGlassBy::Developers => Some(glass),
+            BreakGlassBy::NotAuthor => {
+                let other = self.gitlab.break_glass(BreakGlassPolicy::NotAuthor).await?;
+                if other.is_none() {
+                    let note = format!(
+                        "`break glass` by {} (note {}) does not count: who opened a merge request or committed to it cannot skip \
+                         its review. Another member with the role Developer can, or set `[break_glass] by = \"developers\"` on the \
+                         target branch",
+                        glass.user, glass.note
+                    );
+                    output::note(&note, redactor);
+                }
+                other
+            }
+        };
+        let modes = [self.mode, mode];
+        let mode = if modes.contains(&Some(ReviewMode::Comment)) {
+            ReviewMode::Comment
+        } else {
+            self.mode.or(mode).unwrap_or_default()
+        };
+        Ok(counts.map(|glass| Broken {
+            glass,
+            mode,
+            settings: read.ok(),
+        }))
+    }
+
+    async fn settings(&self, environment: &Environment) -> Result<SettingsRead, Failure> {
+        let subject = self.gitlab.subject().await?;
+        let scratch = Scratch::create()?;
+        let checkout = Checkout::open(self.pipeline, environment, scratch.path(), None).await?;
+        let (repository, _, later) = checkout.complete(&subject).await?;
+        let loaded = repo_config::load(&repository, &subject).await?;
+        Ok(SettingsRead {
+            config: loaded.in_force.config,
+            commit: subject.settings_commit().to_owned(),
+            repository,
+            later,
+            _scratch: scratch,
+        })
+    }
+}
+
+/// A review that a person has skipped.
+pub(crate) struct Skipped<'a> {
+    pub(crate) gitlab: &'a GitLab,
+    /// Whose word it was, and how far it goes.
+    pub(crate) broken: &'a Broken,
+    /// Whether anything is posted.
+    pub(crate) post: bool,
+    /// What the tracker gets.
+    pub(crate) report: &'a RunReport,
+    /// The installation's secret.
+    pub(crate) secret: &'a SecretString,
+}
+
+/// Says so on the merge request, approves it unless the mode forbids that, and tells the tracker who it was. Nothing else of the
+/// review is needed for that, so nothing else can be in the way of it.
+pub(crate) async fn break_glass(skipped: Skipped<'_>, redactor: &Redactor) -> Result<Exit, Failure> {
+    let Skipped {
+        gitlab,
+        broken: Broken { glass, mode, settings },
+        post,
+        report,
+        secret,
+    } = skipped;
+    output::note(
+        &format!(
+            "Break glass: {} has said so in note {}. The merge request is not reviewed.",
+            glass.user, glass.note
+        ),
+        redactor,
+    );
+    if !post {
+        return Ok(Exit::Reviewed);
+    }
+    let observers = Observers::new(report.telemetry(), None);
+    let sink = observers.sink();
+    sink.record(EventBody::BreakGlass(telemetry::BreakGlass {
+        merge_request: glass.merge_request,
+        // The note says who; the tracker knows people by their hashes only.
+        user: anonymous_person(secret.expose_secret().as_bytes(), "gitlab", glass.user_id)
+            .unwrap_or_else(|| "unknown".to_owned()),
+        note: glass.note,
+        head_sha: glass.head_sha.clone(),
+    }));
+    let watch = settings.as_ref().map(|read| {
+        let (later, config) = (Some(&read.later), &read.config);
+        SettingsInUse::new(&read.repository, later, &read.commit, config)
+    });
+    let watch: &dyn SettingsWatch = watch.as_ref().map_or(&NoSettings, |watch| watch);
+    let posted = gitlab.skip_review(glass, *mode, watch).await;
+    report.enter(RunStage::Publish);
+    if let Ok(outcome) = &posted {
+        report.skipped_by_person();
+        output::posted(outcome, redactor);
+        record_stance(sink.as_ref(), Some(glass.merge_request), outcome);
+    }
+    posted?;
+    Ok(Exit::Reviewed)
+}

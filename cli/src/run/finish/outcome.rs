@@ -1,0 +1,104 @@
+//! How a run ends: its exit code, and what is said where there is no review to show.
+
+use std::fmt::Write;
+
+use conclave_engine::{
+    diff::{FilteredDiff, FilteredFile},
+    review::{ApprovalHold, Review},
+};
+use conclave_shared::{redact::Redactor, verdict::Verdict};
+
+use crate::{
+    args::Gate,
+    exit::{Exit, Failure},
+    output,
+    run::prepare::Prepared,
+};
+
+/// Says how a run ended that was ended early. Its exit code tells that, even if posting failed as well.
+pub(crate) fn ended_early(exit: Exit, posted: Result<(), Failure>, redactor: &Redactor) -> Exit {
+    if let Err(failure) = posted {
+        output::note(&format!("What is known could not be posted: {failure}"), redactor);
+    }
+    output::note(
+        &format!(
+            "{}: this is what is known so far. Nothing is left running.",
+            cause(exit)
+        ),
+        redactor,
+    );
+    exit
+}
+
+/// What is said when there is nothing to show yet.
+pub(crate) fn nothing_reviewed(exit: Exit, redactor: &Redactor) -> Exit {
+    output::note(&format!("{} before anything was reviewed.", cause(exit)), redactor);
+    exit
+}
+
+/// Why a run was ended early.
+fn cause(exit: Exit) -> &'static str {
+    if exit == Exit::OutOfTime {
+        "Out of time"
+    } else {
+        "Stopped"
+    }
+}
+
+/// How a whole review ends the program.
+pub(crate) fn exit_of(review: &Review, gate: Gate, strict: bool) -> Exit {
+    match review.verdict {
+        Verdict::SignificantConcerns if gate == Gate::Block => Exit::Blocked,
+        Verdict::Inconclusive if strict => Exit::Inconclusive,
+        _ => Exit::Reviewed,
+    }
+}
+
+/// What was prepared, or the end of a run that has nothing to do or nobody to do it.
+pub(crate) fn worth_a_review(prepared: Prepared, redactor: &Redactor) -> Result<Prepared, Result<Exit, Failure>> {
+    if prepared.is_settled() {
+        nothing_left(&prepared.diff, &prepared.approval_holds, redactor);
+        if let Some(forge) = &prepared.job.forge {
+            forge.left_out(&without_secrets(&prepared.diff.filtered, redactor));
+        }
+        return Err(Ok(Exit::Reviewed));
+    }
+    match prepared.plan.nobody_can_run() {
+        None => Ok(prepared),
+        Some(none) => Err(Err(Failure::Settings(format!("nobody can review: {none}")))),
+    }
+}
+
+/// The files with names that hold no secret.
+fn without_secrets(files: &[FilteredFile], redactor: &Redactor) -> Vec<FilteredFile> {
+    let clean = |file: &FilteredFile| FilteredFile {
+        path: redactor.redact(&file.path).clone(),
+        reason: file.reason,
+    };
+    files.iter().map(clean).collect()
+}
+
+/// Says that nothing is left to review, what was taken out, and why that is no reason to approve.
+pub(crate) fn nothing_left(diff: &FilteredDiff, holds: &[ApprovalHold], redactor: &Redactor) {
+    let mut text = String::from("Nothing to review");
+    if diff.filtered.is_empty() {
+        text.push_str(": the diff is empty.");
+    } else {
+        text.push_str(": every changed file is noise by rule.");
+        for file in &diff.filtered {
+            let _ = write!(text, "\n  {} ({})", file.path, file.reason.describe());
+        }
+    }
+    for hold in holds {
+        let _ = write!(
+            text,
+            "\n{}: {} The bot does not approve.",
+            hold.cause.title(),
+            hold.reason
+        );
+        for place in &hold.places {
+            let _ = write!(text, "\n  {place}");
+        }
+    }
+    output::note(&text, redactor);
+}

@@ -1,0 +1,349 @@
+//! What a review would be, as data: what `conclave plan --format json` prints.
+
+pub(crate) mod page;
+pub(crate) mod tokenizer;
+
+use conclave_engine::{
+    diff::FilteredFile,
+    panel::{Estimate, EstimateInput, PatchTokens, SessionEstimate, estimate},
+    ports::{Progress, ProgressEvent},
+    review::{ApprovalHold, Presence},
+};
+use conclave_opencode::{ConfigFile, Endpoints};
+use conclave_shared::{
+    config::{ModelReason, ModelSource, PriceList, RouteExplanation},
+    memory::RepositoryMemory,
+    model::ModelId,
+    pricing::TokenUsage,
+    redact::Redactor,
+    reviewer::ReviewerName,
+    risk::RiskTier,
+};
+use serde::Serialize;
+
+use crate::{
+    args::{Format, PlanningArguments},
+    env::Environment,
+    exit::{Exit, Failure},
+    output,
+    run::{
+        directory::Scratch,
+        finish::outcome::nothing_left,
+        plan::tokenizer::Tokenizer,
+        prepare::{
+            ChosenBy, Prepared,
+            change::Assignment,
+            components::{self, Purpose},
+            prepare,
+        },
+        start::{
+            inputs,
+            runtime::{COORDINATOR_PROMPT, REVIEWER_PROMPT},
+            section_mark::SectionMark,
+        },
+    },
+};
+
+/// The version of the shape of the JSON; `docs/plan.md` describes it.
+const SCHEMA_VERSION: u32 = 1;
+
+/// A plan. The documentation of its fields is `docs/plan.md`; a test holds both together.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct PlanDocument {
+    pub(crate) schema_version: u32,
+    pub(crate) forge: String,
+    pub(crate) project: String,
+    pub(crate) merge_request: Option<u64>,
+    pub(crate) base_sha: String,
+    pub(crate) head_sha: String,
+    pub(crate) settings_sha: String,
+    pub(crate) tier: RiskTier,
+    pub(crate) tier_reasons: Vec<String>,
+    pub(crate) files: Vec<PlannedFile>,
+    pub(crate) filtered: Vec<FilteredFile>,
+    /// None where nobody's models come from it.
+    pub(crate) preset: Option<PlannedPreset>,
+    pub(crate) remote_revision: Option<u64>,
+    pub(crate) repo_config: bool,
+    pub(crate) reviewers: Vec<PlannedReviewer>,
+    pub(crate) coordinator: PlannedReviewer,
+    pub(crate) estimate: PlannedEstimate,
+    pub(crate) approval_holds: Vec<ApprovalHold>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// A file that would be reviewed.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct PlannedFile {
+    pub(crate) path: String,
+    pub(crate) change: &'static str,
+    pub(crate) added: u64,
+    pub(crate) removed: u64,
+}
+
+/// The preset in force.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct PlannedPreset {
+    pub(crate) name: &'static str,
+    pub(crate) chosen_by: ChosenBy,
+}
+
+/// A reviewer, standing or the project's own, or the coordinator.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct PlannedReviewer {
+    pub(crate) name: ReviewerName,
+    pub(crate) presence: Presence,
+    pub(crate) required: bool,
+    /// Whether the project has added it.
+    pub(crate) own: bool,
+    pub(crate) reason: String,
+    pub(crate) models: Option<ModelChoice>,
+    pub(crate) estimate: Option<SessionEstimate>,
+}
+
+/// A reviewer's models, and who chose them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct ModelChoice {
+    /// `default`, `repo`, `job` (an argument or a variable), `configured` or `remote`.
+    pub(crate) source: &'static str,
+    /// The class of the preset; none where the remote configuration names the models.
+    pub(crate) class: Option<&'static str>,
+    pub(crate) considered: Vec<PlannedModel>,
+}
+
+/// A model that was considered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct PlannedModel {
+    pub(crate) model: ModelId,
+    /// The model that it stands in for; none for a preferred one.
+    pub(crate) stands_in_for: Option<ModelId>,
+    /// Why it is not used; none for one that is.
+    pub(crate) skipped: Option<String>,
+    /// Whether its price and limits are known.
+    pub(crate) known: bool,
+}
+
+/// What the whole review would use.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct PlannedEstimate {
+    pub(crate) tokens: TokenUsage,
+    pub(crate) cost_usd: f64,
+    pub(crate) counted: conclave_engine::panel::Counted,
+    pub(crate) unpriced: Vec<ModelId>,
+    pub(crate) assumptions: Vec<String>,
+}
+
+/// How a plan is made and shown.
+pub(crate) struct PlanRequest<'a> {
+    pub(crate) planning: &'a PlanningArguments,
+    pub(crate) format: Format,
+    /// Whether `opencode.json` is shown instead, with the plugin behind each line.
+    pub(crate) explain: bool,
+}
+
+/// A line of `opencode.json`.
+#[derive(Debug, Serialize)]
+struct Explained {
+    line: String,
+    plugin: &'static str,
+}
+
+/// Plans, and prints the plan. No model is asked and no key is needed.
+pub(crate) async fn plan(
+    assignment: Assignment,
+    request: &PlanRequest<'_>,
+    scratch: &Scratch,
+    environment: &Environment,
+    redactor: &Redactor,
+) -> Result<Exit, Failure> {
+    // Read while git is at work.
+    let tokenizer = tokenizer::load();
+    let house = components::build(assignment, environment, Purpose::Plan)?;
+    let notes = house.notes.clone();
+    let prepared = prepare(house, request.planning, None, scratch.path(), &Silent).await?;
+    let repo = &prepared.repo;
+    let mut problems = repo.in_force.problems.iter().chain(&repo.proposed);
+    if problems.any(|problem| problem.weight == conclave_engine::repo_config::Weight::Error) {
+        return Err(Failure::RepoConfig(repo.all_problems()));
+    }
+    if prepared.diff.files.is_empty() {
+        nothing_left(&prepared.diff, &prepared.approval_holds, redactor);
+        // Data stays data, also of a change that has no file to review.
+        if request.explain || matches!(request.format, Format::Human) || prepared.diff.filtered.is_empty() {
+            return Ok(Exit::Reviewed);
+        }
+    }
+    if request.explain {
+        let lines = explain_file(&prepared);
+        match request.format {
+            Format::Json => output::print(&output::json(&lines, redactor)),
+            Format::Human => {
+                let lines = lines
+                    .iter()
+                    .map(|explained| (explained.plugin, explained.line.as_str()));
+                output::print(&redactor.redact(&page::explained(lines)));
+            }
+        }
+        return Ok(Exit::Reviewed);
+    }
+    let document = document(prepared, notes, &tokenizer.finish().await?).await?;
+    match request.format {
+        Format::Json => output::print(&output::json(&document, redactor)),
+        Format::Human => output::print_for_person(&redactor.redact(&page::plan(&document))),
+    }
+    Ok(Exit::Reviewed)
+}
+
+/// `opencode.json` as a run would write it, but for the ports, which are known only then.
+fn explain_file(prepared: &Prepared) -> Vec<Explained> {
+    let lines = conclave_opencode::explain(&ConfigFile {
+        config: &prepared.runtime,
+        endpoints: &Endpoints::placeholders(),
+        reviewer_prompt: REVIEWER_PROMPT,
+        coordinator_prompt: COORDINATOR_PROMPT,
+    });
+    let lines = lines.into_iter().map(|explained| Explained {
+        line: explained.line,
+        plugin: explained.plugin,
+    });
+    lines.collect()
+}
+
+/// A plan is printed at once: what would be progress stands in it.
+struct Silent;
+
+impl Progress for Silent {
+    fn report(&self, _event: ProgressEvent<'_>) {}
+}
+
+async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokenizer) -> Result<PlanDocument, Failure> {
+    let sources = inputs::Sources {
+        job: &prepared.job,
+        diff: &prepared.diff,
+        repo_config: &prepared.repo.in_force.config,
+        contributed: &prepared.runtime,
+        library: &prepared.library,
+        boundary: SectionMark::new(&prepared.job, None)?.nonce,
+        memory: &RepositoryMemory::default(),
+    };
+    let inputs = inputs::render(sources, &mut prepared.plan, |files, _| Ok(vec![0; files.len()])).await?;
+    let Prepared { job, diff, plan, .. } = &prepared;
+    let count = |text: &str| tokenizer.count(text);
+    let mut patches = PatchTokens::default();
+    let mut patch = Vec::new();
+    for file in &diff.files {
+        prepared.spool.patch(file, &mut patch)?;
+        patches.add(&String::from_utf8_lossy(&patch), &count);
+    }
+    let prices = PriceList::new(&prepared.config.prices);
+    let estimate = estimate(&EstimateInput {
+        plan,
+        prices: &prices,
+        library: &prepared.library,
+        coordinator_message: &inputs.coordinator,
+        patches,
+        count: &count,
+    })?;
+    let mut warnings = notes;
+    warnings.extend(job.notes.iter().cloned());
+    warnings.extend(prepared.warnings.iter().cloned());
+    let partly = |gap: &String| format!("this review would approve nothing: {gap}");
+    warnings.extend(plan.gaps.iter().map(partly));
+    warnings.extend(plan.nobody_can_run().map(|none| format!("nobody can review: {none}")));
+    let approval_holds = prepared.approval_holds.clone();
+    let planned = |name: &ReviewerName, presence, required, reason| PlannedReviewer {
+        models: choice_of(name, &prepared, &prices),
+        estimate: session_of(name, &estimate),
+        name: name.clone(),
+        presence,
+        required,
+        own: name.is_own(),
+        reason,
+    };
+    let trivial = plan.is_trivial();
+    let judge = if trivial {
+        "judges, with a standard model on the trivial tier"
+    } else {
+        "judges"
+    };
+    Ok(PlanDocument {
+        schema_version: SCHEMA_VERSION,
+        forge: job.subject.forge.to_owned(),
+        project: job.subject.project.clone(),
+        merge_request: job.subject.merge_request,
+        base_sha: job.subject.base_sha.clone(),
+        head_sha: job.subject.head_sha.clone(),
+        settings_sha: job.subject.settings_commit().to_owned(),
+        tier: plan.assessment.tier,
+        tier_reasons: plan.assessment.reasons.clone(),
+        files: diff
+            .files
+            .iter()
+            .map(|file| PlannedFile {
+                path: file.path.clone(),
+                change: file.kind.as_str(),
+                added: file.added,
+                removed: file.removed,
+            })
+            .collect(),
+        filtered: diff.filtered.clone(),
+        preset: prepared.is_preset_in_force().then(|| PlannedPreset {
+            name: prepared.preset.0.as_str(),
+            chosen_by: prepared.preset.1,
+        }),
+        remote_revision: (prepared.config.revision > 0).then_some(prepared.config.revision),
+        repo_config: prepared.repo.found,
+        reviewers: plan
+            .seats
+            .iter()
+            .map(|seat| planned(&seat.reviewer, seat.presence, seat.required, seat.reason.clone()))
+            .collect(),
+        coordinator: planned(&ReviewerName::coordinator(), Presence::OnPanel, false, judge.to_owned()),
+        estimate: PlannedEstimate {
+            tokens: estimate.tokens,
+            cost_usd: estimate.cost_usd,
+            counted: estimate.counted,
+            unpriced: estimate.unpriced,
+            assumptions: estimate.assumptions,
+        },
+        approval_holds,
+        warnings,
+    })
+}
+
+fn session_of(name: &ReviewerName, estimate: &Estimate) -> Option<SessionEstimate> {
+    estimate.sessions.iter().find(|session| session.name == *name).cloned()
+}
+
+fn choice_of(name: &ReviewerName, prepared: &Prepared, prices: &PriceList) -> Option<ModelChoice> {
+    let (_, explained) = prepared.models.iter().find(|(known, _)| known == name)?;
+    let RouteExplanation {
+        source,
+        tier,
+        considered,
+    } = explained;
+    let source = match (source, prepared.preset.1) {
+        _ if prepared.models_of_job => "job",
+        (ModelSource::Remote, _) => "remote",
+        (ModelSource::Class, _) => "configured",
+        (ModelSource::Preset, ChosenBy::Default) => "default",
+        (ModelSource::Preset, ChosenBy::Repo) => "repo",
+        (ModelSource::Preset, ChosenBy::Job) => "job",
+    };
+    Some(ModelChoice {
+        source,
+        class: (source != "remote" && !prepared.models_of_job).then_some(tier.as_str()),
+        considered: considered
+            .iter()
+            .map(|considered| PlannedModel {
+                known: prices.facts(&considered.model).is_some(),
+                model: considered.model.clone(),
+                stands_in_for: match &considered.reason {
+                    ModelReason::Preferred => None,
+                    ModelReason::StandsInFor(model) => Some(model.clone()),
+                },
+                skipped: considered.skipped.as_ref().map(|skip| skip.reason.clone()),
+            })
+            .collect(),
+    })
+}

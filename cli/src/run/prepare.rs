@@ -1,0 +1,428 @@
+//! Before any model is asked: the phases of the plugins, the diff, and the plan.
+
+pub(crate) mod change;
+pub(crate) mod checkout;
+pub(crate) mod components;
+pub(crate) mod holds;
+pub(crate) mod incremental;
+pub(crate) mod lock_files;
+pub(crate) mod memory;
+pub(crate) mod organization;
+pub(crate) mod overrides;
+pub(crate) mod own_reviewers;
+pub(crate) mod plugins;
+pub(crate) mod repo_config;
+pub(crate) mod settings_files;
+pub(crate) mod trojan_source;
+
+use std::collections::BTreeSet;
+
+use camino::Utf8Path;
+use conclave_engine::{
+    diff::{Diff, FilterRules, FilteredDiff},
+    memory::Recall,
+    panel::{Focus, PlanInput, explain_models, plan},
+    plugin::{self, Assembled, RuntimeConfig},
+    ports::{Progress, ProgressEvent},
+    prompt::PromptLibrary,
+    repo_config::{PathSettings, RepoConfig},
+    review::{ApprovalHold, Before, Plan, ThreadState},
+    rules::AppliedRules,
+};
+use conclave_plugin_reviewer_config::Follower;
+use conclave_shared::{
+    config::{ConfigDocument, ModelSource, Preset, RouteExplanation, ineffective},
+    finding::Finding,
+    model::ModelId,
+    path_globs::PathGlobs,
+    pricing::mistyped,
+    reviewer::ReviewerName,
+    risk::SecurityPaths,
+};
+use serde::Serialize;
+
+use crate::{
+    args::PlanningArguments,
+    diff::{self, Spool, attributes},
+    exit::Failure,
+    run::prepare::{
+        change::Job,
+        components::House,
+        memory::MemorySource,
+        organization::{Change, Organisation},
+        overrides::{Overrides, check_models},
+        own_reviewers::OwnReviewers,
+        repo_config::LoadedRepoConfig,
+    },
+};
+
+/// What is known once the panel is decided.
+pub(crate) struct Prepared {
+    pub(crate) job: Job,
+    pub(crate) diff: FilteredDiff,
+    pub(crate) spool: Spool,
+    /// What rules found in lock files; `None` if none changed.
+    pub(crate) by_rules: Option<Vec<Finding>>,
+    /// Which paths are security-sensitive.
+    pub(crate) security: SecurityPaths,
+    /// What rules found in characters of added code.
+    pub(crate) trojan_source: Vec<Finding>,
+    /// Why the approval is withheld, as far as that is known before the run.
+    pub(crate) approval_holds: Vec<ApprovalHold>,
+    pub(crate) plan: Plan,
+    pub(crate) config: ConfigDocument,
+    /// What the runtime will be started with. Rendering it needs the addresses of running servers, or placeholders.
+    pub(crate) runtime: RuntimeConfig,
+    pub(crate) library: PromptLibrary,
+    /// The repository's own settings.
+    pub(crate) repo: LoadedRepoConfig,
+    /// The preset, which is in force for whom nobody names models, and who chose it.
+    pub(crate) preset: (Preset, ChosenBy),
+    /// How the models of the panel, and then of the coordinator, come about.
+    pub(crate) models: Vec<(ReviewerName, RouteExplanation)>,
+    /// Whether an argument or a variable of the job names the models.
+    pub(crate) models_of_job: bool,
+    pub(crate) warnings: Vec<String>,
+    /// Follows the configuration while the run goes on.
+    pub(crate) follower: Follower,
+    /// What counts more than the document of all reviews.
+    pub(crate) overrides: Overrides,
+    /// What the project remembers, which may still be on its way.
+    pub(crate) memory: Recall,
+}
+
+/// Who chose a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ChosenBy {
+    /// Nobody: it is built in.
+    Default,
+    /// `.conclave.toml` of the target branch.
+    Repo,
+    /// An argument or a variable of the job.
+    Job,
+}
+
+/// Runs the phases. Nothing listens and no child runs before, during or after it: a plan can be shown without.
+///
+/// The order: all plugins start at once, and the diff is read as soon as the one that brings the change has it. Then
+/// they configure, then the models are amended (the last word is an operator's, so it comes after what plugins propose),
+/// and only then is the plan made: it depends on which reviewers were registered, which providers can be used and which
+/// models are in force. What was assembled is narrowed down to the plan at the end, so that no plugin has to know who
+/// sits on the panel to contribute to it.
+pub(crate) async fn prepare(
+    house: House,
+    arguments: &PlanningArguments,
+    agents: Option<u32>,
+    scratch: &Utf8Path,
+    progress: &dyn Progress,
+) -> Result<Prepared, Failure> {
+    let House {
+        mut plugins,
+        arrival,
+        secret,
+        notes,
+        organisation,
+        follower,
+        memory,
+        ..
+    } = house;
+    let change = async {
+        let job = arrival.wait(secret).await?;
+        let ((diff, spool), repo) = diff_and_settings(&job, scratch).await?;
+        let memory = recall(memory, &repo);
+        // Before the noise is taken out: lock files are a part of it.
+        let locks = lock_files::check(&job.repository, &diff, &trusted(&repo)).await?;
+        let change = Change {
+            hints: organization::survey(&job, &diff, &spool).await?,
+            job: &job,
+            diff: &diff,
+        };
+        let commit = job.subject.settings_commit();
+        settings_files::check(&job.repository, commit, &repo.in_force.config).await?;
+        let own = OwnReviewers::load(&job.repository, commit, &repo.in_force.config).await?;
+        let rules = repo.in_force.config.codex.rules.as_deref();
+        let mut organisation = Organisation::new(organisation, arguments.codex_rules.as_deref(), rules, change)?;
+        let failures = organisation.bootstrap().await;
+        Ok::<_, Failure>((job, (diff, spool), locks, repo, own, organisation, failures, memory))
+    };
+    // Without a change there is nothing to wait for: its failure ends the phase for all.
+    let (mut warnings, (job, (diff, spool), locks, repo, own, organisation, failures, memory)) =
+        tokio::try_join!(async { Ok(plugin::bootstrap(&mut plugins).await) }, change)?;
+    lead_with_configuration(&mut warnings, &follower);
+    warnings.extend(locks.faults);
+    warnings.extend(failures);
+    let rules = organisation.rules();
+    plugins.extend(organisation.plugins);
+    plugins.push(Box::new(own.clone()));
+    let mut config = ConfigDocument::default();
+    let mut assembled = plugin::configure(&plugins, &mut config)?;
+    let base = config.clone();
+    warnings.extend(plugin::post_configure(&plugins, &mut assembled, &mut config).await);
+    warnings.extend(plugins.iter().flat_map(|plugin| plugin.warnings()));
+    warnings.extend(repo.warnings());
+    let security = security_paths(&config, &mut warnings);
+    let (library, without_effect) = plugins::library(arguments.prompts.as_deref(), &own)?;
+    warnings.extend(without_effect);
+    report_all(progress, notes.iter().chain(&job.notes).chain(&warnings));
+    check_models(&arguments.models, &config, &assembled.providers())?;
+    let settings = &repo.in_force.config;
+    let overrides = Overrides::new(base, arguments, agents, settings);
+    overrides.apply(&mut config);
+    // What counts as noise depends on the operator's and the repository's settings, so it is taken out only now.
+    let diff = filter(&job, diff, &security, &settings.paths).await?;
+    let trojan_source = trojan_source::check(&diff, &spool)?;
+    let preset = chosen_preset(arguments, settings.review.preset);
+    let rules = organization::applied(&rules, &diff);
+    let registered = registered(&assembled, &rules);
+    let focus = focus(arguments, settings)?;
+    let input = PlanInput {
+        diff: &diff,
+        config: &config,
+        preset: preset.0,
+        credentials: &assembled.providers(),
+        registered: &registered,
+        rules: &rules,
+        library: &library,
+        repo: settings,
+        security: &security,
+        focus: focus.as_ref(),
+        classes: &settings.classes(),
+    };
+    let plan = plan(&input)?;
+    let models = explain(&plan, &input);
+    let mut of_plan = warnings_of_plan(&plan, &arguments.models, &config);
+    of_plan.extend(preset_without_effect(preset, &models, !arguments.models.is_empty()));
+    report_all(progress, &of_plan);
+    warnings.extend(of_plan);
+    let runtime = assembled.for_plan(&plan, &config);
+    let approval_holds = known_holds(&job, locks.holds, trojan_source.hold, &diff);
+    Ok(Prepared {
+        job,
+        diff,
+        spool,
+        by_rules: locks.findings,
+        security,
+        approval_holds,
+        trojan_source: trojan_source.findings,
+        plan,
+        config,
+        runtime,
+        library,
+        repo,
+        preset,
+        models,
+        models_of_job: !arguments.models.is_empty(),
+        warnings,
+        follower,
+        overrides,
+        memory,
+    })
+}
+
+/// Puts it before everything else that a review is not on the organization's configuration.
+fn lead_with_configuration(warnings: &mut Vec<String>, follower: &Follower) {
+    if let Some(unanswered) = follower.unanswered() {
+        // As the plugin's failure it has the plugin's name in front.
+        warnings.retain(|warning| !warning.ends_with(&unanswered.reason));
+        warnings.insert(0, unanswered.reason);
+    }
+}
+
+/// Files that nobody has to read. The patterns are those that could be read.
+fn trusted(repo: &LoadedRepoConfig) -> PathGlobs {
+    PathGlobs::new(&repo.in_force.config.paths.trusted).unwrap_or_default()
+}
+
+/// Asks what the project remembers, unless it does not want to know.
+fn recall(memory: Option<MemorySource>, repo: &LoadedRepoConfig) -> Recall {
+    let is_wanted = repo.in_force.config.review.memory.unwrap_or(true);
+    memory
+        .filter(|_| is_wanted)
+        .map_or_else(Recall::nothing, MemorySource::ask)
+}
+
+/// Why the approval is withheld, as far as that is known before the run.
+fn known_holds(
+    job: &Job,
+    of_locks: Vec<ApprovalHold>,
+    of_trojan_source: Option<ApprovalHold>,
+    diff: &FilteredDiff,
+) -> Vec<ApprovalHold> {
+    let known = job.holds.iter().cloned().chain(of_locks);
+    known.chain(of_trojan_source).chain(holds::of_diff(diff)).collect()
+}
+
+/// Shows warnings as they come up.
+pub(crate) fn report_all<'a>(progress: &dyn Progress, warnings: impl IntoIterator<Item = &'a String>) {
+    for warning in warnings {
+        progress.report(ProgressEvent::Warning(warning));
+    }
+}
+
+/// Warnings about the plan and its models.
+fn warnings_of_plan(plan: &Plan, models: &[ModelId], config: &ConfigDocument) -> Vec<String> {
+    let mistyped = models.iter().filter_map(mistyped);
+    plan.warnings()
+        .into_iter()
+        .chain(switched_off(plan))
+        .chain(mistyped)
+        .chain(ineffective(&config.limits, &config.reviewers))
+        .collect()
+}
+
+/// The diff as it is, with its patches, and the repository's settings, read side by side.
+async fn diff_and_settings(job: &Job, scratch: &Utf8Path) -> Result<((Diff, Spool), LoadedRepoConfig), Failure> {
+    let (base, head) = (&job.subject.base_sha, &job.subject.head_sha);
+    let diff = diff::read(&job.repository, base, head, scratch);
+    let repo = async { Ok(repo_config::load(&job.repository, &job.subject).await?) };
+    tokio::try_join!(diff, repo)
+}
+
+/// The preset, and who chose it.
+fn chosen_preset(arguments: &PlanningArguments, repo: Option<Preset>) -> (Preset, ChosenBy) {
+    match (arguments.preset, repo) {
+        (Some(preset), _) => (preset.into(), ChosenBy::Job),
+        (None, Some(preset)) => (preset, ChosenBy::Repo),
+        (None, None) => (Preset::default(), ChosenBy::Default),
+    }
+}
+
+/// Whether anybody's models come from the preset.
+fn comes_from_preset(models: &[(ReviewerName, RouteExplanation)], of_job: bool) -> bool {
+    !of_job
+        && models
+            .iter()
+            .any(|(_, explained)| explained.source == ModelSource::Preset)
+}
+
+/// A warning about a preset that was chosen and changes nothing.
+fn preset_without_effect(
+    (preset, chosen_by): (Preset, ChosenBy),
+    models: &[(ReviewerName, RouteExplanation)],
+    of_job: bool,
+) -> Option<String> {
+    let chosen_by = match chosen_by {
+        ChosenBy::Default => return None,
+        ChosenBy::Repo => ".conclave.toml",
+        ChosenBy::Job => "the job",
+    };
+    let by = if of_job { "--models" } else { "the configuration" };
+    (!comes_from_preset(models, of_job)).then(|| {
+        format!(
+            "the preset {}, chosen by {chosen_by}, has no effect: {by} names the models of everybody on the panel",
+            preset.as_str()
+        )
+    })
+}
+
+/// Who can sit on a panel.
+fn registered(assembled: &Assembled, rules: &AppliedRules) -> BTreeSet<String> {
+    let mut registered = assembled.reviewers();
+    if rules.book.is_empty() {
+        // What its rules are for turned out to be noise.
+        registered.remove(conclave_plugin_codex::REVIEWER);
+    }
+    registered
+}
+
+/// Whom the job asks for. A name that nobody has is an error before anything is paid for.
+fn focus(arguments: &PlanningArguments, settings: &RepoConfig) -> Result<Option<Focus>, Failure> {
+    let focus = Focus::new(&arguments.focus);
+    let own: Vec<ReviewerName> = settings.reviewers.iter().map(|own| own.name.clone()).collect();
+    match focus.as_ref().and_then(|focus| focus.unknown(&own)) {
+        Some(unknown) => Err(Failure::Settings(unknown)),
+        None => Ok(focus),
+    }
+}
+
+/// How the models of the panel, and then of the coordinator, come about.
+fn explain(plan: &Plan, input: &PlanInput<'_>) -> Vec<(ReviewerName, RouteExplanation)> {
+    let mut members = plan.reviewers();
+    members.push(ReviewerName::coordinator());
+    let explained = members.into_iter().map(|name| {
+        let explained = explain_models(name.as_str(), plan.assessment.tier, input);
+        (name, explained)
+    });
+    explained.collect()
+}
+
+/// The security-sensitive paths. A document's patterns are checked when it is read, so the built-in ones stand in only
+/// for what no check foresaw; then the review says so.
+fn security_paths(config: &ConfigDocument, warnings: &mut Vec<String>) -> SecurityPaths {
+    SecurityPaths::new(&config.risk).unwrap_or_else(|faults| {
+        warnings.extend(faults.into_iter().map(|fault| {
+            let place = format!("risk.{}[{}]", fault.list, fault.index);
+            format!(
+                "the built-in security-sensitive paths are used: {place}: {}",
+                fault.detail
+            )
+        }));
+        SecurityPaths::default()
+    })
+}
+
+/// Providers that an operator has switched off, with the reason, each once.
+fn switched_off(plan: &Plan) -> Vec<String> {
+    let routes = plan
+        .members
+        .iter()
+        .map(|member| &member.route)
+        .chain([&plan.coordinator]);
+    let skipped = routes.flat_map(|route| match route {
+        Ok(route) => &route.skipped,
+        Err(none) => &none.skipped,
+    });
+    let mut lines: Vec<String> = Vec::new();
+    for skip in skipped.filter(|skip| skip.switched_off) {
+        if !lines.contains(&skip.reason) {
+            lines.push(skip.reason.clone());
+        }
+    }
+    lines
+}
+
+/// Takes the noise out, and what the project leaves out of its reviews; adds what a checkout would turn into something else.
+/// The patterns are those that could be read.
+async fn filter(
+    job: &Job,
+    diff: Diff,
+    security: &SecurityPaths,
+    paths: &PathSettings,
+) -> Result<FilteredDiff, Failure> {
+    let ignore = PathGlobs::new(&paths.ignore).unwrap_or_default();
+    let trusted = PathGlobs::new(&paths.trusted).unwrap_or_default();
+    let rules = FilterRules {
+        security,
+        ignore: ignore.as_set(),
+        trusted: trusted.as_set(),
+    };
+    let mut diff = diff::without_noise(&job.repository, diff, rules).await?;
+    let differing = attributes::differing(&job.repository, &job.subject, &diff).await?;
+    diff.filtered.extend(differing);
+    Ok(diff)
+}
+
+impl Prepared {
+    /// Whether anybody's models come from the preset.
+    pub(crate) fn is_preset_in_force(&self) -> bool {
+        comes_from_preset(&self.models, self.models_of_job)
+    }
+
+    /// Whether findings of earlier reviews may stand: then the run goes on without a file, because only a review says what
+    /// has become of them.
+    fn carries_findings(&self) -> bool {
+        let stood = |before| matches!(before, Before::Stood | Before::Posted | Before::Reopened);
+        let open = |state| matches!(state, ThreadState::Open | ThreadState::ResolvedByOther);
+        self.job.ledger.findings.iter().any(|known| stood(known.before))
+            || self.job.subject.existing_findings.iter().any(|known| open(known.state))
+    }
+
+    /// Whether there is neither anything to review nor anything to say without a review.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.diff.files.is_empty()
+            && !self.carries_findings()
+            && self.by_rules.as_ref().is_none_or(Vec::is_empty)
+            && !self.diff.filtered.iter().any(|file| file.reason.is_gap())
+    }
+}

@@ -1,0 +1,187 @@
+//! The checkout of a pipeline, and what it lacks.
+
+use std::time::Duration;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use conclave_engine::review::ReviewSubject;
+use conclave_git::{FetchSettings, GitError, Remote, Repository, with_commits};
+use conclave_shared::config::{Limits, seconds};
+use secrecy::ExposeSecret;
+
+use crate::{
+    env::{
+        Environment,
+        ci::{CiEnvironment, CloneOf},
+    },
+    exit::Failure,
+};
+
+/// The time for a commit that is only compared, unless the job says how long fetching may take.
+const LATER_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Whether the address of a remote is that of the project, over HTTP or SSH.
+fn is_clone(remote: &str, project: &CloneOf) -> bool {
+    let (host, path) = match remote.split_once("://") {
+        Some((_, rest)) => rest.split_once('/').unwrap_or((rest, "")),
+        // `git@host:group/project.git`
+        None => remote.split_once(':').unwrap_or((remote, "")),
+    };
+    let host = host.rsplit('@').next().unwrap_or_default();
+    let host = host.split(':').next().unwrap_or_default();
+    let path = path.trim_matches('/');
+    let path = path.strip_suffix(".git").unwrap_or(path);
+    host.eq_ignore_ascii_case(&project.host)
+        && (path.eq_ignore_ascii_case(&project.path)
+            // Over SSH the path that GitLab is installed at is no part of the address.
+            || (project.path.len() > path.len()
+                && path.contains('/')
+                && project.path.to_ascii_lowercase().ends_with(&format!("/{}", path.to_ascii_lowercase()))
+                && !remote.starts_with("http")))
+}
+
+const PROXIES: [&str; 7] = [
+    "http_proxy",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+    "no_proxy",
+    "NO_PROXY",
+];
+
+/// How commits are had that come while the review runs.
+#[derive(Debug)]
+pub(crate) struct LaterCommits {
+    fetching: FetchSettings,
+    target: Utf8PathBuf,
+}
+
+impl LaterCommits {
+    /// A repository that has this commit, besides what the given one has.
+    pub(crate) async fn with(&self, repository: &Repository, commit: &str) -> Result<Repository, GitError> {
+        with_commits(Some(repository.clone()), &[commit], &self.fetching, &self.target).await
+    }
+}
+
+/// What a job has of the repository, and how it gets the rest.
+pub(crate) struct Checkout {
+    /// None with `GIT_STRATEGY: none`.
+    repository: Option<Repository>,
+    fetching: FetchSettings,
+    target: Utf8PathBuf,
+    /// The commit that the pipeline runs for.
+    pipeline_head: Option<String>,
+    /// How long fetching may take, if the job says so.
+    limit_of_job: Option<Duration>,
+}
+
+impl Checkout {
+    /// Looks at the pipeline's checkout. What it lacks will be fetched into a directory below `scratch`.
+    pub(crate) async fn open(
+        pipeline: &CiEnvironment,
+        environment: &Environment,
+        scratch: &Utf8Path,
+        limit: Option<Duration>,
+    ) -> Result<Self, Failure> {
+        let repository = match Repository::open(&pipeline.directory).await {
+            Ok(repository) => Some(repository),
+            Err(GitError::NotARepository(_)) => None,
+            Err(error) => return Err(error.into()),
+        };
+        if let (Some(repository), Some(project)) = (&repository, &pipeline.clone_of) {
+            let remotes = repository.remotes().await;
+            if !remotes.iter().any(|remote| is_clone(remote, project)) {
+                return Err(Failure::Settings(format!(
+                    "the repository at {} is no clone of {}/{}: none of its remotes is that project. Name a clone with \
+                     --repo PATH, or run this outside of any repository: then what is needed is fetched",
+                    repository.root(),
+                    project.host,
+                    project.path
+                )));
+            }
+        }
+        let origin = match &repository {
+            Some(repository) => repository.origin().await,
+            None => None,
+        };
+        // The job's own address of the repository has its credentials; the checkout's may have old ones.
+        let of_job = pipeline.repository_url.as_ref().map(ExposeSecret::expose_secret);
+        let fetching = FetchSettings {
+            remotes: of_job
+                .into_iter()
+                .chain(origin.as_deref())
+                .filter_map(Remote::parse)
+                .collect(),
+            ca_file: pipeline.ca_file.clone(),
+            proxies: PROXIES
+                .iter()
+                .filter_map(|name| Some(((*name).to_owned(), environment.get(name)?.to_owned())))
+                .collect(),
+            patience: limit.unwrap_or_else(|| seconds(Limits::default().fetch_seconds)),
+        };
+        Ok(Self {
+            repository,
+            fetching,
+            target: scratch.join("fetched.git"),
+            pipeline_head: pipeline.head_sha.clone(),
+            limit_of_job: limit,
+        })
+    }
+
+    /// A repository with the commits of the merge request, what a person should know of them, and how others are had later.
+    /// All have to be here, or the diff would be another one than the merge request's, or the settings older ones than the
+    /// target branch's.
+    pub(crate) async fn complete(
+        self,
+        subject: &ReviewSubject,
+    ) -> Result<(Repository, Vec<String>, LaterCommits), Failure> {
+        let wanted = [
+            subject.head_sha.as_str(),
+            subject.base_sha.as_str(),
+            subject.settings_commit(),
+        ];
+        let repository = with_commits(self.repository, &wanted, &self.fetching, &self.target).await?;
+        let later = LaterCommits {
+            fetching: FetchSettings {
+                patience: self.limit_of_job.unwrap_or(LATER_PATIENCE),
+                ..self.fetching
+            },
+            target: self.target.with_file_name("later.git"),
+        };
+        let other = self.pipeline_head.filter(|head| *head != subject.head_sha);
+        let notes = other.map(|head| {
+            format!(
+                "this pipeline runs for the commit {head}; the newest version of the merge request, {}, is reviewed",
+                subject.head_sha
+            )
+        });
+        Ok((repository, notes.into_iter().collect(), later))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clone_is_known_by_its_remote() {
+        let project = CloneOf {
+            host: "gitlab.example.com".to_owned(),
+            path: "gitlab/group/my.project".to_owned(),
+        };
+        for (remote, is) in [
+            ("https://gitlab.example.com/gitlab/group/my.project.git", true),
+            ("https://me:token@GitLab.example.com:8443/gitlab/Group/my.project", true),
+            ("git@gitlab.example.com:group/my.project.git", true),
+            ("ssh://git@gitlab.example.com:2222/group/my.project.git", true),
+            ("https://gitlab.example.com/group/my.project.git", false),
+            ("https://gitlab.example.org/gitlab/group/my.project.git", false),
+            ("git@gitlab.example.com:other/my.project.git", false),
+            ("git@gitlab.example.com:my.project.git", false),
+            ("git@gitlab.example.com:group/my.project.x.git", false),
+            ("/srv/git/my.project.git", false),
+        ] {
+            assert_eq!(is_clone(remote, &project), is, "{remote}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The house is complete, and what is off is off.
+
+use std::collections::BTreeSet;
+
+use conclave_engine::plugin;
+use conclave_plugin_local::Range;
+use conclave_shared::config::ConfigDocument;
+
+use super::*;
+use crate::run::{prepare::change::Origin, report::RunSubject};
+
+fn environment(variables: &[(&str, &str)]) -> Environment {
+    Environment::new(variables.iter().map(|(name, value)| (name.into(), value.into())))
+}
+
+fn house(variables: &[(&str, &str)]) -> Result<House, Failure> {
+    let assignment = Assignment {
+        origin: Origin::Local {
+            directory: ".".into(),
+            range: Range::WorkingTree,
+            scratch: "/nowhere".into(),
+        },
+        project: "project".to_owned(),
+        secret: None,
+    };
+    let environment = environment(variables);
+    let subject = RunSubject {
+        project: "project".to_owned(),
+        forge: "local",
+        merge_request: None,
+    };
+    let report = RunReport::begin(&environment, &subject);
+    build(assignment, &environment, Purpose::Review(&Tape::Off, &report))
+}
+
+#[track_caller]
+fn refused(variables: &[(&str, &str)]) -> String {
+    match house(variables) {
+        Ok(_) => panic!("it must be refused"),
+        Err(failure) => failure.to_string(),
+    }
+}
+
+#[tokio::test]
+async fn every_plugin_is_registered_in_its_place() {
+    let house = house(&[("ANTHROPIC_API_KEY", "k")]).expect("settings");
+    let names: Vec<_> = house.plugins.iter().map(|plugin| plugin.name()).collect();
+    let mut expected = vec![
+        "panel",
+        "providers",
+        "gitlab",
+        "local",
+        "cloudflare",
+        "coordinator_tools",
+        "reviewer_config",
+        "telemetry",
+    ];
+    if cfg!(feature = "otlp") {
+        expected.push("tracing");
+    }
+    assert_eq!(names, expected);
+}
+
+#[tokio::test]
+async fn configuring_needs_no_server_and_says_what_is_missing() {
+    let house = house(&[
+        ("CLOUDFLARE_GATEWAY_ID", "g"),
+        ("CLOUDFLARE_ACCOUNT_ID", "a"),
+        ("CF_AIG_TOKEN", "t"),
+    ]);
+    let mut house = house.expect("settings");
+    // The one that brings the change was not started here.
+    house.plugins.retain(|plugin| plugin.name() != "local");
+    let mut document = ConfigDocument::default();
+    let assembled = plugin::configure(&house.plugins, &mut document).expect("no conflict");
+    let providers: BTreeSet<String> = ["anthropic", "cloudflare-workers-ai", "openai"]
+        .map(str::to_owned)
+        .into();
+    assert_eq!(
+        assembled.providers(),
+        providers,
+        "no provider's key is needed behind AI Gateway"
+    );
+    assert!(assembled.reviewers().contains("security"));
+    assert_eq!(
+        document,
+        ConfigDocument::default(),
+        "preset and configuration decide about models"
+    );
+
+    let house = self::house(&[]).expect("keys are missed later");
+    let error = plugin::configure(&house.plugins, &mut document)
+        .expect_err("no key")
+        .to_string();
+    assert!(
+        error.starts_with("providers: no model provider has credentials"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn keys_beside_a_gateway_are_left_alone_and_named() {
+    let gateway = [
+        ("CONCLAVE_AI_GATEWAY_URL", "http://127.0.0.1:1/v1/a/g"),
+        ("CF_AIG_TOKEN", "t"),
+    ];
+    assert!(house(&gateway).expect("settings").notes.is_empty());
+    let with_key = [gateway[0], gateway[1], ("OPENAI_API_KEY", "k")];
+    let notes = house(&with_key).expect("settings").notes;
+    assert!(notes[0].starts_with("OPENAI_API_KEY is not used"), "{notes:?}");
+    let all = [
+        gateway[0],
+        gateway[1],
+        ("OPENAI_API_KEY", "k"),
+        ("OPENAI_BASE_URL", "http://127.0.0.1:2/v1"),
+        ("CLOUDFLARE_API_TOKEN", "k"),
+        ("CONCLAVE_COMPATIBLE_BASE_URL", "http://127.0.0.1:1/v1/a/g/compat"),
+        ("CONCLAVE_COMPATIBLE_API_KEY", "k"),
+    ];
+    let notes = house(&all).expect("settings").notes;
+    let said = "OPENAI_API_KEY, OPENAI_BASE_URL, CLOUDFLARE_API_TOKEN and CONCLAVE_COMPATIBLE_API_KEY are not used";
+    assert!(notes[0].starts_with(said), "{notes:?}");
+}
+
+#[tokio::test]
+async fn an_endpoint_of_ones_own_is_a_provider_beside_a_gateway_too() {
+    let mut house = house(&[
+        ("CONCLAVE_AI_GATEWAY_URL", "http://127.0.0.1:1/v1/a/g"),
+        ("CF_AIG_TOKEN", "t"),
+        ("CONCLAVE_COMPATIBLE_BASE_URL", "http://127.0.0.1:2/v1"),
+    ])
+    .expect("settings");
+    house.plugins.retain(|plugin| plugin.name() != "local");
+    let assembled = plugin::configure(&house.plugins, &mut ConfigDocument::default()).expect("no conflict");
+    let names: Vec<String> = assembled.providers().into_iter().collect();
+    assert_eq!(names, ["anthropic", "cloudflare-workers-ai", "compatible", "openai"]);
+}
+
+#[tokio::test]
+async fn half_a_setting_is_an_error_that_names_the_other_half() {
+    for (variables, expected) in [
+        (
+            [("CLOUDFLARE_GATEWAY_ID", "g"), ("CF_AIG_TOKEN", "t")],
+            "CLOUDFLARE_ACCOUNT_ID is not",
+        ),
+        (
+            [("CLOUDFLARE_GATEWAY_ID", "g"), ("CLOUDFLARE_ACCOUNT_ID", "a")],
+            "CF_AIG_TOKEN is not",
+        ),
+        (
+            [("CONCLAVE_AI_GATEWAY_URL", "gateway.example"), ("CF_AIG_TOKEN", "t")],
+            "CONCLAVE_AI_GATEWAY_URL is not an address",
+        ),
+    ] {
+        let error = refused(&variables);
+        assert!(error.contains(expected), "{error}");
+    }
+    // Telemetry is no part of a review: without it the review goes on, and says so.
+    let tracker = [
+        ("CONCLAVE_TRACKER_URL", "https://t.example"),
+        ("ANTHROPIC_API_KEY", "k"),
+    ];
+    let notes = house(&tracker).expect("settings").notes;
+    assert!(notes[0].contains("CONCLAVE_TRACKER_TOKEN is not"), "{notes:?}");
+}
+
+#[cfg(feature = "otlp")]
+#[tokio::test]
+async fn a_collector_that_cannot_be_is_an_error_without_its_key() {
+    let error = refused(&[
+        ("ANTHROPIC_API_KEY", "k"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "just-a-secret"),
+    ]);
+    assert!(
+        error.contains("OTEL_EXPORTER_OTLP_HEADERS is no list of headers"),
+        "{error}"
+    );
+    assert!(!error.contains("just-a-secret"), "{error}");
+}

@@ -1,0 +1,1163 @@
+//! Scenarios of several pushes: real git, the real plugin, a GitLab that keeps state. Only what reviewers and judge say is
+//! given. After each run the whole of the merge request's threads is compared.
+
+use std::{
+    fmt::Write,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use camino::Utf8PathBuf;
+use conclave_engine::{
+    diff::FilteredDiff,
+    incremental::{Done, Instructions, Lines, SettleInput, needs_judge, remember, settle, take_words},
+    judge::{RubricInput, verdict},
+    ports::{Forge, Publication, PublishSettings},
+    prompt::PromptLibrary,
+    repo_config::{PathInstruction, RepoConfig, RubricSettings},
+    review::{
+        Anchor, Coverage, ExistingFinding, JudgedFinding, Ledger, Review, ReviewMode, ReviewerReport, SCHEMA_VERSION,
+    },
+};
+use conclave_fake_gitlab::{
+    AccessLevel, FakeGitlab, Fault, FaultKind, MergeRequestRef, NewMergeRequest, ProjectId, Scope, ThreadSnapshot,
+    UserId,
+};
+use conclave_plugin_gitlab::{BreakGlassPolicy, GitLab, GitLabSettings};
+use conclave_shared::{
+    finding::{EvidenceStatus, Finding, fingerprint},
+    risk::RiskTier,
+    severity::Severity,
+    telemetry::ReviewerOutcome,
+    verdict::Verdict,
+};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{diff, run::prepare::change::Posting};
+
+const BOT: &str = "review-bot";
+const A: &str = "src/a.py";
+const B: &str = "src/b.py";
+
+/// A file whose lines can be told apart; these lines replace others.
+fn text(replaced: &[(usize, &str)]) -> String {
+    let mut text = String::new();
+    for line in 1..=30 {
+        match replaced.iter().find(|(at, _)| *at == line) {
+            Some((_, own)) => writeln!(text, "{own}").unwrap(),
+            None => writeln!(text, "line {line}").unwrap(),
+        }
+    }
+    text
+}
+
+/// What a reviewer finds, if it is given the file: file, line, severity. The claim is `Bad: ` and the line.
+type Found<'a> = (&'a str, &'a str, Severity);
+
+const CRITICAL: Severity = Severity::Critical;
+const WARNING: Severity = Severity::Warning;
+const SUGGESTION: Severity = Severity::Suggestion;
+
+struct Scene {
+    gitlab: FakeGitlab,
+    project: ProjectId,
+    merge_request: MergeRequestRef,
+    /// A developer.
+    bob: UserId,
+    /// Somebody without a role.
+    carl: UserId,
+    token: String,
+    working_copy: tempfile::TempDir,
+    /// What is in force on the target branch.
+    instructions: Instructions,
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            assert_eq!(self.gitlab.violations(), []);
+        }
+    }
+}
+
+/// What a run did.
+struct Run {
+    /// Files that were given to the panel.
+    reviewed: Vec<String>,
+    /// Whether the coordinator would have been asked.
+    judged: bool,
+    review: Review,
+    warnings: Vec<String>,
+}
+
+impl Run {
+    /// What stands, as `severity claim`.
+    fn standing(&self) -> Vec<String> {
+        let standing = self.review.standing();
+        standing
+            .map(|entry| format!("{} {}", entry.finding.severity, entry.finding.claim))
+            .collect()
+    }
+}
+
+/// What has been read and judged, and not been posted.
+struct Judged {
+    plugin: Arc<GitLab>,
+    files: Vec<FileDiff>,
+    run: Run,
+}
+
+impl Scene {
+    /// `a.py` and `b.py`, each with one bad line.
+    async fn new() -> Self {
+        Self::of(&[(A, &text(&[(5, "bad one")])), (B, &text(&[(15, "bad two")]))]).await
+    }
+
+    /// A merge request that makes this of two plain files.
+    async fn of(files: &[(&str, &str)]) -> Self {
+        let gitlab = FakeGitlab::builder().start().await;
+        let working_copy = tempfile::tempdir().unwrap();
+        let path = working_copy.path();
+        git(path, &["init", "--quiet", "--initial-branch=main"]);
+        write(path, &[(A, &text(&[])), (B, &text(&[])), ("other.txt", "x\n")]);
+        commit(path, "Base");
+        git(path, &["checkout", "--quiet", "-b", "feature"]);
+        write(path, files);
+        commit(path, "Change");
+        git(path, &["checkout", "--quiet", "main"]);
+        let project = gitlab.create_project_from_git(path, "group/project");
+        git(path, &["checkout", "--quiet", "feature"]);
+        let (alice, bob, carl) = (
+            gitlab.create_user("alice"),
+            gitlab.create_user("bob"),
+            gitlab.create_user("carl"),
+        );
+        let bot = gitlab.create_bot(BOT);
+        for user in [alice, bob, bot] {
+            gitlab.add_member(project, user, AccessLevel::Developer);
+        }
+        gitlab.add_member(project, carl, AccessLevel::Reporter);
+        Self {
+            merge_request: gitlab.create_merge_request(project, NewMergeRequest::new(alice, "feature", "main")),
+            token: gitlab.create_token(bot, &[Scope::Api]),
+            gitlab,
+            project,
+            bob,
+            carl,
+            working_copy,
+            instructions: Instructions::default(),
+        }
+    }
+
+    fn git(&self, arguments: &[&str]) {
+        git(self.working_copy.path(), arguments);
+    }
+
+    /// The author pushes this on top.
+    fn push(&self, files: &[(&str, &str)]) {
+        write(self.working_copy.path(), files);
+        commit(self.working_copy.path(), "Another change");
+        self.gitlab.push(self.project, self.working_copy.path(), "feature");
+    }
+
+    /// The target branch goes on, and the author rebases on it.
+    fn rebase(&self, files: &[(&str, &str)]) {
+        let path = self.working_copy.path();
+        self.git(&["checkout", "--quiet", "main"]);
+        write(path, files);
+        commit(path, "Meanwhile");
+        self.gitlab.push(self.project, path, "main");
+        self.git(&["checkout", "--quiet", "feature"]);
+        self.git(&["rebase", "--quiet", "main"]);
+        self.gitlab.push(self.project, path, "feature");
+    }
+
+    fn plugin(&self) -> GitLab {
+        GitLab::new(GitLabSettings {
+            api_url: self.gitlab.api_url().parse().unwrap(),
+            token: self.token.clone().into(),
+            project: self.project.0.to_string(),
+            iid: self.merge_request.iid,
+            secret: "the installation's secret".to_owned().into(),
+            ca_files: Vec::new(),
+        })
+        .unwrap()
+    }
+
+    /// A whole run in which reviewers find this, and the judge says nothing of earlier findings.
+    async fn run(&self, found: &[Found<'_>]) -> Run {
+        self.run_judged(found, |_| json!({})).await
+    }
+
+    /// The same with the judge's words on earlier findings.
+    async fn run_judged(&self, found: &[Found<'_>], words: impl Fn(&[ExistingFinding]) -> Value) -> Run {
+        let judged = self.judge(found, words, &[]).await;
+        self.post(judged).await
+    }
+
+    async fn judge(&self, found: &[Found<'_>], words: impl Fn(&[ExistingFinding]) -> Value, gaps: &[&str]) -> Judged {
+        let plugin = Arc::new(self.plugin());
+        let info = plugin.load().await.unwrap();
+        let path = Utf8PathBuf::from_path_buf(self.gitlab.repository_path(self.project)).unwrap();
+        let repository = Repository::open(&path).await.unwrap();
+        let scratch = tempfile::tempdir().unwrap();
+        let (base, head) = (info.subject.base_sha.clone(), info.subject.head_sha.clone());
+        let directory = camino::Utf8Path::from_path(scratch.path()).unwrap();
+        let (diff, spool) = diff::read(&repository, &base, &head, directory).await.unwrap();
+        let mut diff = FilteredDiff {
+            files: diff.files,
+            ..FilteredDiff::default()
+        };
+        let files = diff.files.clone();
+        let mut job = Job {
+            subject: info.subject,
+            repository,
+            forge: None,
+            posting: Posting::default(),
+            secret: None,
+            spent_before_usd: 0.0,
+            ledger: info.ledger,
+            author: info.author,
+            aside_open: info.aside_open,
+            notes: Vec::new(),
+            holds: Vec::new(),
+            later: None,
+        };
+        let prior = narrow_down(
+            &mut job,
+            &mut diff,
+            &[security()],
+            &self.instructions,
+            AuthorSettles::default(),
+            &spool,
+        )
+        .await
+        .unwrap();
+        let reviewed: Vec<String> = diff.files.iter().map(|file| file.path.clone()).collect();
+        let earlier = job.subject.existing_findings;
+        let mut judged = Vec::new();
+        for (path, line, severity) in found.iter().filter(|(path, ..)| reviewed.contains(&(*path).to_owned())) {
+            let text = job.repository.file(&head, path).await.unwrap().expect("the file");
+            let text = String::from_utf8(text).unwrap();
+            judged.push(finding(judged.len() + 1, path, line, *severity, &text));
+        }
+        let judging = !reviewed.is_empty() || needs_judge(&earlier);
+        let mut arguments = if judging { words(&earlier) } else { json!({}) };
+        let words = take_words(&mut arguments, &earlier).unwrap();
+        let settled = settle(SettleInput {
+            earlier: &earlier,
+            words: &words,
+            judged,
+            degraded: !gaps.is_empty(),
+            head_sha: &head,
+        });
+        let mut coverage = Coverage {
+            reviewed: reviewed.clone(),
+            earlier: prior.earlier,
+            gaps: gaps.iter().map(|gap| (*gap).to_owned()).collect(),
+            ..Coverage::default()
+        };
+        coverage.notes.extend(settled.notes);
+        let conclusion = verdict(RubricInput {
+            findings: &settled.findings,
+            gaps: &coverage.gaps,
+            manual_reviews: &[],
+            settings: RubricSettings::default(),
+        });
+        let mut review = review(&base, &head, settled.findings, coverage);
+        review.verdict = conclusion.verdict;
+        review.verdict_reason = conclusion.reason;
+        review.threads = settled.threads;
+        review.aside = words.aside.filter(|_| prior.aside_open);
+        review.ledger = remember(
+            &review,
+            Done {
+                settled: settled.remembered,
+                patches: prior.patches,
+                earlier: prior.reviewed,
+            },
+        );
+        Judged {
+            plugin,
+            files,
+            run: Run {
+                reviewed,
+                judged: judging,
+                review,
+                warnings: Vec::new(),
+            },
+        }
+    }
+
+    async fn post(&self, judged: Judged) -> Run {
+        let Judged { plugin, files, mut run } = judged;
+        let publication = Publication {
+            review: &run.review,
+            files: &files,
+            sources: &std::collections::HashMap::new(),
+            settings: PublishSettings {
+                remember_cost: false,
+                ..PublishSettings::default()
+            },
+            hurried: false,
+            settings_watch: &conclave_engine::ports::NoSettings,
+        };
+        run.warnings = plugin.publish(publication).await.unwrap().warnings;
+        run
+    }
+
+    /// All threads in the order of their places, as those of one run are posted side by side: place, state, and every note with
+    /// its author. Of our own first note only the claim.
+    fn threads(&self) -> Vec<String> {
+        let snapshot = self.gitlab.snapshot(self.merge_request);
+        let mut threads: Vec<String> = snapshot.threads.iter().map(describe).collect();
+        threads.sort_by(|one, other| place(one).cmp(place(other)));
+        threads
+    }
+
+    /// The thread whose first note has this text.
+    fn thread(&self, text: &str) -> ThreadSnapshot {
+        let snapshot = self.gitlab.snapshot(self.merge_request);
+        let mut threads = snapshot.threads.into_iter();
+        threads
+            .find(|thread| thread.notes[0].body.contains(text))
+            .expect("a thread")
+    }
+
+    fn reply(&self, to: &str, user: UserId, text: &str) {
+        self.gitlab.reply(self.merge_request, user, &self.thread(to).id, text);
+    }
+
+    fn resolve(&self, of: &str, user: UserId, resolved: bool) {
+        self.gitlab
+            .resolve(self.merge_request, user, &self.thread(of).id, resolved);
+    }
+
+    /// The bot's plain notes, without what is hidden in them.
+    fn notes(&self) -> Vec<String> {
+        let snapshot = self.gitlab.snapshot(self.merge_request);
+        let own = snapshot.notes.iter().filter(|note| note.author == BOT);
+        own.map(|note| {
+            note.body
+                .split("<!-- conclave:")
+                .next()
+                .unwrap_or_default()
+                .trim()
+                .to_owned()
+        })
+        .collect()
+    }
+
+    fn is_approved(&self) -> bool {
+        !self.gitlab.snapshot(self.merge_request).approved_by.is_empty()
+    }
+
+    /// What would be written by the same run once more.
+    async fn writes_of_another(&self, found: &[Found<'_>]) -> Vec<String> {
+        self.gitlab.forget_requests();
+        self.run(found).await;
+        let writes = self.gitlab.writes();
+        writes
+            .iter()
+            // An approval is asked for again, because the one that stands may stand for an older commit.
+            .filter(|request| !request.path.ends_with("/approve"))
+            .map(|request| format!("{} {}", request.method, request.path))
+            .collect()
+    }
+}
+
+/// Where a thread stands, of its description.
+fn place(described: &str) -> &str {
+    described.split(' ').next().unwrap_or_default()
+}
+
+fn describe(thread: &ThreadSnapshot) -> String {
+    let place = thread.position.as_ref().expect("a place");
+    let path = place.new_path.as_deref().unwrap_or_default();
+    let mut text = format!("{path}:{}", place.new_line.unwrap_or_default());
+    if place.outdated {
+        text.push_str(" (outdated)");
+    }
+    match &thread.resolved_by {
+        Some(user) if thread.resolved => write!(text, " resolved by {user}").unwrap(),
+        _ => text.push_str(" open"),
+    }
+    for (at, note) in thread.notes.iter().enumerate() {
+        let body = note.body.split("\n\n<!-- conclave:").next().unwrap_or_default();
+        let body = match (at, body.split_once("Bad: ")) {
+            (0, Some((_, claim))) => claim.split('.').next().unwrap_or_default(),
+            _ => body,
+        };
+        write!(text, " | {}: {body}", note.author).unwrap();
+    }
+    text
+}
+
+fn security() -> ReviewerName {
+    ReviewerName::new("security").unwrap()
+}
+
+fn finding(number: usize, path: &str, line: &str, severity: Severity, text: &str) -> JudgedFinding {
+    let at = text.lines().position(|own| own.trim() == line).expect("the line");
+    let at = u32::try_from(at + 1).unwrap();
+    let mut entry = JudgedFinding::kept(Finding {
+        id: format!("F{number}"),
+        reviewer: security(),
+        found_by: vec![security()],
+        severity,
+        category: "injection".to_owned(),
+        rule: None,
+        file: path.to_owned(),
+        line: at,
+        end_line: None,
+        claim: format!("Bad: {line}."),
+        evidence: line.to_owned(),
+        second: None,
+        scenario: String::new(),
+        checked: String::new(),
+        confidence: 0.9,
+        fix: None,
+        evidence_status: EvidenceStatus::Verified,
+        doubts: Vec::new(),
+        fingerprint: fingerprint(path, "injection", line),
+    });
+    entry.anchor = Anchor::of(&Lines::new(text), at, None);
+    entry
+}
+
+fn review(base: &str, head: &str, findings: Vec<JudgedFinding>, coverage: Coverage) -> Review {
+    let report = ReviewerReport {
+        outcome: ReviewerOutcome::Ok,
+        ..ReviewerReport::skipped(security())
+    };
+    Review {
+        schema_version: SCHEMA_VERSION,
+        run_id: "run".to_owned(),
+        forge: "gitlab".to_owned(),
+        project: "group/project".to_owned(),
+        merge_request: Some(1),
+        base_sha: base.to_owned(),
+        head_sha: head.to_owned(),
+        settings_sha: None,
+        from_fork: false,
+        tier: RiskTier::Lite,
+        tier_reasons: Vec::new(),
+        verdict: Verdict::Inconclusive,
+        verdict_reason: String::new(),
+        proposed_verdict: None,
+        summary: "A summary.".to_owned(),
+        findings,
+        reviewers: vec![report.clone()],
+        coordinator: report,
+        degraded: None,
+        manual_reviews: Vec::new(),
+        approval_holds: Vec::new(),
+        partial: None,
+        configuration: None,
+        coverage,
+        warnings: Vec::new(),
+        stages: Vec::new(),
+        threads: Vec::new(),
+        settled: Vec::new(),
+        aside: None,
+        ledger: Ledger::default(),
+        seconds: 1.0,
+        cost_usd: 0.0,
+        cache_hit_rate: None,
+    }
+}
+
+/// The judge says this of every earlier finding whose claim has this text.
+fn says<'a>(of: &'a str, status: &'a str) -> impl Fn(&[ExistingFinding]) -> Value + 'a {
+    move |earlier| {
+        let about = earlier.iter().filter(|finding| finding.record.claim.contains(of));
+        let words: Vec<Value> = about
+            .map(|finding| json!({"id": finding.id, "status": status, "reason": "r", "answer": "The caller passes it on."}))
+            .collect();
+        assert!(!words.is_empty(), "there is no earlier finding about {of}");
+        json!({ "earlier": words })
+    }
+}
+
+fn git(path: &Path, arguments: &[&str]) {
+    let status = Command::new("git")
+        .arg("-C")
+        .arg(path)
+        .args([
+            "-c",
+            "user.name=Alice",
+            "-c",
+            "user.email=alice@example.com",
+            "-c",
+            "commit.gpgSign=false",
+        ])
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .status()
+        .unwrap();
+    assert!(status.success(), "git {arguments:?}");
+}
+
+fn write(root: &Path, files: &[(&str, &str)]) {
+    for (path, text) in files {
+        let path: PathBuf = root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+}
+
+fn commit(path: &Path, message: &str) {
+    git(path, &["add", "--all"]);
+    git(path, &["commit", "--quiet", "--allow-empty", "--message", message]);
+}
+
+const BOTH: [Found<'static>; 2] = [(A, "bad one", CRITICAL), (B, "bad two", WARNING)];
+const OPEN_ONE: &str = "src/a.py:5 open | review-bot: bad one";
+const OPEN_TWO: &str = "src/b.py:15 open | review-bot: bad two";
+
+#[tokio::test]
+async fn a_second_run_that_finds_the_same_writes_nothing() {
+    let scene = Scene::new().await;
+    let first = scene.run(&BOTH).await;
+    assert_eq!((first.reviewed, first.judged), (vec![A.to_owned(), B.to_owned()], true));
+    assert_eq!(scene.threads(), [OPEN_ONE, OPEN_TWO]);
+    assert_eq!(scene.writes_of_another(&BOTH).await, [""; 0]);
+    assert_eq!(scene.threads(), [OPEN_ONE, OPEN_TWO]);
+}
+
+#[tokio::test]
+async fn one_is_fixed_one_is_kept_one_is_new() {
+    let scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    scene.push(&[(A, &text(&[(5, "good one"), (25, "bad three")]))]);
+    scene.gitlab.forget_requests();
+    let run = scene
+        .run_judged(&[(A, "bad three", WARNING)], says("bad one", "fixed"))
+        .await;
+    let writes = scene.gitlab.writes();
+    let kinds: Vec<String> = writes
+        .iter()
+        .map(|request| {
+            format!(
+                "{} {}",
+                request.method,
+                request.path.split('/').nth(5).unwrap_or_default()
+            )
+        })
+        .collect();
+    // One request for each thing that changes.
+    assert_eq!(
+        kinds,
+        ["POST discussions", "PUT discussions", "PUT notes", "POST approve"]
+    );
+    assert_eq!(run.reviewed, [A], "only what changed is reviewed");
+    assert_eq!(run.standing(), ["warning Bad: bad three.", "warning Bad: bad two."]);
+    assert_eq!(
+        scene.threads(),
+        [
+            "src/a.py:25 open | review-bot: bad three",
+            "src/a.py:5 (outdated) resolved by review-bot | review-bot: bad one",
+            OPEN_TWO,
+        ]
+    );
+    // And nothing comes back by itself.
+    assert_eq!(scene.writes_of_another(&[(A, "bad three", WARNING)]).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_model_that_forgets_a_blocker_changes_nothing() {
+    let scene = Scene::new().await;
+    let first = scene.run(&BOTH).await;
+    assert_eq!(first.review.verdict, Verdict::SignificantConcerns);
+    // Something far away from it changes, and nobody speaks of it any more.
+    scene.push(&[(A, &text(&[(5, "bad one"), (25, "good")]))]);
+    let second = scene.run(&[]).await;
+    assert_eq!(second.review.verdict, Verdict::SignificantConcerns);
+    assert_eq!(second.standing(), ["critical Bad: bad one.", "warning Bad: bad two."]);
+    // Even if the judge calls it fixed: its code is what it was.
+    scene.push(&[(A, &text(&[(5, "bad one"), (26, "good")]))]);
+    let third = scene.run_judged(&[], says("bad one", "fixed")).await;
+    assert_eq!(third.review.verdict, Verdict::SignificantConcerns);
+    assert_eq!(scene.threads(), [OPEN_ONE, OPEN_TWO]);
+    assert!(!scene.is_approved());
+}
+
+#[tokio::test]
+async fn what_only_the_summary_shows_is_carried_too() {
+    let scene = Scene::of(&[(A, &text(&[(5, "bad one")]))]).await;
+    scene.run(&[(A, "bad one", SUGGESTION)]).await;
+    assert_eq!(scene.threads(), [""; 0]);
+    scene.push(&[(B, &text(&[(3, "fine")]))]);
+    let run = scene.run(&[]).await;
+    assert_eq!(run.reviewed, [B]);
+    assert_eq!(run.standing(), ["suggestion Bad: bad one."]);
+    scene.push(&[(A, &text(&[(5, "good one")]))]);
+    let run = scene.run_judged(&[], says("bad one", "fixed")).await;
+    assert_eq!(run.standing(), [""; 0]);
+    assert_eq!(scene.threads(), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_force_push_keeps_what_it_keeps() {
+    let scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    // The history is another one, and `b.py` is gone from it.
+    scene.git(&["reset", "--quiet", "--hard", "main"]);
+    scene.push(&[(A, &text(&[(2, "new"), (5, "bad one")]))]);
+    let run = scene
+        .run_judged(&[(A, "bad one", CRITICAL)], says("bad two", "fixed"))
+        .await;
+    assert_eq!(run.reviewed, [A]);
+    assert_eq!(run.standing(), ["critical Bad: bad one."]);
+    assert_eq!(
+        scene.threads(),
+        [
+            OPEN_ONE,
+            "src/b.py:15 (outdated) resolved by review-bot | review-bot: bad two"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_rebase_without_a_change_is_not_reviewed_again() {
+    let scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    scene.rebase(&[("other.txt", "y\n")]);
+    let run = scene.run(&[]).await;
+    assert_eq!((run.reviewed, run.judged), (vec![], false), "no model is asked");
+    assert_eq!(run.review.verdict, Verdict::SignificantConcerns);
+    assert_eq!(run.review.coverage.earlier[0].files, [A, B]);
+    assert_eq!(scene.threads(), [OPEN_ONE, OPEN_TWO]);
+}
+
+#[tokio::test]
+async fn what_was_reviewed_under_other_instructions_is_reviewed_again_and_said_once() {
+    let mut scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    assert_eq!(scene.run(&BOTH).await.reviewed, [""; 0]);
+    let instruction = |text: &str| PathInstruction {
+        paths: vec![B.to_owned()],
+        instructions: text.to_owned(),
+    };
+    for text in ["Mind the locks.", "Mind the clocks."] {
+        let config = RepoConfig {
+            path_instructions: vec![instruction(text)],
+            ..RepoConfig::default()
+        };
+        scene.instructions = Instructions::new(&config, &PromptLibrary::default(), &Arc::default());
+        assert_eq!(scene.run(&BOTH).await.reviewed, [B], "{text}");
+        let again = scene.run(&BOTH).await;
+        assert_eq!(again.reviewed, [""; 0]);
+        assert_eq!(again.standing(), ["critical Bad: bad one.", "warning Bad: bad two."]);
+        assert_eq!(scene.threads(), [OPEN_ONE, OPEN_TWO]);
+    }
+}
+
+#[tokio::test]
+async fn a_clean_merge_request_is_approved_at_its_new_commit_after_a_rebase() {
+    let scene = Scene::of(&[(A, &text(&[(5, "good")]))]).await;
+    let first = scene.run(&[]).await;
+    assert!(scene.is_approved());
+    scene.rebase(&[("other.txt", "y\n")]);
+    let second = scene.run(&[]).await;
+    assert_ne!(first.review.head_sha, second.review.head_sha);
+    assert_eq!((second.reviewed, second.review.verdict), (vec![], Verdict::Approved));
+    assert_eq!(second.review.coverage.earlier[0].head_sha, first.review.head_sha);
+    assert!(scene.is_approved());
+    // The target branch touches a line next to ours: then it is another patch.
+    scene.rebase(&[(A, &text(&[(7, "theirs")]))]);
+    assert_eq!(scene.run(&[]).await.reviewed, [A]);
+}
+
+#[tokio::test]
+async fn what_an_inconclusive_review_looked_at_is_reviewed_again() {
+    let scene = Scene::of(&[(A, &text(&[(5, "good")]))]).await;
+    let judged = scene.judge(&[], |_| json!({}), &["security failed"]).await;
+    scene.post(judged).await;
+    assert!(!scene.is_approved());
+    scene.rebase(&[("other.txt", "y\n")]);
+    let second = scene.run(&[]).await;
+    assert_eq!(second.reviewed, [A]);
+    assert!(scene.is_approved());
+}
+
+#[tokio::test]
+async fn an_inconclusive_review_resolves_nothing() {
+    let scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    scene.push(&[(A, &text(&[(5, "good one")]))]);
+    let judged = scene.judge(&[], says("bad one", "fixed"), &["security failed"]).await;
+    let run = scene.post(judged).await;
+    assert_eq!(run.standing(), ["critical Bad: bad one.", "warning Bad: bad two."]);
+    assert_eq!(
+        scene.threads(),
+        ["src/a.py:5 (outdated) open | review-bot: bad one", OPEN_TWO]
+    );
+    // The next one does.
+    scene.run_judged(&[], says("bad one", "fixed")).await;
+    assert_eq!(
+        scene.threads(),
+        [
+            "src/a.py:5 (outdated) resolved by review-bot | review-bot: bad one",
+            OPEN_TWO
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_renamed_files_finding_is_not_posted_again() {
+    let scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    scene.git(&["mv", A, "src/new.py"]);
+    scene.push(&[]);
+    let run = scene.run(&[("src/new.py", "bad one", CRITICAL)]).await;
+    assert_eq!(run.reviewed, ["src/new.py"]);
+    assert_eq!(run.standing(), ["critical Bad: bad one.", "warning Bad: bad two."]);
+    assert_eq!(run.review.findings[0].finding.file, "src/new.py");
+    assert_eq!(scene.threads().len(), 2, "{:?}", scene.threads());
+    assert!(scene.threads().iter().all(|thread| thread.contains(" open ")));
+    // And it can be fixed there.
+    scene.push(&[("src/new.py", &text(&[(5, "good one")]))]);
+    let run = scene.run_judged(&[], says("bad one", "fixed")).await;
+    assert_eq!(run.standing(), ["warning Bad: bad two."]);
+    assert!(
+        scene.threads()[0].contains("resolved by review-bot"),
+        "{:?}",
+        scene.threads()
+    );
+}
+
+#[tokio::test]
+async fn a_member_declines_and_another_acknowledges() {
+    let scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    scene.reply("bad one", scene.bob, "Won't fix: the module goes away.");
+    scene.reply("bad two", scene.bob, "Acknowledged.");
+    let run = scene.run(&[]).await;
+    assert!(!run.judged, "no model is asked for that");
+    assert_eq!(run.review.verdict, Verdict::Approved);
+    let settled = [
+        "src/a.py:5 resolved by review-bot | review-bot: bad one | bob: Won't fix: the module goes away.",
+        "src/b.py:15 resolved by review-bot | review-bot: bad two | bob: Acknowledged.",
+    ];
+    assert_eq!(scene.threads(), settled);
+    // Found again after the next push, it stays settled.
+    scene.push(&[
+        (A, &text(&[(5, "bad one"), (20, "x")])),
+        (B, &text(&[(15, "bad two"), (25, "x")])),
+    ]);
+    let run = scene.run(&BOTH).await;
+    assert_eq!(run.standing(), [""; 0]);
+    assert_eq!(scene.threads(), settled);
+}
+
+#[tokio::test]
+async fn nobody_without_a_role_declines_or_resolves_and_neither_do_we() {
+    let scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    scene.reply("bad one", scene.carl, "won't fix");
+    scene.resolve("bad two", scene.carl, true);
+    let run = scene.run(&[]).await;
+    assert_eq!(run.review.verdict, Verdict::SignificantConcerns);
+    assert_eq!(run.standing(), ["critical Bad: bad one.", "warning Bad: bad two."]);
+    assert_eq!(
+        scene.threads(),
+        [
+            "src/a.py:5 open | review-bot: bad one | carl: won't fix",
+            "src/b.py:15 resolved by carl | review-bot: bad two"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn each_word_of_a_disagreement_is_weighed_and_answered_once() {
+    let scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    scene.reply("bad one", scene.bob, "I disagree, nobody calls it.");
+    scene.reply("bad two", scene.bob, "I disagree, it is a constant.");
+    let words = |earlier: &[ExistingFinding]| {
+        json!({"earlier": [
+            says("bad one", "not_fixed")(earlier)["earlier"][0],
+            says("bad two", "withdrawn")(earlier)["earlier"][0],
+        ]})
+    };
+    let run = scene.run_judged(&[], words).await;
+    assert_eq!((run.reviewed.len(), run.judged), (0, true), "only the judge is asked");
+    assert_eq!(run.standing(), ["critical Bad: bad one."]);
+    let after = [
+        "src/a.py:5 open | review-bot: bad one | bob: I disagree, nobody calls it. | review-bot: The caller passes it on.",
+        "src/b.py:15 resolved by review-bot | review-bot: bad two | bob: I disagree, it is a constant. | review-bot: The \
+         caller passes it on.",
+    ];
+    assert_eq!(scene.threads(), after);
+    // Neither is said again, whatever the judge says.
+    let run = scene.run_judged(&[], words).await;
+    assert!(!run.judged);
+    assert_eq!(scene.threads(), after);
+    // A new word is a new question.
+    scene.reply("bad one", scene.bob, "I disagree all the same.");
+    scene.push(&[(A, &text(&[(5, "bad one"), (20, "x")]))]);
+    let run = scene
+        .run_judged(&[(A, "bad one", CRITICAL)], says("bad one", "not_fixed"))
+        .await;
+    assert_eq!(run.standing(), ["critical Bad: bad one."]);
+    let first = format!(
+        "{} | bob: I disagree all the same. | review-bot: The caller passes it on.",
+        after[0]
+    );
+    assert_eq!(scene.threads(), [first.as_str(), after[1]]);
+}
+
+#[tokio::test]
+async fn what_a_person_resolves_stays_so_until_it_is_worse() {
+    let scene = Scene::new().await;
+    scene.run(&[(B, "bad two", WARNING)]).await;
+    scene.resolve("bad two", scene.bob, true);
+    scene.push(&[(B, &text(&[(15, "bad two"), (25, "x")]))]);
+    let run = scene.run(&[(B, "bad two", WARNING)]).await;
+    assert_eq!(run.standing(), [""; 0]);
+    let resolved = "src/b.py:15 resolved by bob | review-bot: bad two";
+    assert_eq!(scene.threads(), [resolved]);
+    scene.push(&[(B, &text(&[(15, "bad two"), (26, "x")]))]);
+    let run = scene.run(&[(B, "bad two", CRITICAL)]).await;
+    assert_eq!(run.review.verdict, Verdict::SignificantConcerns);
+    let head = &run.review.head_sha[..8];
+    let opened = format!(
+        "src/b.py:15 open | review-bot: bad two | review-bot: This was settled as a warning. With `{head}` it is a critical, \
+         so it is open again."
+    );
+    assert_eq!(scene.threads(), [opened.as_str()]);
+    // Nobody has to say it again for it to count.
+    assert_eq!(scene.writes_of_another(&[]).await, [""; 0]);
+    scene.push(&[(A, &text(&[(5, "x")]))]);
+    assert_eq!(scene.run(&[]).await.standing(), ["critical Bad: bad two."]);
+    // Settled as what it is now, it stays settled.
+    scene.resolve("bad two", scene.bob, true);
+    scene.push(&[(B, &text(&[(15, "bad two"), (27, "x")]))]);
+    assert_eq!(scene.run(&[(B, "bad two", CRITICAL)]).await.standing(), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_thread_in_which_people_talk_is_left_to_them() {
+    let scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    scene.reply("bad one", scene.bob, "Alice, is there more of this?");
+    scene.push(&[(A, &text(&[(5, "good one")]))]);
+    let run = scene.run_judged(&[], says("bad one", "fixed")).await;
+    assert_eq!(run.standing(), ["warning Bad: bad two."]);
+    let left = [
+        "src/a.py:5 (outdated) open | review-bot: bad one | bob: Alice, is there more of this?",
+        OPEN_TWO,
+    ];
+    assert_eq!(scene.threads(), left);
+    // It stays fixed, also if the judge does not say so again.
+    scene.push(&[(B, &text(&[(15, "bad two"), (2, "x")]))]);
+    let run = scene.run(&[(B, "bad two", WARNING)]).await;
+    assert_eq!(run.standing(), ["warning Bad: bad two."]);
+    assert_eq!(scene.threads(), left);
+}
+
+#[tokio::test]
+async fn a_thread_that_a_person_opens_again_stays_open() {
+    let scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    scene.push(&[(A, &text(&[(5, "good one")]))]);
+    scene.run_judged(&[], says("bad one", "fixed")).await;
+    scene.resolve("bad one", scene.bob, false);
+    for _ in 0..2 {
+        let run = scene.run_judged(&[], says("bad one", "fixed")).await;
+        assert_eq!(run.standing(), ["critical Bad: bad one.", "warning Bad: bad two."]);
+        assert_eq!(
+            scene.threads(),
+            ["src/a.py:5 (outdated) open | review-bot: bad one", OPEN_TWO]
+        );
+    }
+    scene.resolve("bad one", scene.bob, true);
+    assert_eq!(scene.run(&[]).await.standing(), ["warning Bad: bad two."]);
+}
+
+#[tokio::test]
+async fn what_was_fixed_and_is_back_is_said_in_its_old_thread() {
+    let scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    scene.push(&[(A, &text(&[(5, "good one")]))]);
+    scene.run_judged(&[], says("bad one", "fixed")).await;
+    scene.push(&[(A, &text(&[(5, "bad one"), (7, "x")]))]);
+    let run = scene.run(&[(A, "bad one", CRITICAL)]).await;
+    assert_eq!(run.review.verdict, Verdict::SignificantConcerns);
+    let threads = scene.threads();
+    assert_eq!(threads.len(), 2, "{threads:?}");
+    let head = &run.review.head_sha[..8];
+    assert!(
+        threads[0].ends_with(&format!(
+            "open | review-bot: bad one | review-bot: With `{head}` this problem is back, so it is open again."
+        )),
+        "{threads:?}"
+    );
+    assert_eq!(scene.writes_of_another(&[]).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_deleted_thread_is_not_posted_again_and_its_finding_still_stands() {
+    let scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    scene
+        .gitlab
+        .delete_note(scene.merge_request, scene.thread("bad one").notes[0].id);
+    scene.push(&[(A, &text(&[(5, "bad one"), (25, "x")]))]);
+    let run = scene.run(&[(A, "bad one", CRITICAL)]).await;
+    assert_eq!(run.review.verdict, Verdict::SignificantConcerns);
+    assert_eq!(scene.threads(), [OPEN_TWO]);
+    assert!(scene.notes()[0].contains("bad one"), "{}", scene.notes()[0]);
+    // Also a run later, and when nobody finds it.
+    scene.push(&[(A, &text(&[(5, "bad one"), (26, "x")]))]);
+    assert_eq!(scene.run(&[]).await.standing().len(), 2);
+    assert_eq!(scene.threads(), [OPEN_TWO]);
+}
+
+#[tokio::test]
+async fn a_deleted_summary_is_written_again_and_threads_stay() {
+    let scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    let snapshot = scene.gitlab.snapshot(scene.merge_request);
+    let summary = snapshot
+        .notes
+        .iter()
+        .find(|note| note.author == BOT)
+        .expect("a summary");
+    scene.gitlab.delete_note(scene.merge_request, summary.id);
+    let run = scene.run(&BOTH).await;
+    assert_eq!(run.reviewed, [A, B], "nobody remembers what was reviewed");
+    assert_eq!(scene.threads(), [OPEN_ONE, OPEN_TWO]);
+    assert_eq!(scene.notes().len(), 1);
+}
+
+#[tokio::test]
+async fn two_jobs_at_once_leave_one_thread_each() {
+    let scene = Scene::new().await;
+    let first = scene.judge(&BOTH, |_| json!({}), &[]).await;
+    let second = scene.judge(&BOTH, |_| json!({}), &[]).await;
+    let _ = tokio::join!(scene.post(first), scene.post(second));
+    let mut threads = scene.threads();
+    threads.sort();
+    assert_eq!(threads, [OPEN_ONE, OPEN_TWO]);
+    assert_eq!(scene.notes().len(), 1);
+
+    // And when both of them resolve and answer.
+    scene.reply("bad two", scene.bob, "I disagree.");
+    scene.push(&[(A, &text(&[(5, "good one")]))]);
+    let words = |earlier: &[ExistingFinding]| {
+        json!({"earlier": [
+            says("bad one", "fixed")(earlier)["earlier"][0],
+            says("bad two", "not_fixed")(earlier)["earlier"][0],
+        ]})
+    };
+    let first = scene.judge(&[], words, &[]).await;
+    let second = scene.judge(&[], words, &[]).await;
+    scene.post(first).await;
+    scene.post(second).await;
+    let mut threads = scene.threads();
+    threads.sort();
+    assert_eq!(
+        threads,
+        [
+            "src/a.py:5 (outdated) resolved by review-bot | review-bot: bad one",
+            "src/b.py:15 open | review-bot: bad two | bob: I disagree. | review-bot: The caller passes it on."
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_run_that_died_half_way_is_completed_by_the_next() {
+    let scene = Scene::new().await;
+    let judged = scene.judge(&BOTH, |_| json!({}), &[]).await;
+    scene.gitlab.inject(
+        Fault::once(
+            "POST",
+            "/projects/{id}/merge_requests/{iid}/discussions",
+            FaultKind::InvalidToken,
+        )
+        .after(1),
+    );
+    let publication = Publication {
+        review: &judged.run.review,
+        files: &judged.files,
+        sources: &std::collections::HashMap::new(),
+        settings: PublishSettings::default(),
+        hurried: false,
+        settings_watch: &conclave_engine::ports::NoSettings,
+    };
+    assert!(judged.plugin.publish(publication).await.is_err());
+    assert_eq!(
+        (scene.threads().len(), scene.notes().len()),
+        (1, 0),
+        "half of it is there"
+    );
+    scene.gitlab.clear_faults();
+    let run = scene.run(&BOTH).await;
+    assert_eq!(run.reviewed, [A, B], "what was not said to its end was not reviewed");
+    let mut threads = scene.threads();
+    threads.sort();
+    assert_eq!(threads, [OPEN_ONE, OPEN_TWO]);
+    assert_eq!(scene.notes().len(), 1);
+}
+
+#[tokio::test]
+async fn an_answer_that_gitlab_stores_and_denies_is_not_said_twice() {
+    let scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    scene.reply("bad one", scene.bob, "I disagree.");
+    scene.gitlab.inject(Fault::once(
+        "POST",
+        "/projects/{id}/merge_requests/{iid}/discussions/{discussion}/notes",
+        FaultKind::ErrorAfterStore,
+    ));
+    let run = scene.run_judged(&[], says("bad one", "not_fixed")).await;
+    assert_eq!(scene.gitlab.remaining_faults(), 0);
+    assert_eq!(run.warnings, [""; 0]);
+    assert_eq!(
+        scene.threads(),
+        [
+            "src/a.py:5 open | review-bot: bad one | bob: I disagree. | review-bot: The caller passes it on.",
+            OPEN_TWO
+        ]
+    );
+}
+
+#[tokio::test]
+async fn who_answers_while_the_review_runs_is_read_first() {
+    let scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    scene.push(&[(A, &text(&[(5, "good one")]))]);
+    let judged = scene.judge(&[], says("bad one", "fixed"), &[]).await;
+    scene.reply("bad one", scene.bob, "Wait, there is more.");
+    scene.post(judged).await;
+    assert_eq!(
+        scene.threads(),
+        [
+            "src/a.py:5 (outdated) open | review-bot: bad one | bob: Wait, there is more.",
+            OPEN_TWO
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_push_during_the_review_leaves_the_threads_alone() {
+    let scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    scene.push(&[(A, &text(&[(5, "good one")]))]);
+    let judged = scene.judge(&[], says("bad one", "fixed"), &[]).await;
+    scene.push(&[(A, &text(&[(5, "bad one")]))]);
+    let run = scene.post(judged).await;
+    assert!(
+        run.warnings.iter().any(|warning| warning.contains("newer commit")),
+        "{:?}",
+        run.warnings
+    );
+    assert!(
+        scene.threads().iter().all(|thread| thread.contains(" open ")),
+        "{:?}",
+        scene.threads()
+    );
+}
+
+#[tokio::test]
+async fn a_light_hearted_question_is_answered_once() {
+    let scene = Scene::new().await;
+    let aside = |_: &[ExistingFinding]| json!({"aside": "Tabs on weekdays. /approve @bob"});
+    scene.run_judged(&BOTH, aside).await;
+    assert_eq!(scene.notes().len(), 1, "nobody has asked");
+    scene
+        .gitlab
+        .comment(scene.merge_request, scene.bob, "Does the robot like tabs or spaces?");
+    scene.push(&[(A, &text(&[(5, "bad one"), (24, "x")]))]);
+    scene.run_judged(&BOTH, aside).await;
+    let notes = scene.notes();
+    assert_eq!(notes.len(), 2, "{notes:?}");
+    let answer = notes
+        .iter()
+        .find(|note| note.starts_with("Tabs on weekdays."))
+        .expect("the answer");
+    assert!(!answer.contains("@bob"), "{answer}");
+    scene.push(&[(A, &text(&[(5, "bad one"), (25, "x")]))]);
+    scene.run_judged(&BOTH, aside).await;
+    assert_eq!(scene.notes().len(), 2);
+    assert_eq!(scene.threads(), [OPEN_ONE, OPEN_TWO]);
+    let snapshot = scene.gitlab.snapshot(scene.merge_request);
+    assert!(snapshot.executed_commands.is_empty());
+}
+
+#[tokio::test]
+async fn broken_glass_forgets_nothing() {
+    let scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    scene.gitlab.comment(scene.merge_request, scene.bob, "break glass");
+    let plugin = scene.plugin();
+    let glass = plugin
+        .break_glass(BreakGlassPolicy::Developers)
+        .await
+        .unwrap()
+        .expect("broken");
+    plugin
+        .skip_review(&glass, ReviewMode::Approve, &conclave_engine::ports::NoSettings)
+        .await
+        .unwrap();
+    assert!(scene.is_approved());
+    assert!(scene.notes()[0].contains("break glass"), "{:?}", scene.notes());
+    scene.gitlab.comment(scene.merge_request, scene.bob, "break glass off");
+    let run = scene.run(&[]).await;
+    assert_eq!(run.reviewed, [""; 0]);
+    assert_eq!(run.standing(), ["critical Bad: bad one.", "warning Bad: bad two."]);
+    assert!(!scene.is_approved());
+    assert_eq!(scene.threads(), [OPEN_ONE, OPEN_TWO]);
+}
+
+#[tokio::test]
+async fn a_run_that_dies_while_it_opens_a_thread_again_leaves_it_open() {
+    let scene = Scene::new().await;
+    scene.run(&[(B, "bad two", WARNING)]).await;
+    scene.resolve("bad two", scene.bob, true);
+    scene.push(&[(B, &text(&[(15, "bad two"), (25, "x")]))]);
+    scene.gitlab.inject(Fault::once(
+        "POST",
+        "/projects/{id}/merge_requests/{iid}/discussions/{discussion}/notes",
+        FaultKind::InvalidToken,
+    ));
+    let run = scene.run(&[(B, "bad two", CRITICAL)]).await;
+    assert!(run.warnings[0].contains("could not be changed"), "{:?}", run.warnings);
+    assert_eq!(scene.threads(), [OPEN_TWO]);
+    assert_eq!(scene.run(&[]).await.standing(), ["critical Bad: bad two."]);
+}
+
+#[tokio::test]
+async fn a_thread_that_gitlab_does_not_resolve_is_resolved_by_the_next_run() {
+    let scene = Scene::new().await;
+    scene.run(&BOTH).await;
+    scene.push(&[(A, &text(&[(5, "good one")]))]);
+    scene.gitlab.inject(Fault::once(
+        "PUT",
+        "/projects/{id}/merge_requests/{iid}/discussions/{discussion}",
+        FaultKind::InsufficientScope,
+    ));
+    let run = scene.run_judged(&[], says("bad one", "fixed")).await;
+    assert_eq!(scene.gitlab.remaining_faults(), 0, "it was tried");
+    assert!(run.warnings[0].contains("could not be changed"), "{:?}", run.warnings);
+    let open = "src/a.py:5 (outdated) open | review-bot: bad one";
+    assert_eq!(scene.threads(), [open, OPEN_TWO]);
+
+    // Nobody has opened it again: it is no news, and the next run does what this one could not.
+    let run = scene.run_judged(&[], says("bad one", "fixed")).await;
+    assert_eq!(run.reviewed, [""; 0]);
+    assert_eq!(run.warnings, [""; 0]);
+    assert_eq!(run.standing(), ["warning Bad: bad two."]);
+    let resolved = "src/a.py:5 (outdated) resolved by review-bot | review-bot: bad one";
+    assert_eq!(scene.threads(), [resolved, OPEN_TWO]);
+    assert_eq!(scene.writes_of_another(&[]).await, [""; 0]);
+
+    // What is opened by a person now is opened by a person.
+    scene.resolve("bad one", scene.bob, false);
+    scene.run_judged(&[], says("bad one", "fixed")).await;
+    assert_eq!(scene.threads(), [open, OPEN_TWO]);
+}

@@ -1,0 +1,120 @@
+//! Lock files are read at base and at head, for the rules.
+
+use conclave_engine::{
+    diff::{ChangeKind, Content, Diff, FileDiff, Unread},
+    lock_files::{LARGEST_LOCK_FILE, check as check_one, is_lock_file, is_unknown_lock_file},
+    review::{ApprovalHold, HoldCause},
+};
+use conclave_git::{BlobReader, Repository};
+use conclave_shared::{finding::Finding, path_globs::PathGlobs};
+
+use crate::{exit::Failure, run::prepare::holds::limited};
+
+/// What the rules say.
+#[derive(Debug, Default)]
+pub(crate) struct LockFiles {
+    /// What was found; `None` if no lock file changed.
+    pub(crate) findings: Option<Vec<Finding>>,
+    /// Lock files that could not be checked, in words.
+    pub(crate) faults: Vec<String>,
+    /// Why the approval is withheld.
+    pub(crate) holds: Vec<ApprovalHold>,
+}
+
+/// Checks every lock file that the diff changes, one after the other, so that only one is in memory. Files that the project
+/// trusts may be such that no rule can read them.
+pub(crate) async fn check(repository: &Repository, diff: &Diff, trusted: &PathGlobs) -> Result<LockFiles, Failure> {
+    let mut result = LockFiles::default();
+    let mut blobs = repository.blobs();
+    let (mut unread, mut gone) = (Vec::new(), Vec::new());
+    for file in &diff.files {
+        let is_trusted = trusted.is_match(&file.path);
+        if is_removed(file) {
+            gone.push(file.old_path.clone());
+        }
+        if is_unknown_lock_file(&file.path) && file.kind != ChangeKind::Deleted && !is_trusted {
+            unread.push(file.path.clone());
+        }
+        if !is_lock_file(&file.path) || file.kind == ChangeKind::Deleted || file.unread == Some(Unread::Path) {
+            continue;
+        }
+        let findings = result.findings.get_or_insert_default();
+        match check_file(&mut blobs, file).await? {
+            Ok(found) => findings.extend(found),
+            Err(fault) => {
+                result.faults.push(format!(
+                    "{} was not checked by the rules for lock files: {fault}",
+                    file.path
+                ));
+                if !is_trusted {
+                    unread.push(file.path.clone());
+                }
+            }
+        }
+    }
+    let found = result.findings.iter().flatten();
+    let changed: Vec<String> = found
+        .map(|finding| format!("{}:{}", finding.file, finding.line))
+        .collect();
+    for (places, reason) in [
+        (
+            changed,
+            "A dependency comes from another place than before, or its integrity hash is missing or another one.",
+        ),
+        (
+            unread,
+            "A lock file cannot be checked by rules, and nobody else reads where its dependencies come from.",
+        ),
+        (
+            gone,
+            "A lock file is gone: nothing says any more which dependencies are installed.",
+        ),
+    ] {
+        if !places.is_empty() {
+            let hold = ApprovalHold::new(HoldCause::Dependencies, reason);
+            result.holds.push(hold.at(limited(&places)));
+        }
+    }
+    Ok(result)
+}
+
+/// Whether the change takes a lock file away, also by giving it another name.
+fn is_removed(file: &FileDiff) -> bool {
+    let is_lock = |path: &str| is_lock_file(path) || is_unknown_lock_file(path);
+    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    match file.kind {
+        ChangeKind::Deleted => is_lock(&file.path),
+        ChangeKind::Renamed => is_lock(&file.old_path) && name(&file.old_path) != name(&file.path),
+        ChangeKind::Added | ChangeKind::Modified | ChangeKind::Copied => false,
+    }
+}
+
+async fn check_file(blobs: &mut BlobReader, file: &FileDiff) -> Result<Result<Vec<Finding>, String>, Failure> {
+    if matches!(file.content, Content::Symlink | Content::Submodule) {
+        return Ok(Err("it is not a regular file".to_owned()));
+    }
+    let head = match text(blobs, file.head_object()).await? {
+        Ok(text) => text.unwrap_or_default(),
+        Err(fault) => return Ok(Err(fault)),
+    };
+    // Another file that got this name was no lock file before.
+    let base = file.base_object().filter(|_| is_lock_file(&file.old_path));
+    let base = match text(blobs, base).await? {
+        Ok(base) => base,
+        Err(fault) => return Ok(Err(format!("at base {fault}"))),
+    };
+    Ok(check_one(&file.path, base.as_deref(), &head).map_err(|fault| fault.to_string()))
+}
+
+async fn text(blobs: &mut BlobReader, object: Option<&str>) -> Result<Result<Option<String>, String>, Failure> {
+    let Some(object) = object else { return Ok(Ok(None)) };
+    let Some(blob) = blobs.read(object, LARGEST_LOCK_FILE).await? else {
+        return Ok(Ok(None));
+    };
+    if blob.is_cut() {
+        return Ok(Err(format!("it has more than {} MB", LARGEST_LOCK_FILE >> 20)));
+    }
+    Ok(String::from_utf8(blob.content)
+        .map(Some)
+        .map_err(|_| "it is no UTF-8".to_owned()))
+}

@@ -1,0 +1,73 @@
+//! `--record` and `--replay-models`.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use camino::Utf8PathBuf;
+use conclave_engine::{plugin::ProviderSpec, untrusted::Nonce};
+use conclave_gateway::{Recording, RecordingMode};
+
+use crate::{
+    args::CommonArguments,
+    env::{Environment, ci, providers},
+    exit::Failure,
+    private_files,
+};
+
+/// The recording's file in its directory.
+const FILE: &str = "model-calls.jsonl";
+/// The note that held the boundary of the prompts' sections.
+const BOUNDARY: &str = "boundary";
+
+/// Whether the run is recorded, or is one that was.
+#[derive(Debug, Clone)]
+pub(crate) enum Tape {
+    Off,
+    Record(Utf8PathBuf),
+    Replay(Arc<Recording>),
+}
+
+impl Tape {
+    pub(crate) fn open(arguments: &CommonArguments, environment: &Environment) -> Result<Self, Failure> {
+        if let Some(file) = &arguments.replay_models {
+            return Ok(Self::Replay(Arc::new(Recording::open(file.as_std_path())?)));
+        }
+        let Some(directory) = &arguments.record else {
+            return Ok(Self::Off);
+        };
+        let directory = private_files::open(directory, ci::checkout(environment)).map_err(|error| {
+            Failure::Settings(format!(
+                "failed to make the directory of the recording {directory}: {error}. Name a directory that can be written \
+                 with --record"
+            ))
+        })?;
+        Ok(Self::Record(directory))
+    }
+
+    /// The providers of the recorded run, which need no credentials.
+    pub(crate) fn providers(&self) -> Result<Option<Vec<ProviderSpec>>, Failure> {
+        match self {
+            Self::Replay(recording) => providers::recorded(recording).map(Some),
+            Self::Off | Self::Record(_) => Ok(None),
+        }
+    }
+
+    /// The boundary that the recorded run had, if its recording is of an older version: newer ones have none in their texts.
+    pub(crate) fn boundary(&self) -> Option<Nonce> {
+        match self {
+            Self::Replay(recording) => recording.note(BOUNDARY).and_then(Nonce::recorded),
+            Self::Off | Self::Record(_) => None,
+        }
+    }
+
+    /// The gateway's settings for it.
+    pub(crate) fn settings(&self) -> RecordingMode {
+        match self {
+            Self::Off => RecordingMode::Off,
+            Self::Record(directory) => RecordingMode::Record {
+                file: directory.join(FILE).into(),
+                notes: BTreeMap::new(),
+            },
+            Self::Replay(recording) => RecordingMode::Replay(Arc::clone(recording)),
+        }
+    }
+}

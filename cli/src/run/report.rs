@@ -1,0 +1,201 @@
+//! The tracker's view of a run, from before anything is read until after its end: every run that begins is seen to end.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use conclave_engine::ports::TelemetrySink;
+use conclave_plugin_gitlab::MergeRequestAddress;
+use conclave_plugin_telemetry::{Telemetry, TelemetrySettings};
+use conclave_shared::{
+    redact::Redactor,
+    telemetry::{EventBody, FailureKind, RunFailed, RunSkipped, RunStage, RunStarted, SkipReason},
+};
+use uuid::Uuid;
+
+use crate::{
+    env::{Environment, services},
+    exit::{Exit, Failure},
+    output,
+    run::failures,
+};
+
+/// What a run is about, as far as it is known before anything is asked.
+#[derive(Debug, Clone)]
+pub(crate) struct RunSubject {
+    /// The project's path, or the directory's name.
+    pub(crate) project: String,
+    /// `gitlab` or `local`.
+    pub(crate) forge: &'static str,
+    /// The merge request's number, where there is one.
+    pub(crate) merge_request: Option<u64>,
+}
+
+impl RunSubject {
+    /// A merge request of this project.
+    pub(crate) fn gitlab(project: impl Into<String>, merge_request: Option<u64>) -> Self {
+        Self {
+            project: project.into(),
+            forge: "gitlab",
+            merge_request,
+        }
+    }
+
+    /// A merge request by its address, before the server was asked.
+    pub(crate) fn at(address: &str) -> Option<Self> {
+        let address = MergeRequestAddress::parse(address).ok()?;
+        Some(Self::gitlab(address.path(), Some(address.iid())))
+    }
+}
+
+/// Reports the start of a run and how it ends, whatever ends it.
+#[derive(Debug)]
+pub(crate) struct RunReport {
+    id: Uuid,
+    merge_request: Option<u64>,
+    settings: Option<TelemetrySettings>,
+    telemetry: Option<Arc<Telemetry>>,
+    started: Instant,
+    stage: Mutex<RunStage>,
+    has_ended: AtomicBool,
+}
+
+impl RunReport {
+    /// Reports the start of a run. Nothing is waited for. Where the tracker's settings are wrong, nobody gets the report; the
+    /// run says what is wrong with them when it reads its settings.
+    pub(crate) fn begin(environment: &Environment, subject: &RunSubject) -> Self {
+        let id = Uuid::now_v7();
+        let settings = services::telemetry(environment, id, &subject.project).ok().flatten();
+        let telemetry = settings.clone().map(|settings| Arc::new(Telemetry::start(settings)));
+        let report = Self {
+            id,
+            merge_request: subject.merge_request,
+            settings,
+            telemetry,
+            started: Instant::now(),
+            stage: Mutex::new(RunStage::Arguments),
+            has_ended: AtomicBool::new(false),
+        };
+        report.record(EventBody::RunStarted(RunStarted {
+            tier: None,
+            forge: subject.forge.to_owned(),
+            merge_request: subject.merge_request,
+            client_version: env!("CARGO_PKG_VERSION").to_owned(),
+            reviewers: Vec::new(),
+            author: None,
+            limit_seconds: None,
+            planned: false,
+        }));
+        report
+    }
+
+    /// A report that nobody gets.
+    pub(crate) fn silent() -> Self {
+        Self {
+            id: Uuid::now_v7(),
+            merge_request: None,
+            settings: None,
+            telemetry: None,
+            started: Instant::now(),
+            stage: Mutex::new(RunStage::Arguments),
+            has_ended: AtomicBool::new(true),
+        }
+    }
+
+    /// The run's id.
+    pub(crate) const fn id(&self) -> Uuid {
+        self.id
+    }
+
+    /// Where the tracker is, if there is one.
+    pub(crate) fn settings(&self) -> Option<TelemetrySettings> {
+        self.settings.clone()
+    }
+
+    /// Where further events go, if there is a tracker.
+    pub(crate) fn telemetry(&self) -> Option<Arc<Telemetry>> {
+        self.telemetry.clone()
+    }
+
+    /// Notes that a part of the run begins.
+    pub(crate) fn enter(&self, stage: RunStage) {
+        *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage;
+    }
+
+    /// Notes that the run's end was reported.
+    pub(crate) fn ended(&self) {
+        self.has_ended.store(true, Ordering::Relaxed);
+    }
+
+    /// Reports that a person skipped the review.
+    pub(crate) fn skipped_by_person(&self) {
+        self.skip(SkipReason::BreakGlass);
+    }
+
+    /// Reports how a run ended that has not reported its end: that it failed, and where, or that there was nothing to do.
+    pub(crate) fn conclude(&self, result: &Result<Exit, Failure>) {
+        let stage = *self.stage.lock().unwrap_or_else(PoisonError::into_inner);
+        match result {
+            Ok(Exit::OutOfTime) => self.fail(stage, FailureKind::Timeout),
+            Ok(Exit::Interrupted | Exit::Terminated) => self.fail(stage, FailureKind::Stopped),
+            Ok(_) => self.skip(SkipReason::NothingToReview),
+            Err(failure) if failures::is_nothing_to_review(failure) => self.skip(SkipReason::NothingToReview),
+            Err(failure) => self.fail(failures::stage(failure, stage), failures::kind(failure)),
+        }
+    }
+
+    /// Reports that the arguments were refused.
+    pub(crate) fn refused(&self) {
+        self.fail(RunStage::Arguments, FailureKind::Settings);
+    }
+
+    fn fail(&self, stage: RunStage, kind: FailureKind) {
+        if self.has_ended.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        self.record(EventBody::RunFailed(RunFailed {
+            stage,
+            kind,
+            merge_request: self.merge_request,
+            duration_ms: Some(whole_milliseconds(self.started.elapsed())),
+        }));
+    }
+
+    fn skip(&self, reason: SkipReason) {
+        if self.has_ended.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        self.record(EventBody::RunSkipped(RunSkipped {
+            reason,
+            merge_request: self.merge_request,
+        }));
+    }
+
+    fn record(&self, event: EventBody) {
+        if let Some(telemetry) = &self.telemetry {
+            telemetry.record(event);
+        }
+    }
+
+    /// Sends what has not been sent yet, for at most the two seconds that the last events of every run have. After the first
+    /// time there is nothing left to send.
+    pub(crate) async fn flush(&self, redactor: &Redactor) {
+        let Some(telemetry) = &self.telemetry else { return };
+        let lost = telemetry.flush().await;
+        if lost > 0 {
+            let events = if lost == 1 { "event" } else { "events" };
+            output::note(
+                &format!("Warning: {lost} telemetry {events} did not reach the tracker"),
+                redactor,
+            );
+        }
+    }
+}
+
+fn whole_milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

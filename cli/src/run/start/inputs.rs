@@ -1,0 +1,262 @@
+//! What the sessions read: patches, context, each reviewer's message, and the coordinator's.
+
+use std::collections::BTreeMap;
+
+use camino::Utf8Path;
+use conclave_engine::{
+    diff::{FileDiff, FilteredDiff},
+    memory::hot_spots,
+    panel::assign,
+    plugin::RuntimeConfig,
+    prompt::{
+        ContextFile, Field, PatchEntry, PatchSize, PromptLibrary, Share, add_to_reviewer, brief, fitting, given,
+        patch_budget, render_context, render_coordinator, render_index, share_out, window_warning,
+    },
+    repo_config::RepoConfig,
+    review::{CutFile, Plan},
+    untrusted::{Nonce, Untrusted},
+};
+use conclave_shared::{
+    config::ModelRoute, memory::RepositoryMemory, path_globs::PathGlobs, pricing, reviewer::ReviewerName,
+};
+
+use crate::{
+    diff::{Spool, patches},
+    exit::Failure,
+    run::{
+        directory::RunDirectory,
+        prepare::{change::Job, own_reviewers},
+    },
+};
+
+/// The context window of a model that the registry does not know, in tokens.
+const UNKNOWN_WINDOW: u64 = 128_000;
+/// What the runtime adds to a prompt, in bytes: its tools and its words about the surroundings, rounded up.
+const RUNTIME_BYTES: u64 = 16_000;
+
+/// Where the inputs come from.
+pub(crate) struct Sources<'a> {
+    pub(crate) job: &'a Job,
+    pub(crate) diff: &'a FilteredDiff,
+    /// `.conclave.toml` of the target branch.
+    pub(crate) repo_config: &'a RepoConfig,
+    /// What plugins add to the prompts.
+    pub(crate) contributed: &'a RuntimeConfig,
+    pub(crate) library: &'a PromptLibrary,
+    /// The boundary of the prompts' sections.
+    pub(crate) boundary: Nonce,
+    /// What the project remembers.
+    pub(crate) memory: &'a RepositoryMemory,
+}
+
+/// The texts, and where each file's patch is.
+pub(crate) struct Inputs {
+    pub(crate) context: String,
+    pub(crate) coordinator: String,
+    /// The whole index of patches.
+    pub(crate) index: String,
+    /// The patch of each file, relative to the workspace, in the diff's order.
+    pub(crate) patches: Vec<String>,
+    /// Patches that were too large to be given whole.
+    pub(crate) cut: Vec<CutFile>,
+    /// What the review has to say about its inputs.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Writes patches and context into the run directory and where the agent reads them, and completes the messages of the
+/// plan's reviewers.
+pub(crate) async fn write(
+    sources: Sources<'_>,
+    plan: &mut Plan,
+    spool: &Spool,
+    directory: &RunDirectory,
+    workspace: &Utf8Path,
+) -> Result<Inputs, Failure> {
+    let inputs = render(sources, plan, |files, shares| {
+        patches::write(directory.path(), workspace, files, spool, shares)
+    })
+    .await?;
+    patches::write_context(directory.path(), workspace, &inputs.context, &inputs.index)?;
+    directory.write("prompts/coordinator-message.md", inputs.coordinator.as_bytes())?;
+    Ok(inputs)
+}
+
+/// What the sessions read, and the complete messages of the plan's reviewers. `give` writes the patches, as much of each
+/// as its share allows, and says how many lines of each are left out.
+pub(crate) async fn render(
+    sources: Sources<'_>,
+    plan: &mut Plan,
+    give: impl FnOnce(&[(&FileDiff, &str)], &[Share]) -> Result<Vec<u64>, Failure>,
+) -> Result<Inputs, Failure> {
+    let Sources { job, diff, library, .. } = sources;
+    let nonce = sources.boundary.clone();
+    let agents_md = agents_md(job).await?;
+    let filtered: Vec<(String, &'static str)> = diff
+        .filtered
+        .iter()
+        .map(|file| (file.path.clone(), file.reason.describe()))
+        .collect();
+    let panel = plan.reviewers();
+    let hot_spots = hot_spots(sources.memory, diff.files.iter().map(|file| file.path.as_str()));
+    let uncut: Vec<PatchEntry> = diff
+        .files
+        .iter()
+        .enumerate()
+        .map(|(at, file)| PatchEntry::new(at, file))
+        .collect();
+    let file = |entries| ContextFile {
+        subject: &job.subject,
+        patches: entries,
+        filtered: &filtered,
+        panel: &panel,
+        agents_md: agents_md.as_ref(),
+        repo_config: sources.repo_config,
+        contributed: sources.contributed,
+        hot_spots: hot_spots.as_deref(),
+    };
+
+    let message = render_context(&file(&uncut), &nonce).text.len() + library.shared()?.len();
+    let message = bytes(message) + RUNTIME_BYTES;
+    let sizes = patches::sizes(&diff.files);
+    let shares = share_out(&sizes, patch_budget(narrowest_window(plan), message));
+    let files: Vec<(&FileDiff, &str)> = diff
+        .files
+        .iter()
+        .zip(uncut.iter().map(|entry| entry.patch.as_str()))
+        .collect();
+    let left_out = give(&files, &shares)?;
+    let entries: Vec<PatchEntry> = uncut
+        .iter()
+        .zip(left_out)
+        .map(|(entry, lines_left_out)| PatchEntry {
+            lines_left_out,
+            ..entry.clone()
+        })
+        .collect();
+
+    let context = render_context(&file(&entries), &nonce);
+    let coordinator = render_coordinator(&file(&entries), &nonce);
+    for member in &mut plan.members {
+        add_to_reviewer(&mut member.parts, sources.contributed, member.name.as_str(), &nonce);
+    }
+    let reading = Reading {
+        context: &context.text,
+        entries: &entries,
+        sizes: &given(&sizes, &shares),
+        message,
+        own: own_reviewers::fields(sources.repo_config),
+    };
+    brief_reviewers(plan, &reading);
+
+    let mut warnings: Vec<String> = context
+        .left_out
+        .iter()
+        .map(|what| format!("not given to the reviewers, because it is too long: {what}"))
+        .collect();
+    if let Ok(route) = &plan.coordinator {
+        let message = coordinator.text.len() + library.get(ReviewerName::COORDINATOR)?.len();
+        warnings.extend(coordinator_warning(route, bytes(message)));
+    }
+    let cut = entries.iter().filter(|entry| entry.lines_left_out > 0);
+    Ok(Inputs {
+        cut: cut
+            .map(|entry| CutFile {
+                path: entry.path.clone(),
+                lines_left_out: entry.lines_left_out,
+            })
+            .collect(),
+        index: render_index(&entries),
+        patches: entries.into_iter().map(|entry| entry.patch).collect(),
+        context: context.text,
+        coordinator: coordinator.text,
+        warnings,
+    })
+}
+
+/// What to say if the coordinator is given more than is good for it.
+fn coordinator_warning(route: &ModelRoute, message: u64) -> Option<String> {
+    window_warning(route.first().as_str(), window(route), message + RUNTIME_BYTES)
+}
+
+/// AGENTS.md at the root of the target branch. What the merge request makes of it is for the reviewers to judge, and a
+/// file deeper down speaks to other tools.
+async fn agents_md(job: &Job) -> Result<Option<Untrusted>, Failure> {
+    let bytes = job.repository.file(job.subject.settings_commit(), "AGENTS.md").await?;
+    Ok(bytes.map(|bytes| Untrusted::from(String::from_utf8_lossy(&bytes).into_owned())))
+}
+
+/// What there is to read for reviewers.
+struct Reading<'a> {
+    context: &'a str,
+    entries: &'a [PatchEntry],
+    /// As much of each patch as is given.
+    sizes: &'a [PatchSize],
+    /// What everybody is given besides patches, in bytes.
+    message: u64,
+    /// The fields of the project's own reviewers.
+    own: BTreeMap<ReviewerName, PathGlobs>,
+}
+
+fn brief_reviewers(plan: &mut Plan, reading: &Reading<'_>) {
+    let paths: Vec<&str> = reading.entries.iter().map(|entry| entry.path.as_str()).collect();
+    let panel: Vec<(ReviewerName, bool)> = plan
+        .members
+        .iter()
+        .map(|member| (member.name.clone(), member.required))
+        .collect();
+    let fields = assign(&panel, &paths, &reading.own);
+    for member in &mut plan.members {
+        let whole = fields.get(&member.name).map_or(&[][..], Vec::as_slice);
+        // The patches were shared out for the narrowest window of the required; an optional reviewer's may be narrower.
+        let window = member.route.as_ref().map_or(UNKNOWN_WINDOW, window);
+        let patches = fitting(whole, reading.sizes, patch_budget(window, reading.message));
+        let field = Field {
+            files: paths.len(),
+            left_out: whole.len() - patches.len(),
+            patches: &patches,
+        };
+        brief(&mut member.parts, reading.context, &field);
+    }
+}
+
+/// The smallest context window among the reviewers without whom there is no review.
+fn narrowest_window(plan: &Plan) -> u64 {
+    plan.members
+        .iter()
+        .filter(|member| member.required)
+        .filter_map(|member| member.route.as_ref().ok())
+        .map(window)
+        .min()
+        .unwrap_or(UNKNOWN_WINDOW)
+}
+
+fn window(route: &ModelRoute) -> u64 {
+    pricing::facts(route.first()).map_or(UNKNOWN_WINDOW, |facts| facts.context)
+}
+
+fn bytes(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_coordinators_window_is_that_of_its_first_model() {
+        let route = |models: &[&str]| ModelRoute {
+            models: models.iter().map(|model| model.parse().expect("a model")).collect(),
+            skipped: Vec::new(),
+        };
+        // Half of 200,000 tokens is 300,000 bytes.
+        let small = route(&["anthropic/claude-haiku-4-5", "anthropic/claude-opus-5-5"]);
+        assert_eq!(coordinator_warning(&small, 300_000 - RUNTIME_BYTES), None);
+        let warning = coordinator_warning(&small, 300_003 - RUNTIME_BYTES).expect("more than half");
+        assert!(warning.contains("anthropic/claude-haiku-4-5 (200000)"), "{warning}");
+        assert_eq!(
+            coordinator_warning(&route(&["anthropic/claude-opus-5-5"]), 300_003),
+            None
+        );
+        assert!(coordinator_warning(&route(&["anthropic/unheard-of"]), 192_003).is_some());
+    }
+}

@@ -1,0 +1,359 @@
+//! What acts while a review runs: the configuration that is followed, the budget, and what the gateway tells.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, PoisonError, RwLock},
+    time::Duration,
+};
+
+use conclave_engine::{
+    ports::{Progress, ProgressEvent, TelemetrySink},
+    report::duration,
+    review::Plan,
+    session::{LiveRoutes, RouteFacts},
+};
+use conclave_gateway::{
+    BreakerSettings, Budget, Circuit, FallbackReason, Gateway, GatewayEvent, Limits, Observer, stricter,
+};
+use conclave_plugin_reviewer_config::{Follower, Following};
+use conclave_shared::{
+    config::{self, ConfigDocument, ModelPrice, Preset, PriceList, seconds},
+    model::ModelId,
+    pricing::ModelFacts,
+    risk::RiskTier,
+    telemetry::{self, CircuitChanged, CircuitState, EventBody, Failback},
+};
+use tokio::{sync::watch, task::JoinHandle};
+
+use crate::{
+    args::CommonArguments,
+    run::prepare::{change::Job, overrides::Overrides},
+};
+
+/// What the job says of a budget, and what it depends on besides.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BudgetOfJob {
+    usd: Option<f64>,
+    tokens: Option<u64>,
+    calls: Option<u64>,
+    has_merge_request: bool,
+    spent_before_usd: f64,
+}
+
+impl BudgetOfJob {
+    pub(crate) fn new(job: &Job, arguments: &CommonArguments) -> Self {
+        Self {
+            usd: arguments.max_cost_usd,
+            tokens: arguments.max_tokens,
+            calls: arguments.max_calls,
+            has_merge_request: job.subject.merge_request.is_some(),
+            spent_before_usd: job.spent_before_usd,
+        }
+    }
+
+    /// The budget of a run: of the flags and the configuration the stricter one counts, so that a job cannot give itself
+    /// more than an operator allows.
+    pub(crate) fn with(&self, limits: &config::BudgetLimits) -> Budget {
+        Budget {
+            run_usd: stricter(self.usd, limits.run_usd),
+            run_tokens: stricter(self.tokens, limits.run_tokens),
+            run_calls: stricter(self.calls, limits.run_calls),
+            merge_request_usd: limits.merge_request_usd.filter(|_| self.has_merge_request),
+            spent_before_usd: self.spent_before_usd,
+        }
+    }
+}
+
+/// The prices in force, which an operator may change while a run goes on.
+#[derive(Debug, Clone)]
+pub(crate) struct LivePrices(Arc<RwLock<PriceList>>);
+
+impl LivePrices {
+    pub(crate) fn new(prices: &BTreeMap<String, ModelPrice>) -> Self {
+        Self(Arc::new(RwLock::new(PriceList::new(prices))))
+    }
+
+    /// The prices as they are.
+    pub(crate) fn now(&self) -> PriceList {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The facts of one model, if it is known.
+    pub(crate) fn facts(&self, model: &ModelId) -> Option<ModelFacts> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).facts(model)
+    }
+
+    fn set(&self, prices: &BTreeMap<String, ModelPrice>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = PriceList::new(prices);
+    }
+}
+
+/// The gateway's limits as the configuration has them.
+pub(crate) fn gateway_limits(limits: &config::Limits) -> Limits {
+    let breaker = limits.breaker;
+    let open = seconds(breaker.open_seconds);
+    Limits {
+        connect: seconds(limits.connect_seconds),
+        first_byte: seconds(limits.headers_seconds),
+        idle: seconds(limits.idle_seconds),
+        hold: seconds(limits.hold_seconds),
+        breaker: BreakerSettings {
+            failures: breaker.failures,
+            window: usize::try_from(breaker.window).unwrap_or(usize::MAX),
+            failure_percent: breaker.failure_percent,
+            open,
+        },
+        tool_calls: usize::try_from(limits.tool_calls).unwrap_or(usize::MAX),
+        // A session comes back to its model when that may be tried again.
+        keep_fallback: open,
+        ..Limits::default()
+    }
+}
+
+/// Tells the person and the tracker what the gateway does on its own, as it happens.
+pub(crate) fn observer(progress: Arc<dyn Progress>, sink: Arc<dyn TelemetrySink>) -> Observer {
+    let told: Mutex<BTreeSet<(ModelId, ModelId)>> = Mutex::default();
+    Arc::new(move |event: &GatewayEvent| match event {
+        GatewayEvent::CircuitChanged { model, change } => {
+            progress.report(ProgressEvent::Warning(&format!("{model} {change}")));
+            sink.record(EventBody::CircuitChanged(CircuitChanged {
+                model: model.clone(),
+                state: match change.circuit() {
+                    Circuit::Closed => CircuitState::Closed,
+                    Circuit::Open => CircuitState::Open,
+                    Circuit::HalfOpen => CircuitState::HalfOpen,
+                },
+            }));
+        }
+        GatewayEvent::Waiting { model, wait } => {
+            progress.report(ProgressEvent::Warning(&waiting(model, *wait)));
+        }
+        GatewayEvent::FallbackUsed {
+            reviewer,
+            from,
+            to,
+            reason,
+            ..
+        } => {
+            // Seven reviewers need not say the same seven times.
+            let pair = (from.clone(), to.clone());
+            if told.lock().unwrap_or_else(PoisonError::into_inner).insert(pair) {
+                progress.report(ProgressEvent::Warning(&format!("{to} stands in for {from} ({reason})")));
+            }
+            sink.record(EventBody::Failback(Failback {
+                reviewer: reviewer.clone(),
+                from: from.clone(),
+                to: to.clone(),
+                reason: match reason {
+                    FallbackReason::Failed(_) => telemetry::FailbackReason::Failed,
+                    FallbackReason::CircuitOpen => telemetry::FailbackReason::CircuitOpen,
+                },
+            }));
+        }
+        GatewayEvent::ProviderSwitched { .. } | GatewayEvent::BudgetUsed { .. } => {
+            for line in crate::output::gateway_lines(std::slice::from_ref(event)) {
+                progress.report(ProgressEvent::Warning(&line));
+            }
+        }
+        _ => {}
+    })
+}
+
+/// What the person who waits is told: why nothing happens, and until when.
+fn waiting(model: &ModelId, wait: Duration) -> String {
+    format!(
+        "{model} does not answer and there is nobody else to ask: the next attempt is in {}",
+        duration(wait.as_secs_f64().ceil())
+    )
+}
+
+/// The configuration while the run goes on.
+pub(crate) struct Live {
+    pub(crate) routes: LiveRoutes,
+    following: Option<Following>,
+    applying: Option<JoinHandle<()>>,
+    changes: Arc<Mutex<Vec<String>>>,
+}
+
+/// What decides about the routes of a run besides the document.
+pub(crate) fn facts(plan: &Plan, preset: Preset, credentials: BTreeSet<String>) -> RouteFacts {
+    RouteFacts {
+        preset,
+        credentials,
+        trivial: plan.assessment.tier == RiskTier::Trivial,
+        classes: plan.classes.clone(),
+    }
+}
+
+/// What a run does with a document that changes.
+pub(crate) struct LiveInput<'a> {
+    pub(crate) remote: &'a Follower,
+    /// What decides about routes besides the document.
+    pub(crate) facts: RouteFacts,
+    pub(crate) gateway: &'a Arc<Gateway>,
+    /// The configuration that the run began with.
+    pub(crate) config: &'a ConfigDocument,
+    /// What counts more than any document.
+    pub(crate) overrides: Overrides,
+    pub(crate) budget: BudgetOfJob,
+    pub(crate) prices: LivePrices,
+    pub(crate) run_limit: watch::Sender<Duration>,
+    pub(crate) progress: Arc<dyn Progress>,
+}
+
+impl Live {
+    /// Follows the configuration from now on, if there is a service: what changes reaches the gateway and the sessions.
+    pub(crate) fn start(input: LiveInput<'_>) -> Self {
+        let Some(following) = input.remote.follow() else {
+            return Self {
+                routes: LiveRoutes::fixed(),
+                following: None,
+                applying: None,
+                changes: Arc::default(),
+            };
+        };
+        let in_force = watch::Sender::new(None);
+        let credentials = input.facts.credentials.clone();
+        let routes = LiveRoutes::new(in_force.subscribe(), input.facts);
+        let changes: Arc<Mutex<Vec<String>>> = Arc::default();
+        let applying = Applying {
+            gateway: Arc::clone(input.gateway),
+            known: input.config.clone(),
+            credentials,
+            overrides: input.overrides,
+            budget: input.budget,
+            prices: input.prices,
+            run_limit: input.run_limit,
+            progress: input.progress,
+            in_force,
+            changes: Arc::clone(&changes),
+        };
+        Self {
+            routes,
+            applying: Some(tokio::spawn(applying.follow(following.document()))),
+            following: Some(following),
+            changes,
+        }
+    }
+
+    /// What changed while the run went on, a line each.
+    pub(crate) fn changes(&self) -> Vec<String> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What the reader of the review should know.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let trouble = self.following.as_ref()?.trouble()?;
+        Some(format!(
+            "the configuration service {trouble} towards the end of the run; a switch flipped then was not seen"
+        ))
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        if let Some(task) = &self.applying {
+            task.abort();
+        }
+    }
+}
+
+/// Applies documents as they come.
+struct Applying {
+    gateway: Arc<Gateway>,
+    /// The configuration in force.
+    known: ConfigDocument,
+    credentials: BTreeSet<String>,
+    overrides: Overrides,
+    budget: BudgetOfJob,
+    prices: LivePrices,
+    run_limit: watch::Sender<Duration>,
+    progress: Arc<dyn Progress>,
+    in_force: watch::Sender<Option<Arc<ConfigDocument>>>,
+    changes: Arc<Mutex<Vec<String>>>,
+}
+
+impl Applying {
+    async fn follow(mut self, mut document: watch::Receiver<Option<Arc<ConfigDocument>>>) {
+        while document.changed().await.is_ok() {
+            let changed = document.borrow_and_update().clone();
+            if let Some(changed) = changed {
+                self.apply(&changed);
+            }
+        }
+    }
+
+    fn apply(&mut self, document: &ConfigDocument) {
+        let now = self.overrides.effective(document);
+        if now == self.known {
+            return;
+        }
+        self.prices.set(&now.prices);
+        if now.limits != self.known.limits {
+            self.gateway.set_limits(gateway_limits(&now.limits));
+            self.run_limit.send_replace(seconds(now.limits.run_seconds));
+        }
+        if now.limits.budget != self.known.limits.budget {
+            self.gateway.set_budget(self.budget.with(&now.limits.budget));
+        }
+        self.gateway.update(&now);
+        self.in_force.send_replace(Some(Arc::new(now.clone())));
+        let lines = self.lines(&now);
+        for line in &lines {
+            self.progress.report(ProgressEvent::Warning(line));
+        }
+        self.changes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(lines);
+        self.known = now;
+    }
+
+    /// What is different now, and what of it has no effect.
+    fn lines(&self, now: &ConfigDocument) -> Vec<String> {
+        let named: BTreeSet<&ModelId> = config::named_models(&self.known).collect();
+        let new: BTreeSet<&ModelId> = config::named_models(now)
+            .filter(|model| !named.contains(model) && !self.credentials.contains(model.provider()))
+            .collect();
+        let unusable = new.into_iter().map(|model| {
+            format!(
+                "{model} cannot be used: this run has no credentials for {}",
+                model.provider()
+            )
+        });
+        let lines = config::changes(&self.known, now).into_iter().chain(unusable);
+        lines
+            .map(|line| format!("the configuration was changed during the review: {line}"))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gateway_waits_as_long_as_the_configuration_says() {
+        let text =
+            r#"{"connect_seconds":11,"headers_seconds":900,"idle_seconds":901,"hold_seconds":902,"tool_calls":9}"#;
+        let limits = gateway_limits(&serde_json::from_str(text).unwrap());
+        let seconds = [limits.connect, limits.first_byte, limits.idle, limits.hold].map(|limit| limit.as_secs());
+        assert_eq!((seconds, limits.tool_calls), ([11, 900, 901, 902], 9));
+        let defaults = gateway_limits(&config::Limits::default());
+        let built_in = Limits::default();
+        assert_eq!(
+            (defaults.connect, defaults.first_byte, defaults.idle, defaults.hold),
+            (built_in.connect, built_in.first_byte, built_in.idle, built_in.hold),
+            "one default in both places"
+        );
+    }
+
+    #[test]
+    fn a_wait_is_told_with_its_end() {
+        let model: ModelId = "anthropic/claude-opus-5-5".parse().unwrap();
+        assert_eq!(
+            waiting(&model, Duration::from_millis(99_300)),
+            "anthropic/claude-opus-5-5 does not answer and there is nobody else to ask: the next attempt is in 1 min 40 s"
+        );
+    }
+}
