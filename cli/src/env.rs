@@ -1,9 +1,9 @@
 //! The environment, read once.
 
 pub(crate) mod ci;
+pub(crate) mod names;
 pub(crate) mod providers;
 pub(crate) mod services;
-pub(crate) mod vars;
 
 use std::{collections::BTreeMap, ffi::OsString};
 
@@ -47,7 +47,7 @@ impl Environment {
         let values = self.variables.iter().filter(|(name, _)| secret(name));
         let values = values.map(|(_, value)| value.trim().to_owned());
         // Keys of collectors are in a list of headers, whose name says nothing of it.
-        let headers = self.get(vars::OTLP_HEADERS).unwrap_or_default();
+        let headers = self.get(names::OTLP_HEADERS).unwrap_or_default();
         let headers = headers
             .split(',')
             .flat_map(|pair| {

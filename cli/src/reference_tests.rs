@@ -6,7 +6,7 @@ use clap::CommandFactory;
 use conclave_shared::config::TIME_LIMITS;
 use serde_json::Value;
 
-use crate::{args::Arguments, env::vars, exit::Exit};
+use crate::{args::Arguments, env::names, exit::Exit};
 
 const INTRODUCTION: &str = "# Configuration reference
 
@@ -26,7 +26,7 @@ fn document() -> String {
     text.push_str(
         "\n## Environment variables\n\nBesides those of the flags.\n\n| variable | description |\n|---|---|\n",
     );
-    for (name, description) in vars::ALL {
+    for (name, description) in names::ALL {
         let _ = writeln!(text, "| `{name}` | {} |", description.trim());
     }
     text.push_str("\n## Exit codes\n\n| exit code | means |\n|---|---|\n");

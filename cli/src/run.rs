@@ -18,7 +18,10 @@ pub(crate) mod telemetry;
 use std::{sync::Arc, time::Duration};
 
 use camino::Utf8Path;
-use conclave_engine::{ports::{Progress, ProgressEvent}, review::{StopCause, Meanwhile}};
+use conclave_engine::{
+    ports::{Progress, ProgressEvent},
+    review::{Meanwhile, StopCause},
+};
 use conclave_shared::{
     config::Limits,
     redact::Redactor,

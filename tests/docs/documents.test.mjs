@@ -69,7 +69,7 @@ describe('README.md', () => {
 
   test('names only environment variables that are read', () => {
     // That the reference has each one, a test of cli/src/reference_tests.rs sees to.
-    const known = all(read('cli/src/env/vars.rs'), /= "(\w+)";/g);
+    const known = all(read('cli/src/env/names.rs'), /= "(\w+)";/g);
     const mentioned = [...known, ...all(flagSources(), /env = "(\w+)"/g)];
     for (const name of documents) {
       // A name at the end of a line of code may be that of a constant.

@@ -9,7 +9,7 @@ use super::{
     choices::{BreakGlass, Format, Mode, ReviewFormat},
     common::{CommonArguments, PlanningArguments},
 };
-use crate::env::{Environment, vars};
+use crate::env::{Environment, names};
 
 #[derive(Debug, Args)]
 pub(crate) struct LocalArguments {
@@ -127,7 +127,7 @@ impl RefusedReview {
         };
         Some(Self {
             mr: value("--mr", "CONCLAVE_MR"),
-            ca_file: value("--ca-file", vars::CA_FILE),
+            ca_file: value("--ca-file", names::CA_FILE),
         })
     }
 }

@@ -21,7 +21,7 @@ use url::Url;
 
 use crate::{
     args::{ConfigCommand, HistoryArguments, ShowArguments},
-    env::{Environment, providers::url, vars},
+    env::{Environment, names, providers::url},
     exit::{Exit, Failure},
     output,
 };
@@ -53,7 +53,7 @@ pub(crate) async fn run(
 
 impl Session<'_> {
     fn url(&self) -> Result<Url, Failure> {
-        let name = vars::CONFIG_URL;
+        let name = names::CONFIG_URL;
         let address = self.environment.get(name).ok_or_else(|| {
             Failure::Settings(format!(
                 "{name} is not set: set it to the address of the reviewer-config Worker"
@@ -63,14 +63,14 @@ impl Session<'_> {
     }
 
     fn admin_token(&self) -> Option<SecretString> {
-        self.environment.get(vars::CONFIG_ADMIN_TOKEN).map(SecretString::from)
+        self.environment.get(names::CONFIG_ADMIN_TOKEN).map(SecretString::from)
     }
 
     fn admin(&self) -> Result<AdminClient, Failure> {
         let token = self.admin_token().ok_or_else(|| {
             Failure::Settings(format!(
                 "{} is not set: set it to one of the Worker's ADMIN_TOKENS",
-                vars::CONFIG_ADMIN_TOKEN
+                names::CONFIG_ADMIN_TOKEN
             ))
         })?;
         Ok(AdminClient::new(self.url()?, token)?)
@@ -79,15 +79,15 @@ impl Session<'_> {
     /// What is in force for a project.
     async fn effective(&self, project: &str) -> Result<EffectiveConfig, Failure> {
         let secret = |name| self.environment.get(name).map(SecretString::from);
-        let listed = self.admin_token().or_else(|| secret(vars::CONFIG_TOKEN));
+        let listed = self.admin_token().or_else(|| secret(names::CONFIG_TOKEN));
         let listed = listed.map(ConfigAccess::Token);
-        let job = secret(vars::CONFIG_OIDC_TOKEN).map(ConfigAccess::Job);
+        let job = secret(names::CONFIG_OIDC_TOKEN).map(ConfigAccess::Job);
         let access: Vec<ConfigAccess> = listed.into_iter().chain(job).collect();
         if access.is_empty() {
             return Err(Failure::Settings(format!(
                 "{} is not set: set it to one of the Worker's ADMIN_TOKENS, or {} to one of its READER_TOKENS",
-                vars::CONFIG_ADMIN_TOKEN,
-                vars::CONFIG_TOKEN
+                names::CONFIG_ADMIN_TOKEN,
+                names::CONFIG_TOKEN
             )));
         }
         let url = self.url()?;

@@ -5,7 +5,7 @@ use conclave_shared::redact::Redactor;
 use crate::{
     args::DoctorArguments,
     doctor::{self, Request},
-    env::{Environment, vars},
+    env::{Environment, names},
     exit::{Exit, Failure},
     output,
 };
@@ -16,7 +16,7 @@ pub(crate) async fn run(
     redactor: &Redactor,
 ) -> Result<Exit, Failure> {
     let environment = match &arguments.ca_file {
-        Some(file) => environment.with(vars::CA_FILE, file.as_str()),
+        Some(file) => environment.with(names::CA_FILE, file.as_str()),
         None => environment.clone(),
     };
     let report = Box::pin(doctor::examine(&Request {

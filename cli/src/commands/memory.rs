@@ -12,7 +12,7 @@ use serde_json::json;
 use super::confirm::confirm;
 use crate::{
     args::{ClearMemoryArguments, MemoryCommand, MemoryProject, ShowMemoryArguments},
-    env::{Environment, ci, providers::url, vars},
+    env::{Environment, ci, names, providers::url},
     exit::{Exit, Failure},
     output,
 };
@@ -34,12 +34,12 @@ async fn show(
     redactor: &Redactor,
 ) -> Result<Exit, Failure> {
     let secret = |name| environment.get(name).map(SecretString::from);
-    let listed = secret(vars::TRACKER_OPERATOR_TOKEN).or_else(|| secret(vars::TRACKER_TOKEN));
-    let access = TrackerAccess::of(listed, secret(vars::TRACKER_OIDC_TOKEN)).ok_or_else(|| {
+    let listed = secret(names::TRACKER_OPERATOR_TOKEN).or_else(|| secret(names::TRACKER_TOKEN));
+    let access = TrackerAccess::of(listed, secret(names::TRACKER_OIDC_TOKEN)).ok_or_else(|| {
         Failure::Settings(format!(
             "{} is not set: set it to one of the Worker's INGEST_TOKENS, or {} to one of its OPERATOR_TOKENS",
-            vars::TRACKER_TOKEN,
-            vars::TRACKER_OPERATOR_TOKEN
+            names::TRACKER_TOKEN,
+            names::TRACKER_OPERATOR_TOKEN
         ))
     })?;
     let client = client(environment, access)?;
@@ -67,7 +67,7 @@ async fn clear(
     environment: &Environment,
     redactor: &Redactor,
 ) -> Result<Exit, Failure> {
-    let name = vars::TRACKER_OPERATOR_TOKEN;
+    let name = names::TRACKER_OPERATOR_TOKEN;
     let token = environment.get(name).ok_or_else(|| {
         Failure::Settings(format!(
             "{name} is not set: set it to one of the Worker's OPERATOR_TOKENS"
@@ -91,7 +91,7 @@ async fn clear(
 }
 
 fn client(environment: &Environment, access: TrackerAccess) -> Result<TrackerClient, Failure> {
-    let name = vars::TRACKER_URL;
+    let name = names::TRACKER_URL;
     let address = environment.get(name).ok_or_else(|| {
         Failure::Settings(format!(
             "{name} is not set: set it to the address of the review-tracker Worker"

@@ -14,7 +14,7 @@ use crate::{
     env::{
         Environment,
         ci::{self, CiEnvironment},
-        vars,
+        names,
     },
     exit::{Exit, Failure},
     output,
@@ -41,7 +41,7 @@ pub(crate) async fn run(
 ) -> Result<Exit, Failure> {
     let signals = Signals::watch().map_err(Failure::io("watch for signals"))?;
     let environment = &match &arguments.ca_file {
-        Some(file) => environment.with(vars::CA_FILE, file.as_str()),
+        Some(file) => environment.with(names::CA_FILE, file.as_str()),
         None => environment.clone(),
     };
     if !arguments.estimate {
@@ -236,7 +236,7 @@ pub(crate) async fn refused(review: &RefusedReview, environment: &Environment, r
     // A signal must not end it before that: it takes seconds at most.
     let _signals = Signals::watch();
     let environment = &match &review.ca_file {
-        Some(file) => environment.with(vars::CA_FILE, file),
+        Some(file) => environment.with(names::CA_FILE, file),
         None => environment.clone(),
     };
     let report = refusal(review, environment);

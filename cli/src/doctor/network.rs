@@ -6,12 +6,12 @@ use conclave_plugin_gitlab::check_certificates;
 use url::Url;
 
 use super::{Check, Found, Request};
-use crate::env::{ci, vars};
+use crate::env::{ci, names};
 
 pub(super) async fn examine(request: &Request<'_>) -> Found {
     let mut found = Found::default();
     let mut asked = Vec::new();
-    for name in [vars::HTTPS_PROXY, vars::HTTP_PROXY, vars::ALL_PROXY] {
+    for name in [names::HTTPS_PROXY, names::HTTP_PROXY, names::ALL_PROXY] {
         // Both spellings count.
         let lower = name.to_lowercase();
         for name in [name, lower.as_str()] {
@@ -54,7 +54,7 @@ async fn proxy(name: String, address: &str, limit: Duration) -> Check {
     };
     Check::failure(NAME, format!("{name}: {host}:{port} takes no connection: {problem}")).next(format!(
         "correct {name}; name hosts that need no proxy in {}",
-        vars::NO_PROXY
+        names::NO_PROXY
     ))
 }
 
@@ -64,7 +64,7 @@ pub(super) fn unreachable_step(problem: &str) -> String {
     if problem.contains("certificate") || problem.contains("unknownissuer") {
         return format!(
             "name the certificates of your authority (PEM) with --ca-file, or {}",
-            vars::CA_FILE
+            names::CA_FILE
         );
     }
     if problem.contains("dns") || problem.contains("resolve") || problem.contains("lookup") {
@@ -72,6 +72,6 @@ pub(super) fn unreachable_step(problem: &str) -> String {
     }
     format!(
         "see that this machine may connect there; a proxy goes into {}",
-        vars::HTTPS_PROXY
+        names::HTTPS_PROXY
     )
 }

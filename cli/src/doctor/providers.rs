@@ -9,8 +9,9 @@ use secrecy::SecretString;
 
 use super::{Check, Found, Request, network::unreachable_step};
 use crate::env::{
+    names,
     providers::{NO_CREDENTIALS, WORKERS_AI, compatible, read, upstream},
-    services, vars,
+    services,
 };
 
 pub(super) async fn examine(request: &Request<'_>) -> Found {
@@ -53,7 +54,7 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
 async fn ask_all(request: &Request<'_>, providers: Vec<ProviderSpec>) -> Vec<Check> {
     let environment = request.environment;
     let http = HttpSettings {
-        extra_ca_file: environment.get(vars::CA_FILE).map(Into::into),
+        extra_ca_file: environment.get(names::CA_FILE).map(Into::into),
         ..HttpSettings::default()
     };
     let mut running = tokio::task::JoinSet::new();

@@ -4,12 +4,12 @@ use camino::Utf8Path;
 use conclave_opencode::{OPENCODE_VERSION, check_version, find_binary, find_ripgrep};
 
 use super::{Check, Found, Request};
-use crate::env::vars;
+use crate::env::names;
 
 /// The agent runtime, and what it searches with.
 pub(super) async fn agent(request: &Request<'_>) -> Found {
     let path = request.environment.get("PATH").unwrap_or_default();
-    let configured = request.environment.get(vars::OPENCODE).map(Utf8Path::new);
+    let configured = request.environment.get(names::OPENCODE).map(Utf8Path::new);
     let opencode = match find_binary(configured, path) {
         Err(error) => Check::of_error("opencode", &error),
         Ok(binary) => match check_version(&binary, path).await {

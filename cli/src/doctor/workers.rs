@@ -5,7 +5,7 @@ use conclave_plugin_telemetry::probe;
 use uuid::Uuid;
 
 use super::{Check, Found, Request, network::unreachable_step};
-use crate::env::{ci, services, vars};
+use crate::env::{ci, names, services};
 
 pub(super) async fn config(request: &Request<'_>) -> Found {
     const NAME: &str = "reviewer-config";
@@ -43,7 +43,7 @@ pub(super) async fn tracker(request: &Request<'_>) -> Found {
     const NAME: &str = "review-tracker";
     let settings = match services::telemetry(request.environment, Uuid::nil(), "") {
         Ok(Some(settings)) => settings,
-        Ok(None) if request.environment.get(vars::TRACKER_URL).is_some() => {
+        Ok(None) if request.environment.get(names::TRACKER_URL).is_some() => {
             return Found::one(without_token(NAME, services::NO_TRACKER_TOKEN));
         }
         Ok(None) => return Found::absent("review-tracker: CONCLAVE_TRACKER_URL names it"),
@@ -101,9 +101,9 @@ fn refused(name: &str, host: &str, problem: &str) -> Check {
     check.next(format!(
         "see the Worker's log (`wrangler tail`) and its address in {}",
         if name == "review-tracker" {
-            vars::TRACKER_URL
+            names::TRACKER_URL
         } else {
-            vars::CONFIG_URL
+            names::CONFIG_URL
         }
     ))
 }

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use url::Url;
 
 use crate::{
-    env::{Environment, vars},
+    env::{Environment, names},
     exit::Failure,
 };
 use conclave_plugin_gitlab::{GitLabSettings, Located, MergeRequestAddress, check_certificates};
@@ -82,7 +82,7 @@ pub(crate) fn read(environment: &Environment) -> Result<CiEnvironment, Failure> 
         "make a project access token with the scope `api` and the role Developer, and add it as a masked, unprotected \
          CI/CD variable of that name. The job's own token cannot comment",
     )?;
-    let secret = environment.get(vars::SECRET).unwrap_or(token);
+    let secret = environment.get(names::SECRET).unwrap_or(token);
     Ok(CiEnvironment {
         directory: Utf8PathBuf::from(environment.get("CI_PROJECT_DIR").unwrap_or(".")),
         project_path: environment
@@ -119,7 +119,7 @@ pub(crate) async fn read_address(
         environment,
         "make an access token with the scope `api` for an account with the role Developer in the project",
     )?;
-    let secret = environment.get(vars::SECRET).unwrap_or(token);
+    let secret = environment.get(names::SECRET).unwrap_or(token);
     let known = environment.get("CI_API_V4_URL").and_then(|url| url.parse().ok());
     let ca_files = ca_files(environment);
     let Located {
@@ -207,13 +207,13 @@ pub(crate) fn checkout(environment: &Environment) -> Option<&str> {
 
 fn token<'e>(environment: &'e Environment, hint: &str) -> Result<&'e str, Failure> {
     environment
-        .get(vars::GITLAB_TOKEN)
-        .ok_or_else(|| Failure::Settings(format!("{} is not set: {hint}", vars::GITLAB_TOKEN)))
+        .get(names::GITLAB_TOKEN)
+        .ok_or_else(|| Failure::Settings(format!("{} is not set: {hint}", names::GITLAB_TOKEN)))
 }
 
 /// Certificates to trust besides the system's: those of the job, and those that somebody names.
 pub(crate) fn ca_files(environment: &Environment) -> Vec<PathBuf> {
-    [vars::CA_FILE, "CI_SERVER_TLS_CA_FILE"]
+    [names::CA_FILE, "CI_SERVER_TLS_CA_FILE"]
         .iter()
         .filter_map(|name| environment.get(name).map(PathBuf::from))
         .collect()
@@ -222,7 +222,7 @@ pub(crate) fn ca_files(environment: &Environment) -> Vec<PathBuf> {
 /// The environment without files of certificates that cannot be used: for a run that fails for them and still has something to take
 /// back. What is left, and the system's own, is all that is trusted then.
 pub(crate) fn without_unusable_certificates(environment: &Environment) -> Environment {
-    [vars::CA_FILE, "CI_SERVER_TLS_CA_FILE"]
+    [names::CA_FILE, "CI_SERVER_TLS_CA_FILE"]
         .iter()
         .fold(environment.clone(), |environment, name| {
             let file: Vec<PathBuf> = environment.get(name).map(PathBuf::from).into_iter().collect();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::read;
-use crate::env::{Environment, providers::upstream, vars};
+use crate::env::{Environment, names, providers::upstream};
 
 const KEY: &str = "the-key-of-the-endpoint";
 const RUN_KEY: &str = "the-run-key";
@@ -79,9 +79,9 @@ async fn every_endpoint_of_the_document_is_accepted_and_reached_as_it_says() {
         let provider = if example.keyless { provider.keyless() } else { provider };
         let provider = provider.start().await.expect("a provider");
         let variables = [
-            (vars::COMPATIBLE_BASE_URL, Some(example.address.as_str())),
-            (vars::COMPATIBLE_API_KEY, (!example.keyless).then_some(KEY)),
-            (vars::COMPATIBLE_API, example.api.as_deref()),
+            (names::COMPATIBLE_BASE_URL, Some(example.address.as_str())),
+            (names::COMPATIBLE_API_KEY, (!example.keyless).then_some(KEY)),
+            (names::COMPATIBLE_API, example.api.as_deref()),
         ];
         let given = variables.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let environment = Environment::new(given.map(|(name, value)| (name.into(), value.into())));

@@ -8,9 +8,8 @@ use uuid::Uuid;
 
 use crate::{
     env::{
-        Environment,
+        Environment, names,
         providers::{fronted_openai_wire, url},
-        vars,
     },
     exit::Failure,
 };
@@ -25,16 +24,16 @@ fn token(environment: &Environment, address: &str, name: &str, what: &str) -> Re
 
 /// Where the configuration service is, if one is set. Without a credential it is not asked, and the review says so.
 pub(crate) fn config_source(environment: &Environment, project: &str) -> Result<Option<ConfigSource>, Failure> {
-    let Some(address) = environment.get(vars::CONFIG_URL) else {
+    let Some(address) = environment.get(names::CONFIG_URL) else {
         return Ok(None);
     };
     let secret = |name| environment.get(name).map(SecretString::from);
     // A token that ends with its job is the better one to show.
-    let job = secret(vars::CONFIG_OIDC_TOKEN).map(ConfigAccess::Job);
-    let listed = secret(vars::CONFIG_TOKEN).map(ConfigAccess::Token);
+    let job = secret(names::CONFIG_OIDC_TOKEN).map(ConfigAccess::Job);
+    let listed = secret(names::CONFIG_TOKEN).map(ConfigAccess::Token);
     Ok(Some(ConfigSource {
         access: job.into_iter().chain(listed).collect(),
-        url: url(vars::CONFIG_URL, address)?,
+        url: url(names::CONFIG_URL, address)?,
         project: project.to_owned(),
     }))
 }
@@ -46,8 +45,8 @@ pub(crate) const NO_TRACKER_TOKEN: &str = "CONCLAVE_TRACKER_URL is set, but CONC
 /// What the person should know where a tracker is set and nothing opens it.
 pub(crate) fn without_tracker_token(environment: &Environment) -> Option<String> {
     let set = |name| environment.get(name).is_some();
-    let opens = set(vars::TRACKER_TOKEN) || set(vars::TRACKER_OIDC_TOKEN);
-    (set(vars::TRACKER_URL) && !opens).then(|| format!("no telemetry is sent: {NO_TRACKER_TOKEN}"))
+    let opens = set(names::TRACKER_TOKEN) || set(names::TRACKER_OIDC_TOKEN);
+    (set(names::TRACKER_URL) && !opens).then(|| format!("no telemetry is sent: {NO_TRACKER_TOKEN}"))
 }
 
 /// Where the tracker is, if one is set and a credential for it.
@@ -56,19 +55,19 @@ pub(crate) fn telemetry(
     run_id: Uuid,
     project: &str,
 ) -> Result<Option<TelemetrySettings>, Failure> {
-    let Some(address) = environment.get(vars::TRACKER_URL) else {
+    let Some(address) = environment.get(names::TRACKER_URL) else {
         return Ok(None);
     };
-    let url = url(vars::TRACKER_URL, address)?;
+    let url = url(names::TRACKER_URL, address)?;
     let secret = |name| environment.get(name).map(SecretString::from);
-    let (listed, job) = (secret(vars::TRACKER_TOKEN), secret(vars::TRACKER_OIDC_TOKEN));
+    let (listed, job) = (secret(names::TRACKER_TOKEN), secret(names::TRACKER_OIDC_TOKEN));
     let Some(access) = TrackerAccess::of(listed, job) else {
         return Ok(None);
     };
     Ok(Some(TelemetrySettings {
         access,
         // The installation's own one: what is made of the GitLab token is not known to the Worker.
-        secret: environment.get(vars::SECRET).map(SecretString::from),
+        secret: environment.get(names::SECRET).map(SecretString::from),
         url,
         run_id,
         project: project.to_owned(),
@@ -81,28 +80,28 @@ pub(crate) fn ai_gateway(
     project: &str,
     secret: Option<&SecretString>,
 ) -> Result<Option<AiGateway>, Failure> {
-    let own = environment.get(vars::AI_GATEWAY_URL);
-    let gateway = environment.get(vars::CLOUDFLARE_GATEWAY_ID);
+    let own = environment.get(names::AI_GATEWAY_URL);
+    let gateway = environment.get(names::CLOUDFLARE_GATEWAY_ID);
     let (named_by, address) = match (own, gateway) {
         (None, None) => return Ok(None),
-        (Some(address), _) => (vars::AI_GATEWAY_URL, url(vars::AI_GATEWAY_URL, address)?),
+        (Some(address), _) => (names::AI_GATEWAY_URL, url(names::AI_GATEWAY_URL, address)?),
         (None, Some(gateway)) => {
-            let name = vars::CLOUDFLARE_GATEWAY_ID;
-            let account = environment.get(vars::CLOUDFLARE_ACCOUNT_ID).ok_or_else(|| {
+            let name = names::CLOUDFLARE_GATEWAY_ID;
+            let account = environment.get(names::CLOUDFLARE_ACCOUNT_ID).ok_or_else(|| {
                 Failure::Settings(format!(
                     "{name} is set, but {} is not: set it to the account that the gateway belongs to",
-                    vars::CLOUDFLARE_ACCOUNT_ID
+                    names::CLOUDFLARE_ACCOUNT_ID
                 ))
             })?;
             let address = gateway_url(account, gateway)
-                .map_err(|error| Failure::Settings(format!("{} or {name}: {error}", vars::CLOUDFLARE_ACCOUNT_ID)))?;
+                .map_err(|error| Failure::Settings(format!("{} or {name}: {error}", names::CLOUDFLARE_ACCOUNT_ID)))?;
             (name, address)
         }
     };
     let token = token(
         environment,
         named_by,
-        vars::CF_AIG_TOKEN,
+        names::CF_AIG_TOKEN,
         "a token of the gateway with the permission Run",
     )?;
     // Without an installation's secret the gateway's own token is one: as stable, and as unknown to everybody else.
@@ -119,13 +118,13 @@ pub(crate) fn ai_gateway(
 /// key has no effect if the endpoint is one of the gateway's.
 pub(crate) fn unused_variables(environment: &Environment, is_compatible_fronted: bool) -> Option<String> {
     let mut names = vec![
-        vars::ANTHROPIC_API_KEY,
-        vars::ANTHROPIC_BASE_URL,
-        vars::OPENAI_API_KEY,
-        vars::OPENAI_BASE_URL,
-        vars::CLOUDFLARE_API_TOKEN,
+        names::ANTHROPIC_API_KEY,
+        names::ANTHROPIC_BASE_URL,
+        names::OPENAI_API_KEY,
+        names::OPENAI_BASE_URL,
+        names::CLOUDFLARE_API_TOKEN,
     ];
-    names.extend(is_compatible_fronted.then_some(vars::COMPATIBLE_API_KEY));
+    names.extend(is_compatible_fronted.then_some(names::COMPATIBLE_API_KEY));
     names.retain(|name| environment.get(name).is_some());
     let (last, others) = names.split_last()?;
     let subject = if others.is_empty() {
@@ -144,23 +143,23 @@ pub(crate) fn tracing(
     environment: &Environment,
     run_id: Uuid,
 ) -> Result<Option<conclave_plugin_tracing::TracingSettings>, Failure> {
-    let Some(address) = environment.get(vars::OTLP_ENDPOINT) else {
+    let Some(address) = environment.get(names::OTLP_ENDPOINT) else {
         return Ok(None);
     };
-    let headers = environment.get(vars::OTLP_HEADERS).unwrap_or_default();
+    let headers = environment.get(names::OTLP_HEADERS).unwrap_or_default();
     let headers = crate::env::header_list(headers).ok_or_else(|| {
         Failure::Settings(format!(
             "{} is no list of headers: write `name=value`, several with commas between them",
-            vars::OTLP_HEADERS
+            names::OTLP_HEADERS
         ))
     })?;
     Ok(Some(conclave_plugin_tracing::TracingSettings {
-        endpoint: url(vars::OTLP_ENDPOINT, address)?,
+        endpoint: url(names::OTLP_ENDPOINT, address)?,
         headers: headers
             .into_iter()
             .map(|(name, value)| (name, SecretString::from(value)))
             .collect(),
-        parent: environment.get(vars::TRACEPARENT).map(str::to_owned),
+        parent: environment.get(names::TRACEPARENT).map(str::to_owned),
         run_id,
         version: env!("CARGO_PKG_VERSION"),
     }))

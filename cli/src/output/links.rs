@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::{
-    env::{Environment, vars},
+    env::{Environment, names},
     output::paint::link,
 };
 
@@ -54,7 +54,7 @@ impl Links {
             (_, Some("xterm-kitty")) => "file://{path}#{line}",
             _ => "file://{path}",
         };
-        let address = environment.get(vars::EDITOR_LINK).unwrap_or_else(of_terminal);
+        let address = environment.get(names::EDITOR_LINK).unwrap_or_else(of_terminal);
         Self(Some(Form {
             root: root.to_owned(),
             address: address.to_owned(),

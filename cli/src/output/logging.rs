@@ -6,7 +6,7 @@ use conclave_shared::redact::Redactor;
 use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 
 use crate::{
-    env::{Environment, vars},
+    env::{Environment, names},
     output,
 };
 
@@ -55,7 +55,7 @@ const NEVER: &str = "rmcp=off";
 /// Starts logging. A second call, as in tests, changes nothing.
 pub(crate) fn start(environment: &Environment, redactor: Redactor) {
     let wanted = |filter: &str| EnvFilter::try_new(format!("{NEVER},{filter}"));
-    let filter = environment.get(vars::LOG).unwrap_or(USUAL);
+    let filter = environment.get(names::LOG).unwrap_or(USUAL);
     let filter = wanted(filter)
         .or_else(|_| wanted(USUAL))
         .unwrap_or_else(|_| EnvFilter::new(USUAL));

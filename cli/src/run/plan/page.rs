@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use comfy_table::CellAlignment;
-use conclave_engine::{review::Presence, panel::SessionEstimate};
+use conclave_engine::{panel::SessionEstimate, review::Presence};
 use conclave_shared::{model::ModelId, pricing::TokenUsage};
 
 use crate::{

@@ -3,7 +3,11 @@
 use std::sync::Arc;
 
 use camino::Utf8PathBuf;
-use conclave_engine::{review::{ApprovalHold, ReviewMode, ReviewSubject, Ledger}, ports::{Forge, PublishSettings}, repo_config::ReviewSettings};
+use conclave_engine::{
+    ports::{Forge, PublishSettings},
+    repo_config::ReviewSettings,
+    review::{ApprovalHold, Ledger, ReviewMode, ReviewSubject},
+};
 use conclave_git::Repository;
 use conclave_plugin_gitlab::{GitLab, GitLabPlugin, MergeRequestArrival};
 use conclave_plugin_local::{LocalArrival, LocalPlugin, Range};

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use uuid::Uuid;
 
 use crate::{
-    env::{Environment, providers, services, vars},
+    env::{Environment, names, providers, services},
     exit::Failure,
     run::{
         directory,
@@ -60,7 +60,7 @@ pub(crate) fn build(assignment: Assignment, environment: &Environment, purpose: 
         project,
         secret,
     } = assignment;
-    let secret = environment.get(vars::SECRET).map(SecretString::from).or(secret);
+    let secret = environment.get(names::SECRET).map(SecretString::from).or(secret);
     let mut notes = Vec::new();
 
     let remembers = origin.is_merge_request() && matches!(purpose, Purpose::Review(Tape::Off, _));
@@ -98,7 +98,7 @@ pub(crate) fn build(assignment: Assignment, environment: &Environment, purpose: 
     // A local review has no installation, but the person may have its secret.
     let marking = secret
         .clone()
-        .or_else(|| environment.get(vars::SECRET).map(SecretString::from));
+        .or_else(|| environment.get(names::SECRET).map(SecretString::from));
     let reviewer_config = ReviewerConfigPlugin::new(
         services::config_source(environment, &project)?,
         directory::cache_directory(environment)
@@ -112,16 +112,16 @@ pub(crate) fn build(assignment: Assignment, environment: &Environment, purpose: 
         Some(report) => services::tracing(environment, report.id())?,
         None => None,
     })
-    .map_err(|error| Failure::Settings(format!("{}: {error}", vars::OTLP_ENDPOINT)))?;
+    .map_err(|error| Failure::Settings(format!("{}: {error}", names::OTLP_ENDPOINT)))?;
     #[cfg(feature = "otlp")]
     let trace = tracing.tracer().map(|tracer| tracer as _);
     #[cfg(not(feature = "otlp"))]
     let trace = None;
     #[cfg(not(feature = "otlp"))]
-    if environment.get(vars::OTLP_ENDPOINT).is_some() {
+    if environment.get(names::OTLP_ENDPOINT).is_some() {
         notes.push(format!(
             "{} is set, but this `conclave` was built without the feature `otlp`: there will be no trace",
-            vars::OTLP_ENDPOINT
+            names::OTLP_ENDPOINT
         ));
     }
 

@@ -16,7 +16,7 @@ use secrecy::SecretString;
 
 use crate::{
     diff::Spool,
-    env::{Environment, vars},
+    env::{Environment, names},
     exit::Failure,
     run::prepare::change::Job,
 };
@@ -42,13 +42,13 @@ impl OrganisationSettings {
         };
         let cache = cache.map(|cache| cache.join("conclave/fetched"));
         let mut fetch = FetchSettings::new(cache, secret.cloned());
-        fetch.extra_ca_file = environment.get(vars::CA_FILE).map(Into::into);
-        let template = environment.get(vars::AGENTS_MD_TEMPLATE_URL).map(TextUrl::parse);
+        fetch.extra_ca_file = environment.get(names::CA_FILE).map(Into::into);
+        let template = environment.get(names::AGENTS_MD_TEMPLATE_URL).map(TextUrl::parse);
         Ok(Self {
             fetch,
             template: template
                 .transpose()
-                .map_err(|error| Failure::Settings(format!("{}: {error}", vars::AGENTS_MD_TEMPLATE_URL)))?,
+                .map_err(|error| Failure::Settings(format!("{}: {error}", names::AGENTS_MD_TEMPLATE_URL)))?,
         })
     }
 }

@@ -17,7 +17,7 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::{sync::watch, time::Instant};
 
 use crate::{
-    env::{Environment, providers::upstream, vars},
+    env::{Environment, names, providers::upstream},
     exit::Failure,
     run::{directory::RunDirectory, start::live::LivePrices},
 };
@@ -51,7 +51,7 @@ impl Child {
             .get("PATH")
             .unwrap_or("/usr/local/bin:/usr/bin:/bin")
             .to_owned();
-        let binary = find_opencode(environment.get(vars::OPENCODE).map(Utf8Path::new), &path)?;
+        let binary = find_opencode(environment.get(names::OPENCODE).map(Utf8Path::new), &path)?;
         let (run_key, token) = (conclave_gateway::random_run_key()?, conclave_gateway::random_run_key()?);
         let directory = scratch.join("runtime");
         std::fs::create_dir_all(directory.join("prompts")).map_err(Failure::io(format!("make {directory}")))?;
@@ -186,7 +186,7 @@ impl Runtime {
         config.recording = input.recording;
         config.redactor = input.redactor.clone();
         config.places = vec![(input.workspace.to_string(), "{workspace}".to_owned())];
-        config.http.extra_ca_file = input.environment.get(vars::CA_FILE).map(Into::into);
+        config.http.extra_ca_file = input.environment.get(names::CA_FILE).map(Into::into);
         config.trace = input.trace;
         let gateway = Arc::new(Gateway::start(config).await?);
         let mcp = OpenCode::serve_tools(Arc::clone(input.desk) as _, child.token.clone())
