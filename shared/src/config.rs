@@ -1,31 +1,37 @@
 //! The configuration document, its validation, and the answer to "which models may this reviewer use now".
 
+mod breaker_and_budget;
 mod changes;
 mod document;
-mod policy;
+mod fault;
+mod ineffective_limits;
+mod limits;
 mod preset;
 mod prices;
 mod projects;
 mod read;
 mod routing;
 mod schema;
-mod time_limits;
 mod validate;
 
+pub use breaker_and_budget::{BreakerLimits, BudgetLimits};
 pub use changes::changes;
 pub use document::{
-    ConfigDocument, EffectiveConfig, Limits, ModelPreferences, ProviderSwitch, ReviewerSettings, SCHEMA_VERSION,
-    seconds,
+    ConfigDocument, EffectiveConfig, ModelPreferences, ProjectOverride, ProviderSwitch, ReviewerSettings,
+    SCHEMA_VERSION, seconds,
 };
-pub use policy::{BreakerLimits, BudgetLimits};
+pub use fault::ConfigFault;
+pub use ineffective_limits::ineffective;
+pub use limits::{
+    LimitOverrides, Limits, MAX_CALL_SECONDS, MAX_RUN_SECONDS, TIME_LIMITS, TimeLimit, TimeLimitOverrides,
+};
 pub use preset::{ModelTier, Preset, default_failback, model_tier};
 pub use prices::{ModelPrice, PriceList};
-pub use projects::{LimitOverrides, MAX_PROJECTS, ProjectOverride, ProjectRules};
+pub use projects::ProjectRules;
 pub use read::{read, unknown_fields};
 pub use routing::{
     ConsideredModel, ModelReason, ModelRoute, ModelSource, NO_CLASSES, NoModel, RouteExplanation, RouteInput,
     SkippedModel, explain_route, fallback, known_providers, named_models, route,
 };
 pub use schema::schema;
-pub use time_limits::{MAX_CALL_SECONDS, MAX_RUN_SECONDS, TIME_LIMITS, TimeLimit, TimeLimitOverrides, ineffective};
-pub use validate::{ConfigFault, MAX_CHAIN, validate};
+pub use validate::{MAX_CHAIN, MAX_PROJECTS, validate};

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BreakerLimits, BudgetLimits, ModelPrice, ModelTier, ProjectOverride};
+use super::{LimitOverrides, Limits, ModelPrice, ModelTier};
 use crate::{model::ModelId, risk::RiskSettings};
 
 /// The version of the document's shape that this program writes and understands. A document with a higher one is
@@ -70,17 +70,19 @@ impl ConfigDocument {
         } = over;
         self.schema_version = schema_version;
         self.revision = revision;
-        for (name, over) in reviewers {
-            self.reviewers.entry(name).or_default().amend(over);
-        }
         self.providers.extend(providers);
-        self.failback.extend(failback);
-        self.models.amend(&models);
         self.limits = limits;
-        self.risk.amend(risk);
-        self.panels.extend(panels);
-        self.prices.extend(prices);
         self.projects = projects;
+        let rest = ProjectOverride {
+            reviewers,
+            failback,
+            models,
+            risk,
+            panels,
+            prices,
+            ..ProjectOverride::default()
+        };
+        rest.lay_over(self);
     }
 }
 
@@ -129,7 +131,7 @@ pub struct ReviewerSettings {
 
 impl ReviewerSettings {
     /// Lays other settings over these: what they say wins, what they leave out stays.
-    pub(super) fn amend(&mut self, over: Self) {
+    fn amend(&mut self, over: Self) {
         self.enabled = over.enabled.or(self.enabled);
         self.timeout_seconds = over.timeout_seconds.or(self.timeout_seconds);
         if !over.models.is_empty() {
@@ -169,7 +171,7 @@ impl ModelPreferences {
     }
 
     /// Lays other preferences over these: a class that they leave out stays.
-    pub(super) fn amend(&mut self, over: &Self) {
+    fn amend(&mut self, over: &Self) {
         for tier in ModelTier::ALL {
             if !over.of(tier).is_empty() {
                 over.of(tier).clone_into(self.of_mut(tier));
@@ -197,70 +199,71 @@ pub struct ProviderSwitch {
     pub reason: Option<String>,
 }
 
-/// Time and size limits of a run; all times in seconds. What is left out keeps its default.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Limits {
-    /// One reviewer's attempt (`code_quality` has twice as long).
-    pub reviewer_seconds: u64,
-    /// All reviewers together; then every session is aborted.
-    pub panel_seconds: u64,
-    /// The coordinator's own time after the reviewers are done.
-    pub coordinator_seconds: u64,
-    /// A session that showed no sign of life since it was prompted.
-    pub first_sign_seconds: u64,
-    /// A session that was alive and went silent.
-    pub stall_seconds: u64,
-    /// A retry starts only if at least this much of `panel_seconds` is left.
-    pub retry_floor_seconds: u64,
-    /// The whole run; then it ends in good order, with what is known by then.
-    pub run_seconds: u64,
-    /// Connecting to a model provider.
-    pub connect_seconds: u64,
-    /// A provider's response headers, from the request on.
-    pub headers_seconds: u64,
-    /// The pause between two parts of a provider's answer.
-    pub idle_seconds: u64,
-    /// All attempts of one model call together, until its answer begins.
-    pub hold_seconds: u64,
-    /// The start of OpenCode, until it answers.
-    pub start_seconds: u64,
-    /// One request to the forge. What is asked before the document is there has the limit of `--limits`, or the default.
-    pub forge_seconds: u64,
-    /// Fetching commits that the checkout lacks; of `--limits` only, because it comes before all settings.
-    pub fetch_seconds: u64,
-    /// Most reviewers at once; the coordinator comes on top.
-    pub sessions: u32,
-    /// Most tool calls of one session.
-    pub tool_calls: u32,
-    /// When a model is left alone, and for how long.
-    pub breaker: BreakerLimits,
-    /// What a run, and all runs of its merge request, may use.
-    pub budget: BudgetLimits,
+/// What is otherwise in the projects whose paths match. Everything but `paths` is optional; what is left out stays as the
+/// document, or an earlier entry, says it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ProjectOverride {
+    /// Patterns of project paths, from the root: `platform/**`, `*/docs`. A group stands for everything in it; case does
+    /// not count.
+    #[schemars(length(min = 1), inner(length(min = 1)))]
+    pub paths: Vec<String>,
+    /// Reviewers (and `coordinator`) by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reviewers: BTreeMap<String, ReviewerSettings>,
+    /// Providers that these projects do not use. A project can only switch off: no switch turns it on again.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub providers: BTreeMap<String, ProviderSwitch>,
+    /// Who stands in for a model; `null` ends the chain.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failback: BTreeMap<String, Option<ModelId>>,
+    /// The models of the three classes of reviewers.
+    #[serde(default, skip_serializing_if = "ModelPreferences::is_empty")]
+    pub models: ModelPreferences,
+    /// Time and size limits of a run.
+    #[serde(default, skip_serializing_if = "LimitOverrides::is_empty")]
+    pub limits: LimitOverrides,
+    /// Overrides of the risk rules; patterns are added to those of the document.
+    #[serde(default, skip_serializing_if = "RiskSettings::is_default")]
+    pub risk: RiskSettings,
+    /// Who sits on the panel of a tier.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub panels: BTreeMap<String, Vec<String>>,
+    /// What models cost.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub prices: BTreeMap<String, ModelPrice>,
 }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            reviewer_seconds: 300,
-            panel_seconds: 1500,
-            coordinator_seconds: 600,
-            first_sign_seconds: 60,
-            stall_seconds: 180,
-            retry_floor_seconds: 120,
-            run_seconds: 2400,
-            connect_seconds: 10,
-            headers_seconds: 75,
-            idle_seconds: 75,
-            hold_seconds: 200,
-            start_seconds: 60,
-            forge_seconds: 30,
-            fetch_seconds: 300,
-            sessions: 7,
-            tool_calls: 200,
-            breaker: BreakerLimits::default(),
-            budget: BudgetLimits::default(),
+impl ProjectOverride {
+    /// Lays this over a document.
+    pub(super) fn lay_over(&self, document: &mut ConfigDocument) {
+        let Self {
+            paths: _,
+            reviewers,
+            providers,
+            failback,
+            models,
+            limits,
+            risk,
+            panels,
+            prices,
+        } = self.clone();
+        for (name, over) in reviewers {
+            document.reviewers.entry(name).or_default().amend(over);
         }
+        // Only off: what is off for everybody must not come back for one project.
+        let off = providers.into_iter().filter(|(_, switch)| !switch.enabled);
+        for (name, switch) in off {
+            let known = document.providers.entry(name).or_insert_with(|| switch.clone());
+            if known.enabled {
+                *known = switch;
+            }
+        }
+        document.failback.extend(failback);
+        document.models.amend(&models);
+        limits.lay_over(&mut document.limits);
+        document.risk.amend(risk);
+        document.panels.extend(panels);
+        document.prices.extend(prices);
     }
 }
 

@@ -99,7 +99,7 @@ impl ModelPrice {
 pub(super) fn faults(prices: &BTreeMap<String, ModelPrice>) -> Vec<ConfigFault> {
     let mut faults = Vec::new();
     for (name, price) in prices {
-        let pointer = format!("/prices/{}", super::validate::escape(name));
+        let pointer = format!("/prices/{}", super::fault::escape(name));
         if let Err(error) = name.parse::<ModelId>() {
             faults.push(ConfigFault {
                 pointer: pointer.clone(),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::config::validate;
+use crate::config::{MAX_PROJECTS, ProviderSwitch};
 
 fn document(text: &str) -> ConfigDocument {
     serde_json::from_str(text).expect("readable")

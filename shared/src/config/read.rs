@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{ConfigDocument, ConfigFault, SCHEMA_VERSION, validate, validate::escape};
+use super::{ConfigDocument, ConfigFault, SCHEMA_VERSION, fault::escape, validate};
 
 /// After so many problems nobody reads on, and each one costs a pass.
-const MOST_FAULTS: usize = 50;
+const MAX_FAULTS: usize = 50;
 
 /// Reads a document, or says everything that is wrong with it.
 pub fn read(value: &Value) -> Result<ConfigDocument, Vec<ConfigFault>> {
@@ -28,12 +28,12 @@ pub fn read(value: &Value) -> Result<ConfigDocument, Vec<ConfigFault>> {
 }
 
 /// The fields that this version does not know, as JSON pointers. They are no fault: a later version may. They have no
-/// effect either, which whoever wrote them should hear.
+/// effect either, which their author should know.
 pub fn unknown_fields(value: &Value) -> Vec<String> {
     let mut rest = Repaired::new(value);
     let _ = rest.read();
     let mut unknown = Vec::new();
-    // What cannot be read at all is told as a fault.
+    // What cannot be read at all is reported as a fault.
     let _ = serde_ignored::deserialize::<_, _, ConfigDocument>(&rest.value, |path| {
         let mut tokens = Vec::new();
         ignored_tokens(&path, &mut tokens);
@@ -70,7 +70,7 @@ impl Repaired {
                 pointer: pointer(&self.original(&place)),
                 detail: format!("cannot be read: {}", error.inner()),
             };
-            // A field that is missing because it was taken out was told already.
+            // A field that is missing because it was taken out was reported already.
             let told = |known: &ConfigFault| {
                 let field = known.pointer.strip_prefix(&fault.pointer);
                 let field = field.and_then(|rest| rest.strip_prefix('/'));
@@ -79,7 +79,7 @@ impl Repaired {
             if !faults.iter().any(told) {
                 faults.push(fault);
             }
-            if faults.len() == MOST_FAULTS || !self.take_out(&place) {
+            if faults.len() == MAX_FAULTS || !self.take_out(&place) {
                 return (None, faults);
             }
         }

@@ -1,31 +1,23 @@
 //! What makes a document unusable, all of it at once.
 
-use serde::Serialize;
-
-use super::{ConfigDocument, SCHEMA_VERSION, prices, projects, time_limits};
+use super::{ConfigDocument, ConfigFault, ProjectOverride, SCHEMA_VERSION, fault::escape, limits, prices};
 use crate::{
     model::ModelId,
     nearest::nearest,
+    path_globs::PathGlobs,
     reviewer::ReviewerName,
     risk::{RiskRules, RiskTier, SecurityPaths},
 };
 
-/// The longest failback chain, in models.
+/// Maximum length of a failback chain, in models.
 pub const MAX_CHAIN: usize = 5;
-
-/// One fault of a document.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ConfigFault {
-    /// A JSON pointer to the faulty value.
-    pub pointer: String,
-    /// What is wrong, and what would be right.
-    pub detail: String,
-}
+/// Maximum number of a document's entries for projects. Every read looks at all of them.
+pub const MAX_PROJECTS: usize = 100;
 
 /// Every fault of a document; none means that it can be used.
 pub fn validate(document: &ConfigDocument) -> Vec<ConfigFault> {
     let mut faults = faults_of(document);
-    faults.extend(projects::faults(document));
+    faults.extend(project_faults(document));
     faults
 }
 
@@ -75,13 +67,70 @@ pub(super) fn faults_of(document: &ConfigDocument) -> Vec<ConfigFault> {
     if document.limits.tool_calls == 0 {
         fault("/limits/tool_calls".into(), "must be at least 1".into());
     }
-    faults.extend(time_limits::faults(&document.limits));
+    faults.extend(limits::faults(&document.limits));
     faults.extend(document.limits.breaker.faults());
     faults.extend(document.limits.budget.faults());
     faults.extend(risk_faults(document));
     faults.extend(panel_faults(document));
     faults.extend(prices::faults(&document.prices));
     faults
+}
+
+/// What is wrong with the projects of a document.
+fn project_faults(document: &ConfigDocument) -> Vec<ConfigFault> {
+    let mut faults = Vec::new();
+    let mut fault = |pointer: String, detail: String| faults.push(ConfigFault { pointer, detail });
+    if document.projects.len() > MAX_PROJECTS {
+        fault(
+            "/projects".to_owned(),
+            format!(
+                "has {} entries; at most {MAX_PROJECTS} are looked at",
+                document.projects.len()
+            ),
+        );
+        return faults;
+    }
+    let base = ConfigDocument {
+        projects: Vec::new(),
+        ..document.clone()
+    };
+    let known = faults_of(&base);
+    for (index, entry) in document.projects.iter().enumerate() {
+        let pointer = format!("/projects/{index}");
+        if entry.paths.is_empty() {
+            fault(
+                format!("{pointer}/paths"),
+                "needs at least one pattern, as in `platform/**`".to_owned(),
+            );
+        }
+        for bad in PathGlobs::of_projects(&entry.paths).err().into_iter().flatten() {
+            fault(format!("{pointer}/paths/{}", bad.index), bad.to_string());
+        }
+        for (name, _) in entry.providers.iter().filter(|(_, switch)| switch.enabled) {
+            fault(
+                format!("{pointer}/providers/{}/enabled", escape(name)),
+                "must be false: a project can only switch a provider off; leave it out to follow the switch".to_owned(),
+            );
+        }
+        let mut alone = base.clone();
+        entry.lay_over(&mut alone);
+        let new = faults_of(&alone).into_iter().filter(|fault| !known.contains(fault));
+        for found in new {
+            fault(format!("{pointer}{}", place(entry, &found.pointer)), found.detail);
+        }
+    }
+    faults
+}
+
+/// Where in an entry a fault is that shows in the whole: what the entry does not have itself is a fault of the part that
+/// it does have.
+fn place(entry: &ProjectOverride, pointer: &str) -> String {
+    let entry = serde_json::to_value(entry).unwrap_or_default();
+    let mut pointer = pointer;
+    while entry.pointer(pointer).is_none() {
+        pointer = pointer.rsplit_once('/').map_or("", |(before, _)| before);
+    }
+    pointer.to_owned()
 }
 
 fn risk_faults(document: &ConfigDocument) -> Vec<ConfigFault> {
@@ -157,11 +206,6 @@ fn chain_fault(document: &ConfigDocument, start: &ModelId) -> Option<String> {
         }
     }
     None
-}
-
-/// A key as a JSON pointer's token (RFC 6901).
-pub(super) fn escape(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
 }
 
 #[cfg(test)]

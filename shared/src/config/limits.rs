@@ -1,14 +1,14 @@
-//! The time limits of a review: names, defaults, ranges, and which of them cannot take effect because another is shorter.
+//! The limits of a review: names, defaults, ranges, and how some are laid over others.
 //!
-//! This is the only place where they stand. The document, `.conclave.toml` and `--limits` call them by these names, the
+//! This is the only place where time limits stand. The document, `.conclave.toml` and `--limits` call them by these names, the
 //! documentation's table is made of them, and every wait of a run that can be long takes its limit from here.
 
-use std::{collections::BTreeMap, fmt, str::FromStr};
+use std::{fmt, str::FromStr};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigFault, Limits, ReviewerSettings};
+use super::{BreakerLimits, BudgetLimits, ConfigFault};
 use crate::nearest::nearest;
 
 /// One day: no run is longer.
@@ -21,9 +21,9 @@ const HOUR: u64 = 3600;
 pub struct TimeLimit {
     /// Its name, in seconds.
     pub name: &'static str,
-    /// The least that it can be.
+    /// Minimum.
     pub min: u64,
-    /// The most that it can be.
+    /// Maximum.
     pub max: u64,
     doc: &'static str,
     get: fn(&Limits) -> u64,
@@ -59,7 +59,7 @@ impl TimeLimit {
 }
 
 macro_rules! time_limits {
-    ($($(#[doc = $doc:literal])+ $name:ident: $min:expr, $max:expr;)+) => {
+    ($($(#[doc = $doc:literal])+ $name:ident: $min:expr, $max:expr, $default:expr;)+) => {
         /// All time limits.
         pub const TIME_LIMITS: &[TimeLimit] = &[$(TimeLimit {
             name: stringify!($name),
@@ -97,38 +97,107 @@ macro_rules! time_limits {
                 $(limits.$name = self.$name.unwrap_or(limits.$name);)+
             }
         }
+
+        /// Time and size limits of a run; all times in seconds. What is left out keeps its default.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(default)]
+        pub struct Limits {
+            $(
+                $(#[doc = $doc])+
+                pub $name: u64,
+            )+
+            /// Maximum number of reviewers at once; the coordinator comes on top.
+            pub sessions: u32,
+            /// Maximum number of tool calls of one session.
+            pub tool_calls: u32,
+            /// When calls to a failing model stop, and for how long.
+            pub breaker: BreakerLimits,
+            /// What a run, and all runs of its merge request, may use.
+            pub budget: BudgetLimits,
+        }
+
+        impl Default for Limits {
+            fn default() -> Self {
+                Self {
+                    $($name: $default,)+
+                    sessions: 7,
+                    tool_calls: 200,
+                    breaker: BreakerLimits::default(),
+                    budget: BudgetLimits::default(),
+                }
+            }
+        }
+
+        /// Limits of some projects; what is left out stays as it is.
+        #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+        #[serde(default)]
+        pub struct LimitOverrides {
+            $(
+                $(#[doc = $doc])+
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub $name: Option<u64>,
+            )+
+            /// Maximum number of reviewers at once.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub sessions: Option<u32>,
+            /// Maximum number of tool calls of one session.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub tool_calls: Option<u32>,
+            /// When calls to a failing model stop; the four numbers belong together.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub breaker: Option<BreakerLimits>,
+            /// What a run may use.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub budget: Option<BudgetLimits>,
+        }
+
+        impl LimitOverrides {
+            /// Whether nothing is overridden.
+            pub fn is_empty(&self) -> bool {
+                *self == Self::default()
+            }
+
+            /// Lays these over limits.
+            pub(super) fn lay_over(&self, limits: &mut Limits) {
+                $(limits.$name = self.$name.unwrap_or(limits.$name);)+
+                limits.sessions = self.sessions.unwrap_or(limits.sessions);
+                limits.tool_calls = self.tool_calls.unwrap_or(limits.tool_calls);
+                limits.breaker = self.breaker.unwrap_or(limits.breaker);
+                limits.budget.amend(self.budget.unwrap_or_default());
+            }
+        }
     };
 }
 
 time_limits! {
     /// One reviewer's attempt (`code_quality` has twice as long).
-    reviewer_seconds: 1, DAY;
+    reviewer_seconds: 1, DAY, 300;
     /// All reviewers together; then every session is aborted.
-    panel_seconds: 1, DAY;
+    panel_seconds: 1, DAY, 1500;
     /// The coordinator's own time after the reviewers are done.
-    coordinator_seconds: 1, DAY;
+    coordinator_seconds: 1, DAY, 600;
     /// A session that showed no sign of life since it was prompted.
-    first_sign_seconds: 1, DAY;
+    first_sign_seconds: 1, DAY, 60;
     /// A session that was alive and went silent.
-    stall_seconds: 1, DAY;
+    stall_seconds: 1, DAY, 180;
     /// A retry starts only if at least this much of `panel_seconds` is left.
-    retry_floor_seconds: 0, DAY;
+    retry_floor_seconds: 0, DAY, 120;
     /// The whole run; then it ends in good order, with what is known by then.
-    run_seconds: 1, DAY;
+    run_seconds: 1, DAY, 2400;
     /// Connecting to a model provider.
-    connect_seconds: 1, HOUR;
+    connect_seconds: 1, HOUR, 10;
     /// A provider's response headers, from the request on.
-    headers_seconds: 1, HOUR;
+    headers_seconds: 1, HOUR, 75;
     /// The pause between two parts of a provider's answer.
-    idle_seconds: 1, HOUR;
+    idle_seconds: 1, HOUR, 75;
     /// All attempts of one model call together, until its answer begins.
-    hold_seconds: 1, HOUR;
+    hold_seconds: 1, HOUR, 200;
     /// The start of OpenCode, until it answers.
-    start_seconds: 1, HOUR;
+    start_seconds: 1, HOUR, 60;
     /// One request to the forge. What is asked before the document is there has the limit of `--limits`, or the default.
-    forge_seconds: 1, HOUR;
+    forge_seconds: 1, HOUR, 30;
     /// Fetching commits that the checkout lacks; of `--limits` only, because it comes before all settings.
-    fetch_seconds: 1, HOUR;
+    fetch_seconds: 1, HOUR, 300;
 }
 
 impl FromStr for TimeLimitOverrides {
@@ -185,53 +254,6 @@ pub(super) fn faults(limits: &Limits) -> Vec<ConfigFault> {
     faulty.collect()
 }
 
-/// Pairs of limits of which the first ends inside of the second.
-const WITHIN: [(&str, &str); 14] = [
-    ("connect_seconds", "headers_seconds"),
-    ("headers_seconds", "hold_seconds"),
-    ("headers_seconds", "first_sign_seconds"),
-    ("headers_seconds", "stall_seconds"),
-    ("idle_seconds", "first_sign_seconds"),
-    ("idle_seconds", "stall_seconds"),
-    ("hold_seconds", "reviewer_seconds"),
-    ("hold_seconds", "coordinator_seconds"),
-    ("first_sign_seconds", "reviewer_seconds"),
-    ("stall_seconds", "reviewer_seconds"),
-    ("reviewer_seconds", "panel_seconds"),
-    ("retry_floor_seconds", "panel_seconds"),
-    ("panel_seconds", "run_seconds"),
-    ("coordinator_seconds", "run_seconds"),
-];
-
-/// The limits that somebody has set and that cannot take effect, because another one is shorter. Defaults are fitted to each
-/// other, so that one that is longer than another says nothing.
-pub fn ineffective(limits: &Limits, reviewers: &BTreeMap<String, ReviewerSettings>) -> Vec<String> {
-    let value = |name: &str| TimeLimit::named(name).map(|limit| (limit.of(limits), limit.default()));
-    let mut lines = Vec::new();
-    for (inner, outer) in WITHIN {
-        if let (Some((seconds, default)), Some((around, _))) = (value(inner), value(outer))
-            && seconds != default
-            && seconds > around
-        {
-            lines.push(format!(
-                "the limit {inner} ({seconds} s) cannot take effect: {outer} ({around} s) is shorter"
-            ));
-        }
-    }
-    for (name, settings) in reviewers {
-        if let Some(seconds) = settings
-            .timeout_seconds
-            .filter(|seconds| *seconds > limits.panel_seconds)
-        {
-            lines.push(format!(
-                "the limit reviewers.{name}.timeout_seconds ({seconds} s) cannot take effect: panel_seconds ({} s) is shorter",
-                limits.panel_seconds
-            ));
-        }
-    }
-    lines
-}
-
 /// The longest that a model call can be held back, and be silent after that, by the ranges: who waits for the gateway has to
 /// wait longer.
 pub const MAX_CALL_SECONDS: u64 = 2 * HOUR;
@@ -242,18 +264,6 @@ pub const MAX_RUN_SECONDS: u64 = DAY;
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_default_is_in_its_range_and_fits_the_others() {
-        assert_eq!(faults(&Limits::default()), []);
-        assert_eq!(ineffective(&Limits::default(), &BTreeMap::new()), [""; 0]);
-        for (inner, outer) in WITHIN {
-            assert!(
-                TimeLimit::named(inner).is_some() && TimeLimit::named(outer).is_some(),
-                "{inner} {outer}"
-            );
-        }
-    }
 
     #[test]
     fn every_limit_of_the_document_is_one_of_these() {
@@ -291,24 +301,5 @@ mod tests {
             let error = text.parse::<TimeLimitOverrides>().expect_err(text);
             assert!(error.contains(said), "{error}");
         }
-    }
-
-    #[test]
-    fn a_limit_that_another_one_cuts_short_is_named() {
-        let mut limits = Limits::default();
-        let overrides: TimeLimitOverrides = "headers=900,hold=1000".parse().expect("valid");
-        overrides.lay_over(&mut limits);
-        let said = ineffective(&limits, &BTreeMap::new());
-        assert!(
-            said.contains(
-                &"the limit headers_seconds (900 s) cannot take effect: stall_seconds (180 s) is shorter".to_owned()
-            ),
-            "{said:?}"
-        );
-        let whole: TimeLimitOverrides = "first_sign=900,stall=900,reviewer=1000,coordinator=1000"
-            .parse()
-            .expect("valid");
-        whole.lay_over(&mut limits);
-        assert_eq!(ineffective(&limits, &BTreeMap::new()), [""; 0]);
     }
 }
