@@ -4,7 +4,6 @@ mod code_lines;
 mod doubts;
 mod evidence;
 mod fold;
-mod json;
 mod locate;
 mod matching;
 mod refutation;

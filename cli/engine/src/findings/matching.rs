@@ -11,6 +11,7 @@ mod agreement;
 mod background;
 mod concepts;
 mod similarity;
+mod stem;
 mod words;
 
 pub use agreement::{record_agreement, same_claims};

@@ -6,13 +6,13 @@
 //! as text, and never fails. The text of a field is opaque up to the closing tag that makes all tags of the answer fit
 //! together. What can be read in several ways, or not at all, becomes a fault: no finding is lost in silence.
 
+mod json;
 mod lenient;
 mod strict;
-pub(super) mod traces;
+mod traces;
 
 use super::{
     fold::folded,
-    json,
     tags::{Name, next_tag, tags},
 };
 

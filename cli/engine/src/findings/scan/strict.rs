@@ -6,11 +6,8 @@
 //! within the same finding, or a text holds the beginning of another finding, nobody can tell which one was meant: that
 //! is a fault.
 
-use super::{RawFinding, line_of, without_tags};
-use crate::findings::{
-    json,
-    tags::{Kind, Name, Tag, tags},
-};
+use super::{RawFinding, json, line_of, without_tags};
+use crate::findings::tags::{Kind, Name, Tag, tags};
 
 /// What the consistent reading of an answer holds.
 #[derive(Debug, Default)]

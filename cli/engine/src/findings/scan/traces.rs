@@ -17,7 +17,7 @@ pub fn holds_findings(text: &str) -> bool {
 }
 
 /// Returns how many findings a text seems to hold, by what each of them has once: its own tag, or its severity.
-pub(in crate::findings) fn count(text: &str) -> usize {
+pub(super) fn count(text: &str) -> usize {
     let of = |text: &str, name: Name| {
         let opened = tags(text).filter(|tag| tag.name == name && tag.kind != Kind::Close);
         opened.count()

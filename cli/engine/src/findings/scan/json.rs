@@ -8,10 +8,8 @@ use serde::{
 };
 use serde_json::{Deserializer, Map, Value};
 
-use super::{
-    scan::{RawFinding, ScanOutcome, join, traces},
-    tags::{FIELDS, field},
-};
+use super::{RawFinding, ScanOutcome, join, traces};
+use crate::findings::tags::{FIELDS, field};
 
 /// Other names that models give our fields.
 const ALIASES: [(&str, &str); 14] = [
