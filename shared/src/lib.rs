@@ -4,6 +4,7 @@
 //! Nothing here does I/O or reads a clock: time, randomness and environment come in as arguments, so that both sides of
 //! the wire compute the same answer from the same input.
 
+pub mod comment_marks;
 pub mod config;
 pub mod error_chain;
 pub mod finding;
@@ -13,6 +14,7 @@ pub mod model;
 pub mod nearest;
 pub mod oidc;
 pub mod path_globs;
+pub mod path_kind;
 pub mod pricing;
 pub mod problem;
 pub mod redact;

@@ -10,3 +10,6 @@ pub use assign::assign;
 pub use estimate::{Counted, Estimate, EstimateInput, PatchTokens, SessionEstimate, estimate};
 pub use focus::{Focus, Wish, WishError};
 pub use plan::{PlanInput, explain_models, plan};
+
+#[cfg(test)]
+mod path_kind_tests;

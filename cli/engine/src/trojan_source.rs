@@ -8,12 +8,14 @@
 mod characters;
 mod encoding;
 mod identifiers;
-mod paths;
+mod surroundings;
 
 use std::collections::BTreeMap;
 
 use conclave_shared::{
+    comment_marks::CommentMarks,
     finding::{EvidenceStatus, Finding, fingerprint},
+    path_kind::{Form, PathKind, Wording},
     reviewer::ReviewerName,
     severity::Severity,
 };
@@ -21,7 +23,7 @@ use conclave_shared::{
 use self::{
     characters::{Trick, named, trick},
     identifiers::{Known, is_disguised_whole, is_mixed, words},
-    paths::Comments,
+    surroundings::{Surroundings, surroundings},
 };
 use crate::review::{ApprovalHold, HoldCause};
 
@@ -49,9 +51,14 @@ struct Place {
     what: String,
 }
 
-/// Whether this file holds code, as far as these rules go.
+/// Whether this file holds code, as far as these rules go. Documents that steer a tool, such as `AGENTS.md`, do.
 pub fn is_checked(path: &str) -> bool {
-    paths::is_code(path)
+    let PathKind { form, wording, .. } = PathKind::of(path);
+    match wording {
+        Wording::Program => true,
+        Wording::Document | Wording::Text => form == Form::Code,
+        Wording::Translation => false,
+    }
 }
 
 /// Whether a patch can hold anything that these rules look for.
@@ -86,7 +93,8 @@ pub fn check(path: &str, diff: &[u8]) -> Vec<Finding> {
             added.push((line, code));
         }
     }
-    let comments = Comments::of(path);
+    let marks = CommentMarks::of(path);
+    let is_prose = PathKind::of(path).is_prose();
     let mut faults: BTreeMap<Fault, Vec<Place>> = BTreeMap::new();
     for (line, code) in added {
         let shown: String = code.iter().collect();
@@ -110,7 +118,8 @@ pub fn check(path: &str, diff: &[u8]) -> Vec<Finding> {
             let Some(trick) = trick(&code, at, line == 1) else {
                 continue;
             };
-            let harmless = trick == Trick::Control || (trick == Trick::Invisible && comments.holds(&code, at));
+            let in_comment = || surroundings(&code, at, marks) == Surroundings::Comment;
+            let harmless = trick == Trick::Control || (trick == Trick::Invisible && in_comment());
             let severity = if harmless {
                 Severity::Warning
             } else {
@@ -118,11 +127,13 @@ pub fn check(path: &str, diff: &[u8]) -> Vec<Finding> {
             };
             note(Fault::Character(trick, severity), named(code[at]));
         }
-        for (at, word) in words(&code).filter(|(_, word)| !word.is_ascii()) {
-            if comments.holds(&code, at) {
+        // In prose, words of any language are at home.
+        for (at, word) in words(&code).filter(|(_, word)| !is_prose && !word.is_ascii()) {
+            let place = surroundings(&code, at, marks);
+            if place == Surroundings::Comment {
                 continue;
             }
-            let twin = known.twin(&word).filter(|_| !paths::in_string(&code, at));
+            let twin = known.twin(&word).filter(|_| place == Surroundings::Code);
             let alike = is_mixed(&word) || (is_disguised_whole(&word) && twin.is_some());
             if alike {
                 let foreign = word.chars().find(|character| !character.is_ascii());

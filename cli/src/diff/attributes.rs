@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use conclave_engine::{
-    diff::{ChangeKind, Content, FileDiff, FilterReason, FilteredDiff, FilteredFile, has_ident, may_run},
+    diff::{ChangeKind, Content, FileDiff, FilterReason, FilteredDiff, FilteredFile, has_ident},
     review::ReviewSubject,
 };
 use conclave_git::{CheckoutAttributes, Repository, TreeFile};
+use conclave_shared::path_kind::PathKind;
 
 use crate::exit::Failure;
 
@@ -123,7 +124,7 @@ fn is_rewritten(path: &str, attributes: &CheckoutAttributes) -> bool {
     });
     let filtered = match attributes.filter.as_deref() {
         None => false,
-        Some("lfs") => may_run(path),
+        Some("lfs") => PathKind::of(path).may_run(),
         Some(_) => true,
     };
     encoded || filtered

@@ -7,7 +7,11 @@
 //! `.gitignore`. Case never counts.
 
 use super::RiskSettings;
-use crate::{nearest::nearest, path_globs::PathGlobs};
+use crate::{
+    nearest::nearest,
+    path_globs::PathGlobs,
+    path_kind::{PathKind, Wording},
+};
 
 /// The built-in patterns. README and `docs/security-paths.md` show this list.
 pub const SECURITY_PATHS: [&str; 91] = [
@@ -218,7 +222,7 @@ impl SecurityPaths {
                 format!("matches `{pattern}`")
             });
         }
-        if is_prose(path) {
+        if PathKind::of(path).wording == Wording::Document {
             return None;
         }
         path.split('/')
@@ -263,14 +267,6 @@ impl Word {
                 (true, true) => word.contains(&self.text),
             })
     }
-}
-
-fn is_prose(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let extension = name
-        .rsplit_once('.')
-        .map(|(_, extension)| extension.to_ascii_lowercase());
-    extension.is_some_and(|extension| ["md", "mdx", "markdown", "rst", "adoc"].contains(&extension.as_str()))
 }
 
 /// The words of a name: `loginForm.test.tsx` is `login form test tsx`, `JWTVerifier` is `jwt verifier`.

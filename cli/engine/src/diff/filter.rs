@@ -1,101 +1,14 @@
 //! Which files are reviewed, and why the others are not.
 
-use conclave_shared::risk::SecurityPaths;
+use conclave_shared::{path_kind::PathKind, risk::SecurityPaths};
 use globset::GlobSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ChangeKind, Content, Diff, FileDiff, Peek, Unread, noise,
+    ChangeKind, Content, Diff, FileDiff, FilterReason, Peek, Unread,
     runs::{self, Sides},
 };
-
-/// Why a file is not reviewed by models.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FilterReason {
-    /// Written by a package manager.
-    LockFile,
-    /// Minified or bundled code, or a source map.
-    Minified,
-    /// A copy of third-party code.
-    Vendored,
-    /// No text.
-    Binary,
-    /// Written by a generator, at base already.
-    Generated,
-    /// The project's own rules leave it out.
-    ExcludedByProject,
-    /// Its patch is larger than any model can read.
-    TooLarge,
-    /// Its patch does not parse.
-    UnreadablePatch,
-    /// Its path leaves the repository, or cannot be shown.
-    UnusablePath,
-    /// Git shows it as binary, but at base or at head it is text.
-    HiddenText,
-    /// It is binary data, but may be code, a script, configuration or a template.
-    BinaryCode,
-    /// It stands for a content that Git LFS keeps elsewhere, and that content may be code.
-    LfsPointer,
-    /// A checkout makes something else of it than what is reviewed.
-    CheckoutDiffers,
-    /// An earlier review looked at it, and it is unchanged since.
-    ReviewedBefore,
-}
-
-impl FilterReason {
-    /// The reason as a person reads it in the plan and in the review.
-    pub const fn describe(self) -> &'static str {
-        match self {
-            Self::LockFile => "lock file",
-            Self::Minified => "minified",
-            Self::Vendored => "vendored",
-            Self::Binary => "binary",
-            Self::Generated => "generated",
-            Self::ExcludedByProject => "excluded by the project",
-            Self::TooLarge => "too large to be read",
-            Self::UnreadablePatch => "its patch cannot be read",
-            Self::UnusablePath => "its path cannot be used",
-            Self::HiddenText => "shown as binary, but it is or was text",
-            Self::BinaryCode => "binary data that may be code",
-            Self::LfsPointer => "a pointer to code that Git LFS keeps elsewhere",
-            Self::CheckoutDiffers => "a checkout differs from what is reviewed, by .gitattributes",
-            Self::ReviewedBefore => "unchanged since it was reviewed",
-        }
-    }
-
-    /// Whether the file should have been reviewed, and could not be: no rule says that it is noise. Such a review is
-    /// never an approval.
-    pub const fn is_gap(self) -> bool {
-        match self {
-            Self::TooLarge
-            | Self::UnreadablePatch
-            | Self::UnusablePath
-            | Self::HiddenText
-            | Self::BinaryCode
-            | Self::LfsPointer
-            | Self::CheckoutDiffers => true,
-            Self::LockFile
-            | Self::Minified
-            | Self::Vendored
-            | Self::Binary
-            | Self::Generated
-            | Self::ExcludedByProject
-            | Self::ReviewedBefore => false,
-        }
-    }
-}
-
-impl From<Unread> for FilterReason {
-    fn from(unread: Unread) -> Self {
-        match unread {
-            Unread::Path => Self::UnusablePath,
-            Unread::TooLarge => Self::TooLarge,
-            Unread::Patch => Self::UnreadablePatch,
-        }
-    }
-}
 
 /// A file that is not reviewed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -140,7 +53,7 @@ impl FilterRules<'_> {
     pub(super) fn is_protected(&self, file: &FileDiff) -> bool {
         [&file.path, &file.old_path]
             .iter()
-            .any(|path| noise::is_migration(path) || self.security.reason(path).is_some())
+            .any(|path| PathKind::of(path).is_migration || self.security.reason(path).is_some())
     }
 }
 
@@ -148,14 +61,14 @@ impl FilterRules<'_> {
 pub fn depends_on_content(file: &FileDiff, rules: FilterRules<'_>) -> bool {
     match decide(file, rules) {
         Decision::ByContent => true,
-        Decision::Leave(reason) => is_noise(reason) && !rules.trusts(file) && runs::by_name(file, reason).is_none(),
+        Decision::Leave(reason) => reason.is_noise() && !rules.trusts(file) && runs::by_name(file, reason).is_none(),
         Decision::Review => false,
     }
 }
 
 /// Whether a file is noise by its name alone.
 pub fn is_left_out_by_name(file: &FileDiff, rules: FilterRules<'_>) -> bool {
-    matches!(decide(file, rules), Decision::Leave(reason) if is_noise(reason))
+    matches!(decide(file, rules), Decision::Leave(reason) if reason.is_noise())
 }
 
 /// Takes the noise out.
@@ -181,7 +94,7 @@ pub fn filter(
             Decision::ByContent => by_content(&file, rules, sides),
         };
         let is_unread_code = match reason {
-            Some(reason) => is_noise(reason) && runs::can_run(&file, reason, sides),
+            Some(reason) => reason.is_noise() && runs::can_run(&file, reason, sides),
             // The patch shows only the commit's name, not its content.
             None => file.content == Content::Submodule && file.kind != ChangeKind::Deleted,
         };
@@ -197,18 +110,6 @@ pub fn filter(
         }
     }
     result
-}
-
-/// Whether a file with this reason is left out as noise, with no other check in the place of a review.
-const fn is_noise(reason: FilterReason) -> bool {
-    matches!(
-        reason,
-        FilterReason::Minified
-            | FilterReason::Vendored
-            | FilterReason::Binary
-            | FilterReason::Generated
-            | FilterReason::ExcludedByProject
-    )
 }
 
 enum Decision {
@@ -247,7 +148,7 @@ fn decide(file: &FileDiff, rules: FilterRules<'_>) -> Decision {
 fn by_name(file: &FileDiff, rules: FilterRules<'_>) -> Option<FilterReason> {
     let of = |path: &str| {
         let excluded = || rules.ignore.is_match(path).then_some(FilterReason::ExcludedByProject);
-        noise::reason(path).or_else(excluded)
+        PathKind::of(path).noise.map(FilterReason::from).or_else(excluded)
     };
     let reason = of(&file.path)?;
     (file.old_path == file.path || of(&file.old_path).is_some()).then_some(reason)

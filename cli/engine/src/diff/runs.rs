@@ -2,14 +2,12 @@
 //!
 //! Name, mode, place and content are asked, and what none of them shows to be harmless counts as code.
 
-use conclave_shared::risk::SecurityPaths;
-
-use super::{
-    ChangeKind, Content, FileDiff, FilterReason, Peek,
-    names::{self, NameKind},
-    noise,
-    peek::Form,
+use conclave_shared::{
+    path_kind::{Form as NamedForm, PathKind, language},
+    risk::SecurityPaths,
 };
+
+use super::{ChangeKind, Content, FileDiff, FilterReason, Peek, peek::Form};
 
 /// What is known of a file's content at base and at head.
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,7 +49,7 @@ impl Sides {
             && base == head
             && shebang(self.base) == shebang(self.head)
             && file.modes.0 == file.modes.1
-            && names::language(&file.old_path) == names::language(&file.path)
+            && language(&file.old_path) == language(&file.path)
     }
 
     /// The side that there will be: head, or of a deleted file what it was.
@@ -71,28 +69,30 @@ pub(super) fn may_be_text(file: &FileDiff, is_protected: bool, sides: Sides) -> 
         return false;
     }
     let head = sides.head.unwrap_or_default();
-    let kind = names::kind(&file.path);
     if file.is_executable() || head.shebang || head.encoding.is_some() {
         return true;
     }
+    let named = PathKind::of(&file.path);
     // A file named as a picture has to begin like one.
-    let is_what_it_says = match kind {
-        NameKind::Inert => matches!(head.form, Form::Inert | Form::Archive),
-        NameKind::Archive => matches!(head.form, Form::Archive) || !head.mostly_text,
-        NameKind::Compiled => !head.mostly_text,
-        NameKind::Code => false,
-        NameKind::Prose | NameKind::Unknown => !head.mostly_text && !names::runs_by_itself(&file.path),
+    let is_what_it_says = match named.form {
+        NamedForm::Inert => matches!(head.form, Form::Inert | Form::Archive),
+        NamedForm::Archive => matches!(head.form, Form::Archive) || !head.mostly_text,
+        NamedForm::Compiled => !head.mostly_text,
+        NamedForm::Code => false,
+        NamedForm::Text | NamedForm::Unknown => !head.mostly_text && !named.runs_by_itself,
     };
-    !is_what_it_says || (is_protected && kind != NameKind::Inert)
+    !is_what_it_says || (is_protected && named.form != NamedForm::Inert)
 }
 
 /// Whether the content at head is a pointer of Git LFS, for a file that may be code.
 pub(super) fn is_pointer_to_code(file: &FileDiff, is_protected: bool, sides: Sides) -> bool {
     let is_pointer = sides.head.is_some_and(|head| head.pointer) && file.kind != ChangeKind::Deleted;
-    let is_harmless = matches!(
-        names::kind(&file.path),
-        NameKind::Inert | NameKind::Archive | NameKind::Prose
-    ) || (names::kind(&file.path) == NameKind::Unknown && !names::runs_by_itself(&file.path));
+    let named = PathKind::of(&file.path);
+    let is_harmless = match named.form {
+        NamedForm::Inert | NamedForm::Archive | NamedForm::Text => true,
+        NamedForm::Unknown => !named.runs_by_itself,
+        NamedForm::Code | NamedForm::Compiled => false,
+    };
     is_pointer && (!is_harmless || is_protected || file.is_executable())
 }
 
@@ -101,13 +101,13 @@ pub(super) fn by_name(file: &FileDiff, reason: FilterReason) -> Option<bool> {
     if file.is_executable() || matches!(file.content, Content::Symlink | Content::Submodule) {
         return Some(true);
     }
-    if names::is_map(&file.path) {
+    if is_map(file) {
         return None;
     }
-    match names::kind(&file.path) {
-        NameKind::Code | NameKind::Compiled => Some(true),
-        NameKind::Archive if reason == FilterReason::Vendored => Some(true),
-        NameKind::Archive | NameKind::Inert | NameKind::Prose | NameKind::Unknown => None,
+    match PathKind::of(&file.path).form {
+        NamedForm::Code | NamedForm::Compiled => Some(true),
+        NamedForm::Archive if reason == FilterReason::Vendored => Some(true),
+        NamedForm::Archive | NamedForm::Inert | NamedForm::Text | NamedForm::Unknown => None,
     }
 }
 
@@ -120,17 +120,18 @@ pub(super) fn can_run(file: &FileDiff, reason: FilterReason, sides: Sides) -> bo
     if content.shebang || content.form == Form::Program {
         return true;
     }
-    if names::is_map(&file.path) {
+    if is_map(file) {
         return !content.source_map;
     }
     let is_binary = reason == FilterReason::Binary;
-    match names::kind(&file.path) {
-        NameKind::Code | NameKind::Compiled => true,
-        NameKind::Inert => !matches!(content.form, Form::Inert | Form::Archive),
-        NameKind::Prose => !(is_binary || content.text || content.empty || content.encoding.is_some()),
-        NameKind::Archive => names::runs_by_itself(&file.path),
+    let named = PathKind::of(&file.path);
+    match named.form {
+        NamedForm::Code | NamedForm::Compiled => true,
+        NamedForm::Inert => !matches!(content.form, Form::Inert | Form::Archive),
+        NamedForm::Text => !(is_binary || content.text || content.empty || content.encoding.is_some()),
+        NamedForm::Archive => named.runs_by_itself,
         // For data that is not text, only its place says that something reads it as a program.
-        NameKind::Unknown => !is_binary || names::runs_by_itself(&file.path),
+        NamedForm::Unknown => !is_binary || named.runs_by_itself,
     }
 }
 
@@ -144,30 +145,26 @@ pub fn changes_kind(file: &FileDiff, security: &SecurityPaths) -> bool {
         return false;
     }
     let kind = |path: &str| {
-        (
-            names::language(path),
-            names::kind(path),
-            names::runs_by_itself(path),
-            names::is_pipeline(path),
-            noise::reason(path),
-            noise::is_migration(path),
-            security.reason(path).is_some(),
-        )
+        let PathKind {
+            form,
+            noise,
+            is_migration,
+            is_pipeline,
+            runs_by_itself,
+            ..
+        } = PathKind::of(path);
+        let place = (noise, is_migration, is_pipeline, runs_by_itself);
+        (language(path), form, place, security.reason(path).is_some())
     };
     kind(&file.old_path) != kind(&file.path)
-}
-
-/// Whether a file of this name can run or steer something, as far as the name tells.
-pub fn may_run(path: &str) -> bool {
-    matches!(names::kind(path), NameKind::Code | NameKind::Compiled) || names::runs_by_itself(path)
 }
 
 /// Whether a binary file may be text in wide characters, as far as its name tells: pictures and programs need not be opened
 /// for that.
 pub fn may_be_encoded(file: &FileDiff) -> bool {
     matches!(
-        names::kind(&file.path),
-        NameKind::Code | NameKind::Prose | NameKind::Unknown
+        PathKind::of(&file.path).form,
+        NamedForm::Code | NamedForm::Text | NamedForm::Unknown
     )
 }
 
@@ -178,7 +175,7 @@ pub fn has_ident(content: &[u8]) -> bool {
         .any(|mark| memchr::memmem::find(content, mark).is_some())
 }
 
-/// Whether the whole content is needed to say what a file is.
+/// Whether the name is that of a source map: the whole content is needed to say what the file is.
 pub fn is_map(file: &FileDiff) -> bool {
-    names::is_map(&file.path)
+    language(&file.path) == "map"
 }

@@ -1,114 +1,16 @@
 //! Lines of a file without their comments: what a machine runs, as opposed to what the file says of itself.
 
-/// File name endings of prose. Words are no proof about code.
-const PROSE: [&str; 8] = ["md", "markdown", "txt", "rst", "adoc", "asciidoc", "org", "mdx"];
-
-/// Files that end like prose and are read by tools.
-const READ_BY_TOOLS: [&str; 2] = ["cmakelists.txt", "robots.txt"];
-
-/// Names of files without an ending that hold prose.
-const PROSE_NAMES: [&str; 6] = ["readme", "license", "changelog", "authors", "notice", "copying"];
-
-/// Whether the file holds prose, by its name.
-pub(super) fn is_prose(path: &str) -> bool {
-    let name = file_name(path);
-    let parts = name.rsplit_once('.');
-    let is_requirements = parts.is_some_and(|(stem, ending)| stem.starts_with("requirements") && ending == "txt");
-    if READ_BY_TOOLS.contains(&name.as_str()) || is_requirements {
-        return false;
-    }
-    match parts {
-        Some((_, ending)) => PROSE.contains(&ending),
-        None => PROSE_NAMES.contains(&name.as_str()),
-    }
-}
-
-fn file_name(path: &str) -> String {
-    path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase()
-}
-
-/// How a language marks its comments.
-struct Syntax {
-    line: &'static [&'static str],
-    block: &'static [(&'static str, &'static str)],
-}
-
-const SLASHES: Syntax = Syntax {
-    line: &["//"],
-    block: &[("/*", "*/")],
-};
-const HASHES: Syntax = Syntax {
-    line: &["#"],
-    block: &[("\"\"\"", "\"\"\""), ("'''", "'''")],
-};
-const DASHES: Syntax = Syntax {
-    line: &["--"],
-    block: &[("/*", "*/"), ("--[[", "]]"), ("{-", "-}")],
-};
-const MARKUP: Syntax = Syntax {
-    line: &[],
-    block: &[("<!--", "-->")],
-};
-const MARKUP_AND_CODE: Syntax = Syntax {
-    line: &["//"],
-    block: &[("<!--", "-->"), ("/*", "*/")],
-};
-const SLASHES_AND_HASHES: Syntax = Syntax {
-    line: &["//", "#"],
-    block: &[("/*", "*/")],
-};
-const SEMICOLONS: Syntax = Syntax {
-    line: &[";", "#"],
-    block: &[],
-};
-const PERCENTS: Syntax = Syntax {
-    line: &["%"],
-    block: &[],
-};
-/// For what is not known: what any of them marks.
-const ANY: Syntax = Syntax {
-    line: &["//", "#", "--", ";", "%"],
-    block: &[("/*", "*/"), ("<!--", "-->")],
-};
-
-fn syntax(path: &str) -> &'static Syntax {
-    let name = file_name(path);
-    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    match ending {
-        "rs" | "c" | "h" | "cc" | "cpp" | "cxx" | "hpp" | "m" | "mm" | "cs" | "java" | "kt" | "kts" | "js" | "mjs"
-        | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" | "go" | "swift" | "scala" | "dart" | "groovy" | "gradle"
-        | "proto" | "css" | "scss" | "less" | "sol" | "zig" => &SLASHES,
-        "php" | "tf" | "tfvars" | "hcl" | "json5" | "jsonc" => &SLASHES_AND_HASHES,
-        "py" | "pyi" | "pyx" | "rb" | "sh" | "bash" | "zsh" | "fish" | "yml" | "yaml" | "toml" | "pl" | "pm" | "r"
-        | "conf" | "cfg" | "properties" | "env" | "nix" | "ex" | "exs" | "ps1" | "jl" | "cmake" | "graphql" | "gql"
-        | "mk" | "bzl" | "txt" | "cr" | "tcl" => &HASHES,
-        "sql" | "lua" | "hs" | "elm" | "ada" | "adb" => &DASHES,
-        "html" | "htm" | "vue" | "svelte" => &MARKUP_AND_CODE,
-        "xml" | "svg" | "xhtml" => &MARKUP,
-        "ini" | "lisp" | "cl" | "clj" | "cljs" | "el" | "scm" | "asm" | "s" => &SEMICOLONS,
-        "tex" | "erl" | "hrl" => &PERCENTS,
-        // Has none.
-        "json" => &Syntax { line: &[], block: &[] },
-        _ if matches!(
-            name.as_str(),
-            "dockerfile" | "makefile" | "gemfile" | "rakefile" | "procfile"
-        ) =>
-        {
-            &HASHES
-        }
-        _ => &ANY,
-    }
-}
+use conclave_shared::comment_marks::CommentMarks;
 
 /// The lines of the file, each without what is a comment.
 pub(super) fn code_lines(path: &str, content: &str) -> Vec<String> {
-    let syntax = syntax(path);
+    let marks = CommentMarks::of(path);
     let mut inside: Option<&str> = None;
-    content.lines().map(|line| code_of(line, syntax, &mut inside)).collect()
+    content.lines().map(|line| code_of(line, marks, &mut inside)).collect()
 }
 
 /// One line without what is a comment. `inside` is the end of a comment that is still open.
-fn code_of(line: &str, syntax: &Syntax, inside: &mut Option<&'static str>) -> String {
+fn code_of(line: &str, marks: &CommentMarks, inside: &mut Option<&'static str>) -> String {
     let mut code = String::new();
     let mut rest = line;
     while !rest.is_empty() {
@@ -124,12 +26,13 @@ fn code_of(line: &str, syntax: &Syntax, inside: &mut Option<&'static str>) -> St
         let opens = |(open, _): &&(&str, &str)| {
             rest.starts_with(open) && (open.starts_with(['"', '\'']) <= code.trim().is_empty())
         };
-        if let Some((open, end)) = syntax.block.iter().find(opens) {
+        if let Some((open, end)) = marks.block.iter().find(opens) {
             *inside = Some(end);
             rest = &rest[open.len()..];
             continue;
         }
-        if syntax.line.iter().any(|mark| begins_comment(rest, mark, &code)) {
+        let mut line_marks = marks.line.iter().chain(marks.perhaps);
+        if line_marks.any(|mark| begins_comment(rest, mark, &code)) {
             return code;
         }
         let length = text_length(rest).unwrap_or_else(|| rest.chars().next().map_or(1, char::len_utf8));
@@ -200,16 +103,6 @@ mod tests {
             ("a.unknown", "// a\n# b\n-- c\ncode", vec!["", "", "", "code"]),
         ] {
             assert_eq!(code(path, content), expected, "{path}: {content}");
-        }
-    }
-
-    #[test]
-    fn prose_is_told_from_files_that_tools_read() {
-        for path in ["README.md", "docs/a.rst", "LICENSE", "notes.txt"] {
-            assert!(is_prose(path), "{path}");
-        }
-        for path in ["requirements-dev.txt", "CMakeLists.txt", "src/readme.py", "Makefile"] {
-            assert!(!is_prose(path), "{path}");
         }
     }
 }

@@ -7,7 +7,10 @@
 
 use std::sync::LazyLock;
 
-use conclave_shared::finding::{Doubt, Finding};
+use conclave_shared::{
+    finding::{Doubt, Finding},
+    path_kind::{PathKind, language},
+};
 use regex::{Regex, RegexSet};
 
 /// What gives a kind of claim away, in the text without its case.
@@ -78,9 +81,8 @@ const KINDS: [(Doubt, &[&str]); 7] = [
 /// A trigger and what comes of it.
 const TRIGGER: &str = r"(?is)\b(?:when|if|because|since|otherwise|once|as)\b.{3,160}?\b(?:will|would|throws?|returns?|raises?|crash\w*|fails?|panics?|leaks?|overflow\w*|deadlock\w*)\b";
 
-/// Files of prose, and of forms that are drawn with a tool, by the end of their names. Claims about other data (queries,
-/// schemas, build files) were accepted nearly as often as those about programs.
-const PROSE_OR_DATA: [&str; 8] = [".md", ".mdx", ".rst", ".adoc", ".txt", ".ui", "license", "readme"];
+/// The extension of forms that are drawn with a tool.
+const DRAWN: &str = "ui";
 
 struct Patterns {
     kinds: Vec<(Doubt, RegexSet)>,
@@ -125,15 +127,8 @@ pub fn doubts_of_text(text: &str, path: &str) -> Vec<Doubt> {
         let kinds = PATTERNS.kinds.iter().filter(|(_, patterns)| patterns.is_match(text));
         doubts.extend(kinds.map(|(doubt, _)| *doubt));
     }
-    let path = path.to_ascii_lowercase();
-    let name = path.rsplit('/').next().unwrap_or_default();
-    if PROSE_OR_DATA.iter().any(|end| {
-        if end.starts_with('.') {
-            name.ends_with(end)
-        } else {
-            name == *end
-        }
-    }) {
+    // Claims about other data (queries, schemas, build files) were accepted nearly as often as those about programs.
+    if PathKind::of(path).is_prose() || language(path) == DRAWN {
         doubts.push(Doubt::ProseOrData);
     }
     doubts

@@ -1,10 +1,10 @@
 //! The check of a refutation: the code that is quoted against a finding has to stand at head, has to say something, and
 //! counts in full only where the change leaves it as it was.
 
-use conclave_shared::finding::Finding;
+use conclave_shared::{finding::Finding, path_kind::PathKind};
 
 use super::{
-    code_lines::{code_lines, is_prose},
+    code_lines::code_lines,
     locate::{Place, locate_whole},
 };
 use crate::diff::{ChangeKind, Content, FileDiff, RowKind};
@@ -86,7 +86,7 @@ pub(crate) fn check_refutation(
     if file.change.is_some_and(|change| change.content != Content::Text) {
         return Err(format!("{} is not a text file", file.path));
     }
-    if is_prose(file.path) && !is_prose(&finding.file) {
+    if PathKind::of(file.path).is_prose() && !PathKind::of(&finding.file).is_prose() {
         return Err(format!("{} is prose, and words do not refute code", file.path));
     }
     // Where the quote stands several times, a place of this change counts: the strict reading.
@@ -110,7 +110,7 @@ pub(crate) fn check_refutation(
 
 /// Whether one quoted line is code that means something, and is not the finding's own.
 fn says_something(finding: &Finding, file: QuotedFile<'_>, place: Place, quote: &str) -> bool {
-    let code = if is_prose(file.path) {
+    let code = if PathKind::of(file.path).is_prose() {
         file.head.lines().map(str::to_owned).collect()
     } else {
         code_lines(file.path, file.head)

@@ -11,10 +11,7 @@ use conclave_shared::{
     severity::Severity,
 };
 
-use super::{
-    LOCK_FILES,
-    model::{Entry, Hash, LockFile, Source},
-};
+use super::model::{Entry, Hash, LockFile, Source};
 
 /// So many dependencies from elsewhere are reported one by one.
 const ONE_BY_ONE: usize = 5;
@@ -338,7 +335,7 @@ fn finding(
     entry: &Entry,
 ) -> Finding {
     let (line, evidence) = locate(change, entry);
-    let reviewer = ReviewerName::new(LOCK_FILES).unwrap_or_else(|_| ReviewerName::coordinator());
+    let reviewer = ReviewerName::new(ReviewerName::LOCK_FILES).unwrap_or_else(|_| ReviewerName::coordinator());
     Finding {
         rule: None,
         id: String::new(),

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use conclave_shared::{config::ConfigDocument, path_globs::PathGlobs, reviewer::ReviewerName, risk::RiskTier};
+use conclave_shared::{
+    config::ConfigDocument, path_globs::PathGlobs, path_kind::PathKind, reviewer::ReviewerName, risk::RiskTier,
+};
 
 use super::focus::Focus;
 use crate::{
@@ -263,37 +265,12 @@ fn is_required(name: &str) -> bool {
     !matches!(name, "documentation" | "agents_md" | RELEASE)
 }
 
-fn release_reason(files: &[FileDiff]) -> Option<String> {
-    let mut related = files.iter().filter(|file| touches_release(&file.path));
+/// Why the reviewer of releases sits on the panel, if it does.
+pub(super) fn release_reason(files: &[FileDiff]) -> Option<String> {
+    let mut related = files.iter().filter(|file| PathKind::of(&file.path).concerns_release());
     let first = &related.next()?.path;
     Some(match related.count() {
         0 => format!("release-related: {first}"),
         more => format!("release-related: {first} and {more} more"),
     })
-}
-
-/// Whether a file has to do with releases: schemas, interfaces, versions, packaging.
-fn touches_release(path: &str) -> bool {
-    let lower = path.to_ascii_lowercase();
-    let name = lower.rsplit('/').next().unwrap_or(&lower);
-    let directory = |wanted: &str| lower.split('/').rev().skip(1).any(|part| part == wanted);
-    name.starts_with("changelog")
-        || [
-            "dockerfile",
-            "package.json",
-            "cargo.toml",
-            "pyproject.toml",
-            "go.mod",
-            "pom.xml",
-            "chart.yaml",
-        ]
-        .contains(&name)
-        || [".proto", ".graphql", ".avsc"]
-            .iter()
-            .any(|suffix| name.ends_with(suffix))
-        || name.starts_with("openapi")
-        || directory("migrations")
-        || directory("migrate")
-        || lower.starts_with(".github/workflows/")
-        || name == ".gitlab-ci.yml"
 }

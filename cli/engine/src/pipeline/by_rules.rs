@@ -6,7 +6,6 @@ use conclave_shared::{finding::Finding, reviewer::ReviewerName, telemetry::Revie
 
 use crate::{
     findings::record_agreement,
-    lock_files::LOCK_FILES,
     review::{ApprovalHold, HoldCause, ReviewerReport, UnprovenFinding},
     session::PanelResult,
 };
@@ -50,7 +49,7 @@ fn add_by_rules(panel: &mut PanelResult, name: &str, findings: Vec<Finding>) {
 /// What the panel and the rules found, with who agrees with whom.
 pub(super) fn with_rules(mut panel: PanelResult, found: ByRules) -> PanelResult {
     if let Some(findings) = found.lock_files {
-        add_by_rules(&mut panel, LOCK_FILES, findings);
+        add_by_rules(&mut panel, ReviewerName::LOCK_FILES, findings);
     }
     if !found.trojan_source.is_empty() {
         add_by_rules(&mut panel, ReviewerName::TROJAN_SOURCE, found.trojan_source);

@@ -2,11 +2,15 @@
 
 use conclave_engine::{
     diff::{ChangeKind, Content, Diff, FileDiff, Unread},
-    lock_files::{LARGEST_LOCK_FILE, check as check_one, is_lock_file, is_unknown_lock_file},
+    lock_files::{MAX_LOCK_FILE, check as check_one},
     review::{ApprovalHold, HoldCause},
 };
 use conclave_git::{BlobReader, Repository};
-use conclave_shared::{finding::Finding, path_globs::PathGlobs};
+use conclave_shared::{
+    finding::Finding,
+    path_globs::PathGlobs,
+    path_kind::{LockFormat, is_unknown_lock_file},
+};
 
 use crate::{exit::Failure, run::prepare::holds::limited};
 
@@ -35,7 +39,8 @@ pub(crate) async fn check(repository: &Repository, diff: &Diff, trusted: &PathGl
         if is_unknown_lock_file(&file.path) && file.kind != ChangeKind::Deleted && !is_trusted {
             unread.push(file.path.clone());
         }
-        if !is_lock_file(&file.path) || file.kind == ChangeKind::Deleted || file.unread == Some(Unread::Path) {
+        if LockFormat::of(&file.path).is_none() || file.kind == ChangeKind::Deleted || file.unread == Some(Unread::Path)
+        {
             continue;
         }
         let findings = result.findings.get_or_insert_default();
@@ -80,7 +85,7 @@ pub(crate) async fn check(repository: &Repository, diff: &Diff, trusted: &PathGl
 
 /// Whether the change takes a lock file away, also by giving it another name.
 fn is_removed(file: &FileDiff) -> bool {
-    let is_lock = |path: &str| is_lock_file(path) || is_unknown_lock_file(path);
+    let is_lock = |path: &str| LockFormat::of(path).is_some() || is_unknown_lock_file(path);
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     match file.kind {
         ChangeKind::Deleted => is_lock(&file.path),
@@ -98,7 +103,7 @@ async fn check_file(blobs: &mut BlobReader, file: &FileDiff) -> Result<Result<Ve
         Err(fault) => return Ok(Err(fault)),
     };
     // Another file that got this name was no lock file before.
-    let base = file.base_object().filter(|_| is_lock_file(&file.old_path));
+    let base = file.base_object().filter(|_| LockFormat::of(&file.old_path).is_some());
     let base = match text(blobs, base).await? {
         Ok(base) => base,
         Err(fault) => return Ok(Err(format!("at base {fault}"))),
@@ -108,11 +113,11 @@ async fn check_file(blobs: &mut BlobReader, file: &FileDiff) -> Result<Result<Ve
 
 async fn text(blobs: &mut BlobReader, object: Option<&str>) -> Result<Result<Option<String>, String>, Failure> {
     let Some(object) = object else { return Ok(Ok(None)) };
-    let Some(blob) = blobs.read(object, LARGEST_LOCK_FILE).await? else {
+    let Some(blob) = blobs.read(object, MAX_LOCK_FILE).await? else {
         return Ok(Ok(None));
     };
     if blob.is_cut() {
-        return Ok(Err(format!("it has more than {} MB", LARGEST_LOCK_FILE >> 20)));
+        return Ok(Err(format!("it has more than {} MB", MAX_LOCK_FILE >> 20)));
     }
     Ok(String::from_utf8(blob.content)
         .map(Some)
