@@ -92,7 +92,7 @@ async fn no_opencode_or_another_version() {
     )
     .await;
     assert!(
-        text.contains("CONCLAVE_OPENCODE is /nowhere/opencode, which is no file"),
+        text.contains("CONCLAVE_OPENCODE is /nowhere/opencode, which is not a file"),
         "{text}"
     );
     assert!(text.contains("npm install -g opencode-ai@1.18.33"), "{text}");

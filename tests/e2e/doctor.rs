@@ -153,7 +153,7 @@ async fn programs_that_are_missing_old_or_of_another_version() {
     report.only_failure("opencode", "is OpenCode 9.9.9", "npm install -g opencode-ai@1.18.33");
 
     let report = Findings::of(local().env("CONCLAVE_OPENCODE", "/nowhere/opencode")).await;
-    report.only_failure("opencode", "/nowhere/opencode, which is no file", "npm install");
+    report.only_failure("opencode", "/nowhere/opencode, which is not a file", "npm install");
 
     // The rest of what it does is the real one's.
     let old = bin(&["rg"]);

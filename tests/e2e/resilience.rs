@@ -1,4 +1,4 @@
-//! Broken and switched-off models with a whole panel at work: left alone, tried once, left at once.
+//! Broken and switched-off models with a whole panel at work: circuit open, tried once, left at once.
 
 use std::{process::Output, time::Duration};
 
@@ -127,13 +127,13 @@ async fn a_model_that_is_down_is_asked_a_few_times_by_all_seven_together() {
     let asked = count(&provider, PRIMARY);
     assert!((5..=11).contains(&asked), "{asked} calls of the broken model");
     for part in [
-        "anthropic/claude-sonnet-5 is left alone for 120 s: 5 calls in a row failed",
+        "anthropic/claude-sonnet-5: circuit open for 120 s (5 calls in a row failed)",
         "anthropic/claude-sonnet-4-6 stands in for anthropic/claude-sonnet-5",
     ] {
         assert!(outcome.stderr.contains(part), "{part}:\n{}", outcome.stderr);
     }
     for part in [
-        "is left alone for 120 s",
+        "circuit open for 120 s",
         "anthropic/claude-sonnet-4-6 stood in for anthropic/claude-sonnet-5",
     ] {
         assert!(outcome.stdout.contains(part), "{part}:\n{}", outcome.stdout);
@@ -196,9 +196,9 @@ async fn a_model_that_comes_back_is_tried_once_and_used_again() {
     assert_complete(&review);
     let stderr = String::from_utf8_lossy(&output.stderr);
     let said = |text: &str| stderr.matches(text).count();
-    assert_eq!(said("claude-sonnet-5 is left alone for 1 s"), 1, "{stderr}");
-    assert_eq!(said("claude-sonnet-5 is tried with one call"), 1, "{stderr}");
-    assert_eq!(said("claude-sonnet-5 is in use again"), 1, "{stderr}");
+    assert_eq!(said("claude-sonnet-5: circuit open for 1 s"), 1, "{stderr}");
+    assert_eq!(said("claude-sonnet-5: tried with one call"), 1, "{stderr}");
+    assert_eq!(said("claude-sonnet-5: in use again"), 1, "{stderr}");
     assert!(count(&provider, PRIMARY) > before);
 }
 

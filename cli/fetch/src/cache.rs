@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::{TextUrl, own_copies};
@@ -14,8 +15,11 @@ use crate::{TextUrl, own_copies};
 /// Maximum age of a copy that stands in for a server that fails. Rules of long ago may have been taken back.
 const MAX_AGE: chrono::Duration = chrono::Duration::days(7);
 
-/// A copy.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The key of the mark.
+const MARK: &str = "mark";
+
+/// A copy. All but its text stands in the line of JSON, beside the mark.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Copy {
     /// When the server last said that this is its text.
     pub(crate) asked: DateTime<Utc>,
@@ -23,6 +27,7 @@ pub(crate) struct Copy {
     pub(crate) tag: Option<String>,
     /// Its `Last-Modified`.
     pub(crate) modified: Option<String>,
+    #[serde(skip)]
     pub(crate) text: String,
 }
 
@@ -32,7 +37,7 @@ impl Copy {
         self.is_fresh(now, MAX_AGE)
     }
 
-    /// A copy from the future is not fresh: somebody's clock was wrong.
+    /// A copy from the future is not fresh: a clock was wrong.
     pub(crate) fn is_fresh(&self, now: DateTime<Utc>, fresh: chrono::Duration) -> bool {
         let age = now - self.asked;
         age >= chrono::Duration::zero() && age < fresh
@@ -43,14 +48,6 @@ impl Copy {
 pub(crate) fn path(directory: &Utf8Path, url: &TextUrl) -> Utf8PathBuf {
     let name = hex::encode(Sha256::digest(url.url().as_str().as_bytes()));
     directory.join(&name[..32])
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct Head {
-    mark: String,
-    asked: DateTime<Utc>,
-    tag: Option<String>,
-    modified: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -67,24 +64,17 @@ impl Cache {
         }
     }
 
-    /// The copy of an address. One that cannot be read, or that somebody else made, is none.
+    /// The copy of an address. One that cannot be read, or that another user made, does not count.
     pub(crate) fn read(&self, url: &TextUrl) -> Option<Copy> {
         let content = String::from_utf8(own_copies::read(self.path(url).as_std_path()).ok()?).ok()?;
         let (head, text) = content.split_once('\n')?;
-        let Head {
-            mark,
-            asked,
-            tag,
-            modified,
-        } = serde_json::from_str(head).ok()?;
+        let head: Value = serde_json::from_str(head).ok()?;
+        let mark = hex::decode(head[MARK].as_str()?).ok()?;
         let copy = Copy {
-            asked,
-            tag,
-            modified,
             text: text.to_owned(),
+            ..serde_json::from_value(head).ok()?
         };
-        let expected = hex::decode(mark).ok()?;
-        self.mac(url, &copy)?.verify_slice(&expected).ok()?;
+        self.mac(url, &copy)?.verify_slice(&mark).ok()?;
         Some(copy)
     }
 
@@ -93,16 +83,12 @@ impl Cache {
         let mark = self
             .mac(url, copy)
             .ok_or_else(|| io::Error::other("the copy cannot be marked"))?;
-        let head = Head {
-            mark: hex::encode(mark.finalize().into_bytes()),
-            asked: copy.asked,
-            tag: copy.tag.clone(),
-            modified: copy.modified.clone(),
-        };
+        let mut head = serde_json::to_value(copy)?;
+        head[MARK] = hex::encode(mark.finalize().into_bytes()).into();
         own_copies::create(self.directory.as_std_path())?;
-        // Only its owner can read it: the rules of an organisation are nobody else's business.
+        // Only its owner can read it: the rules of an organization are for nobody else.
         let mut file = tempfile::NamedTempFile::new_in(&self.directory)?;
-        writeln!(file, "{}", serde_json::to_string(&head)?)?;
+        writeln!(file, "{head}")?;
         file.write_all(copy.text.as_bytes())?;
         file.persist(self.path(url)).map_err(|error| error.error)?;
         Ok(())

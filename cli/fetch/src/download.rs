@@ -1,7 +1,5 @@
 //! One question to a server, within limits.
 
-use std::time::Duration;
-
 use futures_util::StreamExt;
 use reqwest::{
     Certificate, Client, Response, StatusCode,
@@ -16,8 +14,8 @@ use crate::{
     cache::Copy,
 };
 
-/// The longest chain of redirects.
-const MOST_REDIRECTS: usize = 3;
+/// Maximum number of redirects.
+const MAX_REDIRECTS: usize = 3;
 
 pub(crate) enum Answer {
     /// The copy is still what the server has.
@@ -39,88 +37,76 @@ impl Answer {
     }
 }
 
-pub(crate) struct Download<'a> {
-    settings: &'a FetchSettings,
+/// Asks the server for the text, or whether the copy is still the same.
+pub(crate) async fn get(settings: &FetchSettings, url: &TextUrl, copy: Option<&Copy>) -> Result<Answer, FetchError> {
+    let answer = tokio::time::timeout(settings.total, ask(settings, url, copy)).await;
+    answer.unwrap_or(Err(FetchError::Late(settings.total)))
 }
 
-impl<'a> Download<'a> {
-    pub(crate) fn new(settings: &'a FetchSettings) -> Self {
-        Self { settings }
+async fn ask(settings: &FetchSettings, url: &TextUrl, copy: Option<&Copy>) -> Result<Answer, FetchError> {
+    let mut request = client(settings).await?.get(url.url().clone());
+    if let Some(copy) = copy {
+        for (name, value) in [(IF_NONE_MATCH, &copy.tag), (IF_MODIFIED_SINCE, &copy.modified)] {
+            if let Some(value) = value {
+                request = request.header(name, value);
+            }
+        }
     }
+    let response = request.send().await.map_err(unreachable)?;
+    match response.status() {
+        StatusCode::NOT_MODIFIED => Ok(Answer::Unchanged),
+        StatusCode::OK => {
+            let header = |name: HeaderName| {
+                let value = response.headers().get(name)?.to_str().ok()?;
+                Some(value.to_owned())
+            };
+            let (tag, modified) = (header(ETAG), header(LAST_MODIFIED));
+            let text = String::from_utf8(body(response, settings.max_bytes).await?).map_err(|_| FetchError::NotText)?;
+            Ok(Answer::Text { text, tag, modified })
+        }
+        // The client itself stops at what is not http at all.
+        status if status.is_redirection() => {
+            let location = response.headers().get(LOCATION);
+            let target = location.and_then(|value| value.to_str().ok()?.parse().ok());
+            Err(FetchError::Unreachable(refused_redirect(target.as_ref())))
+        }
+        status => Err(FetchError::Status(status.as_u16())),
+    }
+}
 
-    pub(crate) async fn get(&self, url: &TextUrl, copy: Option<&Copy>) -> Result<Answer, FetchError> {
-        let total: Duration = self.settings.total;
-        tokio::time::timeout(total, self.ask(url, copy))
-            .await
-            .unwrap_or(Err(FetchError::Late(total)))
+async fn client(settings: &FetchSettings) -> Result<Client, FetchError> {
+    let mut builder = Client::builder().redirect(Policy::custom(follow));
+    if let Some(file) = &settings.extra_ca_file {
+        let wrong = |error: String| FetchError::Unreachable(format!("the certificates in {file}: {error}"));
+        let pem = tokio::fs::read(file).await.map_err(|error| wrong(error.to_string()))?;
+        let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| wrong(error.to_string()))?;
+        for certificate in certificates {
+            builder = builder.add_root_certificate(certificate);
+        }
     }
+    builder.build().map_err(unreachable)
+}
 
-    async fn ask(&self, url: &TextUrl, copy: Option<&Copy>) -> Result<Answer, FetchError> {
-        let mut request = self.client().await?.get(url.url().clone());
-        if let Some(copy) = copy {
-            for (name, value) in [(IF_NONE_MATCH, &copy.tag), (IF_MODIFIED_SINCE, &copy.modified)] {
-                if let Some(value) = value {
-                    request = request.header(name, value);
-                }
-            }
-        }
-        let response = request.send().await.map_err(unreachable)?;
-        match response.status() {
-            StatusCode::NOT_MODIFIED => Ok(Answer::Unchanged),
-            StatusCode::OK => {
-                let header = |name: HeaderName| {
-                    let value = response.headers().get(name)?.to_str().ok()?;
-                    Some(value.to_owned())
-                };
-                let (tag, modified) = (header(ETAG), header(LAST_MODIFIED));
-                let text = String::from_utf8(self.body(response).await?).map_err(|_| FetchError::NotText)?;
-                Ok(Answer::Text { text, tag, modified })
-            }
-            // The client itself stops at what is no http at all.
-            status if status.is_redirection() => {
-                let location = response.headers().get(LOCATION);
-                let target = location.and_then(|value| value.to_str().ok()?.parse().ok());
-                Err(FetchError::Unreachable(refused_redirect(target.as_ref())))
-            }
-            status => Err(FetchError::Status(status.as_u16())),
-        }
+/// The body, read piece by piece: a gigabyte costs no more than the limit.
+async fn body(response: Response, max: usize) -> Result<Vec<u8>, FetchError> {
+    let announced = response.content_length().unwrap_or(0);
+    if announced > max as u64 {
+        return Err(FetchError::TooLarge(max));
     }
-
-    async fn client(&self) -> Result<Client, FetchError> {
-        let mut builder = Client::builder().redirect(Policy::custom(follow));
-        if let Some(file) = &self.settings.extra_ca_file {
-            let wrong = |error: String| FetchError::Unreachable(format!("the certificates in {file}: {error}"));
-            let pem = tokio::fs::read(file).await.map_err(|error| wrong(error.to_string()))?;
-            let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| wrong(error.to_string()))?;
-            for certificate in certificates {
-                builder = builder.add_root_certificate(certificate);
-            }
+    let mut body = Vec::new();
+    let mut stream = response.bytes_stream();
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk.map_err(unreachable)?;
+        if body.len() + chunk.len() > max {
+            return Err(FetchError::TooLarge(max));
         }
-        builder.build().map_err(unreachable)
+        body.extend_from_slice(&chunk);
     }
-
-    /// The body, read piece by piece: a gigabyte costs no more than the limit.
-    async fn body(&self, response: Response) -> Result<Vec<u8>, FetchError> {
-        let most = self.settings.most_bytes;
-        let announced = response.content_length().unwrap_or(0);
-        if announced > u64::try_from(most).unwrap_or(u64::MAX) {
-            return Err(FetchError::TooLarge(most));
-        }
-        let mut body = Vec::new();
-        let mut stream = response.bytes_stream();
-        while let Some(chunk) = stream.next().await {
-            let chunk = chunk.map_err(unreachable)?;
-            if body.len() + chunk.len() > most {
-                return Err(FetchError::TooLarge(most));
-            }
-            body.extend_from_slice(&chunk);
-        }
-        Ok(body)
-    }
+    Ok(body)
 }
 
 fn follow(attempt: Attempt<'_>) -> Action {
-    if attempt.previous().len() > MOST_REDIRECTS {
+    if attempt.previous().len() > MAX_REDIRECTS {
         return attempt.error("it redirects too often");
     }
     if is_allowed(attempt.url()) {

@@ -1,6 +1,6 @@
 //! A small text of the organisation from an https address: its engineering rules, its template for AGENTS.md.
 //!
-//! Whatever the server does costs a few seconds and a megabyte at most, and a copy on disk stands in when it fails. The
+//! The server can cost a few seconds and a megabyte at most, and a copy on disk stands in when it fails. The
 //! copy carries a keyed mark, because the directory of a CI job's cache can lie in the checkout, where the author of a
 //! merge request can put files of their own.
 
@@ -19,14 +19,14 @@ use secrecy::SecretString;
 
 use self::{
     cache::{Cache, Copy},
-    download::{Answer, Download},
+    download::Answer,
 };
 
-/// The longest that a server is waited for, the whole text included.
+/// Maximum time for a server, the whole text included.
 pub const TOTAL: Duration = Duration::from_secs(5);
-/// The largest text that is read, in bytes.
-pub const MOST_BYTES: usize = 1024 * 1024;
-/// How long a copy is good without asking the server.
+/// Maximum length of a text, in bytes.
+pub const MAX_BYTES: usize = 1024 * 1024;
+/// Time for which a copy is good without asking the server.
 pub const FRESH: chrono::Duration = chrono::Duration::minutes(10);
 
 /// Why there is no text. Completes "the rules at HOST …".
@@ -38,14 +38,14 @@ pub enum FetchError {
     /// No connection, or one that broke.
     #[error("cannot be reached: {0}")]
     Unreachable(String),
-    /// A status that is no success.
+    /// A status that is not a success.
     #[error("answered {0}")]
     Status(u16),
     /// Too much.
     #[error("answered with more than {0} bytes")]
     TooLarge(usize),
-    /// Bytes that are no UTF-8.
-    #[error("answered something that is no UTF-8 text")]
+    /// Bytes that are not UTF-8.
+    #[error("answered something that is not UTF-8 text")]
     NotText,
     /// A text that cannot be what was asked for.
     #[error("answered something else: {0}")]
@@ -67,9 +67,9 @@ pub struct FetchSettings {
     pub secret: Option<SecretString>,
     /// Time for everything.
     pub total: Duration,
-    /// The largest text, in bytes.
-    pub most_bytes: usize,
-    /// How long a copy is good without asking.
+    /// Maximum length of a text, in bytes.
+    pub max_bytes: usize,
+    /// Time for which a copy is good without asking.
     pub fresh: chrono::Duration,
     /// Additional certificates to trust (PEM).
     pub extra_ca_file: Option<Utf8PathBuf>,
@@ -82,7 +82,7 @@ impl FetchSettings {
             cache,
             secret,
             total: TOTAL,
-            most_bytes: MOST_BYTES,
+            max_bytes: MAX_BYTES,
             fresh: FRESH,
             extra_ca_file: None,
         }
@@ -124,37 +124,31 @@ impl Fetcher {
         now: DateTime<Utc>,
         check: impl Fn(&str) -> Result<(), String>,
     ) -> Result<Fetched, FetchError> {
+        let current = |text| Fetched { text, warning: None };
         let copy = self.cache.as_ref().and_then(|cache| cache.read(url));
-        if let Some(copy) = copy.as_ref().filter(|copy| copy.is_fresh(now, self.settings.fresh)) {
-            return Ok(Fetched {
-                text: copy.text.clone(),
-                warning: None,
-            });
-        }
-        let answer = Download::new(&self.settings).get(url, copy.as_ref()).await;
+        let copy = match copy {
+            Some(copy) if copy.is_fresh(now, self.settings.fresh) => return Ok(current(copy.text)),
+            copy => copy,
+        };
+        let answer = download::get(&self.settings, url, copy.as_ref()).await;
         match (answer.and_then(|answer| answer.checked(&check)), copy) {
             (Ok(Answer::Unchanged), Some(mut copy)) => {
                 copy.asked = now;
                 self.keep(url, &copy);
-                Ok(Fetched {
-                    text: copy.text,
-                    warning: None,
-                })
+                Ok(current(copy.text))
             }
             // "Unchanged" to a question without a condition is an answer to nothing.
             (Ok(Answer::Unchanged), None) => Err(FetchError::Status(304)),
             (Ok(Answer::Text { text, tag, modified }), _) => {
+                let asked = now;
                 let copy = Copy {
-                    asked: now,
+                    asked,
                     tag,
                     modified,
                     text,
                 };
                 self.keep(url, &copy);
-                Ok(Fetched {
-                    text: copy.text,
-                    warning: None,
-                })
+                Ok(current(copy.text))
             }
             (Err(error), Some(copy)) if !copy.may_stand_in(now) => Err(FetchError::TooOld(Box::new(error))),
             (Err(error), Some(copy)) => Ok(Fetched {

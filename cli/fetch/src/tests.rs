@@ -173,7 +173,7 @@ async fn a_gigabyte_costs_no_more_than_the_limit() {
     let sent = Arc::new(AtomicU64::new(0));
     let (home, server) = (Home::new(), Server::start(gigabyte(Arc::clone(&sent))).await);
     let outcome = home.fetcher().text(&server.url, at(0), anything).await;
-    assert_eq!(outcome, Err(FetchError::TooLarge(MOST_BYTES)));
+    assert_eq!(outcome, Err(FetchError::TooLarge(MAX_BYTES)));
     // What was sent beyond the limit is in the buffers of two sockets.
     let sent = sent.load(Ordering::SeqCst);
     assert!(sent < 64 * 1024 * 1024, "{sent} bytes were sent");
@@ -192,7 +192,7 @@ async fn an_announced_gigabyte_is_not_even_begun() {
         .await,
     );
     let outcome = home.fetcher().text(&server.url, at(0), anything).await;
-    assert_eq!(outcome, Err(FetchError::TooLarge(MOST_BYTES)));
+    assert_eq!(outcome, Err(FetchError::TooLarge(MAX_BYTES)));
 }
 
 #[tokio::test]

@@ -2,12 +2,12 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard},
     time::Instant,
 };
 
 use conclave_resilience::{
-    breaker::{Admission, BreakerSettings, Breakers, Change, Circuit, NextProbe, Outcome, Ticket},
+    breaker::{BreakerSettings, Breakers, Change, Circuit, Outcome, Ticket},
     classify::FailureClass,
 };
 use conclave_shared::model::ModelId;
@@ -39,44 +39,27 @@ impl Circuits {
         }
     }
 
-    /// Takes other settings.
-    pub(crate) fn set(&self, settings: BreakerSettings) {
-        locked(&self.breakers).set(settings);
+    /// The breakers as they stand.
+    pub(crate) fn breakers(&self) -> MutexGuard<'_, Breakers<ModelId>> {
+        locked(&self.breakers)
     }
 
     /// The permit to call this model, or nothing if its circuit is open.
     pub(crate) fn enter(self: &Arc<Self>, model: &ModelId) -> Option<BreakerPermit> {
-        let (admission, change) = locked(&self.breakers).admit(model, now());
+        let (admission, change) = self.breakers().admit(model, now());
         if let Some(change) = change {
             self.record(model, change);
         }
-        match admission {
-            Admission::Admitted(ticket) => Some(BreakerPermit {
-                circuits: Arc::clone(self),
-                model: model.clone(),
-                ticket: Some(ticket),
-            }),
-            Admission::Refused(_) => None,
-        }
-    }
-
-    /// Whether a call of this model would be refused now.
-    pub(crate) fn refuses(&self, model: &ModelId) -> bool {
-        locked(&self.breakers).refuses(model, now())
+        admission.ok().map(|ticket| BreakerPermit {
+            circuits: Arc::clone(self),
+            model: model.clone(),
+            ticket: Some(ticket),
+        })
     }
 
     /// Whether all calls of this model are let through.
     pub(crate) fn is_closed(&self, model: &ModelId) -> bool {
-        locked(&self.breakers).circuit(model) == Circuit::Closed
-    }
-
-    /// When one of these models may be tried; nothing if all of their circuits are closed.
-    pub(crate) fn next_probe<'m>(
-        &self,
-        models: impl IntoIterator<Item = &'m ModelId>,
-        now: Instant,
-    ) -> Option<NextProbe> {
-        locked(&self.breakers).next_probe(models, now)
+        self.breakers().circuit(model) == Circuit::Closed
     }
 
     /// Records that calls for this model wait until then. Seven reviewers need not say it seven times.
@@ -102,7 +85,7 @@ impl Circuits {
     }
 
     fn report(&self, model: &ModelId, ticket: Ticket, outcome: Outcome) {
-        let change = locked(&self.breakers).report(model, ticket, outcome, now());
+        let change = self.breakers().report(model, ticket, outcome, now());
         if let Some(change) = change {
             self.record(model, change);
         }

@@ -24,21 +24,11 @@ pub enum ConfigError {
     #[error("a credential holds characters that cannot be sent in a header")]
     Credential,
     /// The file of extra certificates cannot be used.
-    #[error("extra CA file {path}: {problem}")]
-    CaFile {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        problem: String,
-    },
+    #[error("extra CA file {0}: {1}")]
+    CaFile(PathBuf, String),
     /// The recording cannot be written or read.
-    #[error("recording {path}: {problem}")]
-    Recording {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        problem: String,
-    },
+    #[error("recording {0}: {1}")]
+    Recording(PathBuf, String),
     /// The HTTP client cannot be set up.
     #[error("HTTP client: {0}")]
     Client(String),

@@ -50,8 +50,8 @@ pub enum GatewayEvent {
         /// What it did.
         change: Change,
     },
-    /// Calls wait until a model that is left alone may be tried again, because there is nobody else to ask. Told once for
-    /// each time that it is left alone, whoever waits.
+    /// Calls wait until a model may be tried again, because its circuit is open and no other model is left. Recorded once
+    /// for each time that the circuit opens, however many calls wait.
     Waiting {
         /// The model.
         model: ModelId,
@@ -149,7 +149,7 @@ impl fmt::Display for FallbackReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failed(class) => class.fmt(formatter),
-            Self::CircuitOpen => formatter.pad("left alone after failures"),
+            Self::CircuitOpen => formatter.pad("circuit open after failures"),
         }
     }
 }
@@ -189,50 +189,9 @@ impl Events {
 }
 
 fn log(event: &GatewayEvent) {
-    match event {
-        GatewayEvent::Retried {
-            session,
-            model,
-            fault,
-            failed,
-        } => tracing::info!(%session, %model, %fault, failed, "model call repeated"),
-        GatewayEvent::FallbackUsed {
-            session,
-            from,
-            to,
-            reason,
-            ..
-        } => tracing::warn!(%session, %from, %to, %reason, "another model takes over"),
-        GatewayEvent::CircuitChanged { model, change } => tracing::warn!(%model, %change, "circuit"),
-        GatewayEvent::Waiting { model, wait } => tracing::warn!(%model, ?wait, "nobody else to ask"),
-        GatewayEvent::ProviderSwitched {
-            provider,
-            enabled,
-            reason,
-        } => {
-            tracing::warn!(provider, enabled, reason, "provider switched");
-        }
-        GatewayEvent::BudgetUsed { line, spent } => tracing::warn!(%line, spent, "budget used"),
-        GatewayEvent::StreamCut { session, model, reason } => {
-            tracing::warn!(%session, %model, %reason, "answer broke off");
-        }
-        GatewayEvent::Shortened { session, model } => {
-            tracing::warn!(%session, %model, "the answer that broke off was shortened");
-        }
-        GatewayEvent::NotRecorded {
-            session,
-            model,
-            difference,
-        } => tracing::warn!(%session, %model, difference, "not in the recording"),
-        GatewayEvent::Unpriced { .. }
-        | GatewayEvent::Uncounted { .. }
-        | GatewayEvent::UnknownEvents { .. }
-        | GatewayEvent::RecordingFailed { .. } => {}
-        GatewayEvent::Rejected { session, model, reason } => tracing::warn!(
-            session = session.as_ref().map(|session| session.0.as_str()),
-            model = model.as_ref().map(ModelId::as_str),
-            reason = reason.marker(),
-            "model call refused"
-        ),
+    if matches!(event, GatewayEvent::Retried { .. }) {
+        tracing::info!(?event, "gateway");
+    } else {
+        tracing::warn!(?event, "gateway");
     }
 }

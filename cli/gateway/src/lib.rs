@@ -13,30 +13,6 @@
 //!
 //! Why not a general proxy crate: they forward bytes. Here the answer has to be understood frame by frame, with bounded
 //! memory, while it passes.
-//!
-//! ```no_run
-//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! use conclave_engine::ports::{ModelLedger, SessionId};
-//! use conclave_gateway::{Gateway, GatewayConfig, Upstream, Wire, random_run_key};
-//!
-//! let run_key = random_run_key()?;
-//! let anthropic = Upstream {
-//!     name: "anthropic".to_owned(),
-//!     wire: Wire::Anthropic,
-//!     base_url: "https://api.anthropic.com/v1".parse()?,
-//!     credential: Some("the real key".to_owned().into()),
-//!     extra_headers: Vec::new(),
-//! };
-//! let gateway = Gateway::start(GatewayConfig::new(vec![anthropic], run_key.clone())).await?;
-//! let base_url = gateway.base_url("anthropic"); // for the runtime, together with the run's key
-//! let session = SessionId("ses_1".to_owned());
-//! gateway.assign(&session, "security", &["anthropic/claude-opus-4-7".parse()?]);
-//! // ... the runtime works ...
-//! let spent = gateway.usage(&session);
-//! gateway.shutdown().await;
-//! # let _ = (base_url, spent); Ok(())
-//! # }
-//! ```
 
 mod accounting;
 mod breaker;

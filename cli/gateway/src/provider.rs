@@ -103,10 +103,7 @@ pub(crate) fn client(http: &HttpSettings, connect: Duration) -> Result<Client, C
         builder = builder.no_proxy();
     }
     if let Some(path) = &http.extra_ca_file {
-        let problem = |problem: String| ConfigError::CaFile {
-            path: path.clone(),
-            problem,
-        };
+        let problem = |problem: String| ConfigError::CaFile(path.clone(), problem);
         let pem = std::fs::read(path).map_err(|error| problem(error.to_string()))?;
         let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| problem(error.to_string()))?;
         if certificates.is_empty() {

@@ -2,6 +2,7 @@
 
 mod answer;
 mod attempt;
+mod call;
 mod core;
 mod door;
 mod exchange;

@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeMap, process::Stdio};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 
 use crate::{
     command::{self, GitError},
-    repository::Repository,
+    repository::{Repository, TreeEntry},
 };
 
 /// The attributes that are asked for.
@@ -48,45 +48,30 @@ impl Repository {
         let mut command = command::git(self.root(), &self.stores, &arguments);
         command.stdin(Stdio::piped());
         let mut child = command.spawn().map_err(GitError::Start)?;
-        let (Some(mut input), Some(mut output), Some(mut errors)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
+        let Some(mut input) = child.stdin.take() else {
             return Err(GitError::Pipe(std::io::ErrorKind::BrokenPipe.into()));
         };
         let mut request = paths.join("\0");
         request.push('\0');
-        let (mut answer, mut message) = (Vec::new(), Vec::new());
-        let ((), read, told) = tokio::join!(
-            async {
-                // If git ends early, that is seen in its answer.
-                let _ = input.write_all(request.as_bytes()).await;
-                drop(input);
-            },
-            output.read_to_end(&mut answer),
-            errors.read_to_end(&mut message),
-        );
-        read.and(told).map_err(GitError::Pipe)?;
-        if !child.wait().await.map_err(GitError::Pipe)?.success() {
-            return Err(command::failure(&arguments, &message));
+        let asking = async move {
+            // If git ends early, that is seen in its answer.
+            let _ = input.write_all(request.as_bytes()).await;
+        };
+        let ((), output) = tokio::join!(asking, child.wait_with_output());
+        let output = output.map_err(GitError::Pipe)?;
+        if !output.status.success() {
+            return Err(command::failure(&arguments, &output.stderr));
         }
-        Ok(parse(&String::from_utf8_lossy(&answer)))
+        Ok(parse(&String::from_utf8_lossy(&output.stdout)))
     }
 
     /// Every regular file of a commit.
     pub async fn tree_files(&self, commit: &str) -> Result<Vec<TreeFile>, GitError> {
         let arguments = ["ls-tree", "-r", "-z", "--full-tree", commit];
-        let listing = command::run(self.root(), &self.stores, &arguments).await?;
-        let listing = String::from_utf8_lossy(&listing);
-        let files = listing.split('\0').filter_map(|entry| {
-            let (head, path) = entry.split_once('\t')?;
-            let mut words = head.split(' ');
-            let (mode, _, object) = (words.next()?, words.next()?, words.next()?);
-            mode.starts_with("100").then(|| TreeFile {
-                path: path.to_owned(),
-                object: object.to_owned(),
-            })
-        });
-        Ok(files.collect())
+        let listing = self.run(&arguments).await?;
+        let files = TreeEntry::parse(&listing).filter(|entry| entry.mode.starts_with("100"));
+        let file = |TreeEntry { path, object, .. }| TreeFile { path, object };
+        Ok(files.map(file).collect())
     }
 }
 

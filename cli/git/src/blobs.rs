@@ -10,9 +10,8 @@ use crate::{
     repository::Repository,
 };
 
-/// Objects that are read at most to their end although only their beginning is wanted; beyond that a new process is
-/// cheaper than the rest of the object.
-const SKIPPED_AT_MOST: u64 = 8 << 20;
+/// Maximum rest of an object that is read although only its beginning is wanted; beyond that a new process is cheaper.
+const MAX_SKIPPED: u64 = 8 << 20;
 
 /// What is known of an object's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,16 +117,12 @@ impl Answers {
             return Ok((None, true));
         };
         let is_blob = kind == "blob";
-        let wanted = if is_blob {
-            size.min(u64::try_from(limit).unwrap_or(u64::MAX))
-        } else {
-            0
-        };
+        let wanted = if is_blob { size.min(limit as u64) } else { 0 };
         let mut content = vec![0; usize::try_from(wanted).unwrap_or_default()];
         self.output.read_exact(&mut content).await.map_err(GitError::Pipe)?;
         // With the line feed after the content.
         let rest = size - wanted + 1;
-        let ready = rest <= SKIPPED_AT_MOST;
+        let ready = rest <= MAX_SKIPPED;
         if ready {
             let mut ignored = (&mut self.output).take(rest);
             tokio::io::copy_buf(&mut ignored, &mut tokio::io::sink())

@@ -1,21 +1,21 @@
 //! One door for every git process.
 
-use std::{ffi::OsString, process::Stdio};
+use std::process::Stdio;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use tokio::process::Command;
 
-/// The oldest git that can be used: older ones do not know `GIT_ATTR_SOURCE`, and would let the attributes of the checkout
+/// The minimum version of git: older ones do not know `GIT_ATTR_SOURCE`, and would let the attributes of the checkout
 /// decide what a diff shows.
 pub const OLDEST_GIT: (u32, u32) = (2, 41);
 
-/// What the git on `PATH` says of itself, as in `git version 2.47.3`; an error if it is too old.
+/// The version of the git on `PATH` in its own words, as in `git version 2.47.3`; an error if it is too old.
 pub async fn version() -> Result<String, GitError> {
     let found = text(Utf8Path::new("/"), &ObjectStores::default(), &["--version"]).await?;
     if new_enough(&found) {
         Ok(found)
     } else {
-        Err(GitError::TooOld { found })
+        Err(GitError::TooOld(found))
     }
 }
 
@@ -53,33 +53,23 @@ pub enum GitError {
         /// What to do about it, beginning with `.`, or nothing.
         hint: String,
     },
-    /// A commit that has to be here, and cannot be had.
+    /// A commit that has to be here, and the reason why it could not be fetched.
     #[error(
-        "the commit {commit} of the merge request is not in this checkout, and {reason}. Set `GIT_DEPTH: 0` for the job, so that it has the whole history, and `GIT_STRATEGY: fetch` or `clone`, so that it has a checkout"
+        "the commit {0} of the merge request is not in this checkout, and {1}. Set `GIT_DEPTH: 0` for the job, so that it has the whole history, and `GIT_STRATEGY: fetch` or `clone`, so that it has a checkout"
     )]
-    MissingCommit {
-        /// Its name.
-        commit: String,
-        /// Why it could not be fetched.
-        reason: String,
-    },
+    MissingCommit(String, String),
     /// A repository of another user above the directory that was named.
     #[error(
         "the repository that {0} is in belongs to another user, whose configuration git would act on. If you trust it, name its \
          top directory with --repo PATH"
     )]
     Foreign(Utf8PathBuf),
-    /// Files that are not where the repository is.
+    /// A repository at the directory that was named, and the other place of its files.
     #[error(
-        "the configuration of the repository at {directory} takes {tree} for its files (`core.worktree`). Name the directory \
+        "the configuration of the repository at {0} takes {1} for its files (`core.worktree`). Name the directory \
          of the files with --repo PATH, or take the setting out"
     )]
-    FilesElsewhere {
-        /// What was named.
-        directory: Utf8PathBuf,
-        /// Where the files would be.
-        tree: Utf8PathBuf,
-    },
+    FilesElsewhere(Utf8PathBuf, Utf8PathBuf),
     /// A repository without a commit.
     #[error("the repository has no commit yet: make one, then review what you change after it")]
     NoCommits,
@@ -95,13 +85,8 @@ pub enum GitError {
     #[error("what is staged makes no commit: {0}. Resolve the conflicts and stage the result first")]
     Staged(String),
     /// Scratch space that cannot be had.
-    #[error("failed to make {path}: {source}. Set TMPDIR to a directory that can be written")]
-    Scratch {
-        /// Where.
-        path: Utf8PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    #[error("failed to make {0}: {1}. Set TMPDIR to a directory that can be written")]
+    Scratch(Utf8PathBuf, #[source] std::io::Error),
     /// Two commits without a common ancestor.
     #[error("`{base}` and `{head}` have no common ancestor{hint}")]
     NoMergeBase {
@@ -121,29 +106,18 @@ pub enum GitError {
         message: String,
     },
     /// A git without what the isolation of its processes needs.
-    #[error("{found} is too old: {}.{} or newer is needed. Update git", OLDEST_GIT.0, OLDEST_GIT.1)]
-    TooOld {
-        /// What it says of itself.
-        found: String,
-    },
+    #[error("{0} is too old: {major}.{minor} or newer is needed. Update git", major = OLDEST_GIT.0, minor = OLDEST_GIT.1)]
+    TooOld(String),
     /// Output that is not text where text is needed.
     #[error("`git {0}` answered something that is not UTF-8")]
     NotText(String),
 }
 
 impl GitError {
-    /// What git said of the working tree.
-    pub(crate) fn working_tree(self) -> Self {
+    /// Makes another error of what git said.
+    pub(crate) fn said(self, error: fn(String) -> Self) -> Self {
         match self {
-            Self::Failed { message, .. } => Self::WorkingTree(message),
-            other => other,
-        }
-    }
-
-    /// What git said of the index.
-    pub(crate) fn staged(self) -> Self {
-        match self {
-            Self::Failed { message, .. } => Self::Staged(message),
+            Self::Failed { message, .. } => error(message),
             other => other,
         }
     }
@@ -171,20 +145,13 @@ impl ObjectStores {
     }
 
     fn variables(&self) -> Vec<(&'static str, String)> {
-        let mut variables = Vec::new();
-        if let Some(directory) = &self.write_to {
-            variables.push(("GIT_OBJECT_DIRECTORY", directory.to_string()));
-        }
-        if !self.read_from.is_empty() {
-            let joined = self
-                .read_from
-                .iter()
-                .map(|path| path.as_str())
-                .collect::<Vec<_>>()
-                .join(":");
-            variables.push(("GIT_ALTERNATE_OBJECT_DIRECTORIES", joined));
-        }
-        variables
+        let read_from: Vec<&str> = self.read_from.iter().map(|path| path.as_str()).collect();
+        let alternates = (!read_from.is_empty()).then(|| ("GIT_ALTERNATE_OBJECT_DIRECTORIES", read_from.join(":")));
+        let write_to = self
+            .write_to
+            .iter()
+            .map(|path| ("GIT_OBJECT_DIRECTORY", path.to_string()));
+        write_to.chain(alternates).collect()
     }
 }
 
@@ -210,15 +177,28 @@ const SETTINGS: [&str; 14] = [
 /// Transports of calls that fetch nothing: none. There is no program `git-remote-none`.
 const NO_TRANSPORT: &str = "none";
 
+/// A git in `directory` that sees these variables of the environment and no others.
+fn bare(directory: &Utf8Path, variables: &[&str]) -> Command {
+    let mut command = Command::new("git");
+    let kept = variables
+        .iter()
+        .filter_map(|name| Some((name, std::env::var_os(name)?)));
+    command
+        .env_clear()
+        .envs(kept)
+        .env("LC_ALL", "C")
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    command
+}
+
 /// A git command in `directory` with nothing of the surroundings in it. It reaches no server; a fetch allows its own transport.
 pub(crate) fn git(directory: &Utf8Path, stores: &ObjectStores, arguments: &[&str]) -> Command {
-    let mut command = Command::new("git");
-    command.env_clear();
-    for name in ["PATH", "TMPDIR"] {
-        if let Some(value) = std::env::var_os(name) {
-            command.env(name, value);
-        }
-    }
+    let trusted = stores.trusted.iter();
+    let mut command = bare(directory, &["PATH", "TMPDIR"]);
     command
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
@@ -230,22 +210,11 @@ pub(crate) fn git(directory: &Utf8Path, stores: &ObjectStores, arguments: &[&str
         .env("GIT_LFS_SKIP_SMUDGE", "1")
         // What is reviewed are the commits as they are, not what local refs or files say instead of them.
         .env("GIT_NO_REPLACE_OBJECTS", "1")
-        .env("LC_ALL", "C")
         .env("HOME", "/nonexistent")
         .envs(stores.variables())
-        .current_dir(directory)
         .args(SETTINGS.iter().flat_map(|setting| ["-c", setting]))
-        .args(
-            stores
-                .trusted
-                .iter()
-                .flat_map(|directory| ["-c".to_owned(), format!("safe.directory={directory}")]),
-        )
-        .args(arguments.iter().map(OsString::from))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true);
+        .args(trusted.flat_map(|directory| ["-c".to_owned(), format!("safe.directory={directory}")]))
+        .args(arguments);
     command
 }
 
@@ -263,54 +232,46 @@ pub(crate) async fn text_as_configured(directory: &Utf8Path, arguments: &[&str])
         "GIT_CEILING_DIRECTORIES",
         "SUDO_UID",
     ];
-    let mut command = Command::new("git");
-    command.env_clear().env("LC_ALL", "C");
-    for name in OF_USER {
-        if let Some(value) = std::env::var_os(name) {
-            command.env(name, value);
-        }
-    }
-    let output = command
-        .current_dir(directory)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .output()
-        .await
-        .map_err(GitError::Start)?;
-    if !output.status.success() {
-        return Err(failure(arguments, &output.stderr));
-    }
-    let text = String::from_utf8(output.stdout).map_err(|_| GitError::NotText(arguments.join(" ")))?;
-    Ok(text.trim().to_owned())
+    let mut command = bare(directory, &OF_USER);
+    trimmed(arguments, output(command.args(arguments), arguments).await?)
 }
 
-/// Runs git and returns what it wrote.
-pub(crate) async fn run(directory: &Utf8Path, stores: &ObjectStores, arguments: &[&str]) -> Result<Vec<u8>, GitError> {
-    let output = git(directory, stores, arguments)
-        .output()
-        .await
-        .map_err(GitError::Start)?;
+/// Runs a command and returns what it wrote.
+pub(crate) async fn output(command: &mut Command, arguments: &[&str]) -> Result<Vec<u8>, GitError> {
+    let output = command.output().await.map_err(GitError::Start)?;
     if output.status.success() {
         return Ok(output.stdout);
     }
     Err(failure(arguments, &output.stderr))
 }
 
+/// Runs git and returns what it wrote.
+pub(crate) async fn run(directory: &Utf8Path, stores: &ObjectStores, arguments: &[&str]) -> Result<Vec<u8>, GitError> {
+    output(&mut git(directory, stores, arguments), arguments).await
+}
+
 /// Runs git and returns its answer as trimmed text.
 pub(crate) async fn text(directory: &Utf8Path, stores: &ObjectStores, arguments: &[&str]) -> Result<String, GitError> {
-    let bytes = run(directory, stores, arguments).await?;
+    trimmed(arguments, run(directory, stores, arguments).await?)
+}
+
+fn trimmed(arguments: &[&str], bytes: Vec<u8>) -> Result<String, GitError> {
     let text = String::from_utf8(bytes).map_err(|_| GitError::NotText(arguments.join(" ")))?;
     Ok(text.trim().to_owned())
 }
 
+/// The names in a list that ends each with a NUL.
+pub(crate) fn names(list: &[u8]) -> Vec<String> {
+    let names = list.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    names.map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+}
+
 pub(crate) fn failure(arguments: &[&str], stderr: &[u8]) -> GitError {
     let stderr = String::from_utf8_lossy(stderr);
-    let message = stderr.trim().lines().rev().take(3).collect::<Vec<_>>();
-    let message = message.into_iter().rev().collect::<Vec<_>>().join("; ");
+    let lines: Vec<&str> = stderr.trim().lines().collect();
     GitError::Failed {
         command: arguments.first().copied().unwrap_or_default().to_owned(),
-        message,
+        message: lines[lines.len().saturating_sub(3)..].join("; "),
     }
 }
 

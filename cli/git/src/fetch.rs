@@ -16,8 +16,9 @@ use crate::{
     repository::Repository,
 };
 
-/// How much history comes with a commit: enough to connect most branches with their base.
+/// History that comes with a commit: enough to connect most branches with their base.
 const DEPTH: &str = "--depth=50";
+
 /// A place to fetch from, its credentials apart from its address.
 #[derive(Debug, Clone)]
 pub struct Remote {
@@ -70,8 +71,8 @@ pub struct FetchSettings {
     pub ca_file: Option<Utf8PathBuf>,
     /// The proxy variables (`https_proxy`, `no_proxy`, …) and their values.
     pub proxies: Vec<(String, String)>,
-    /// The longest time for one commit from one remote.
-    pub patience: Duration,
+    /// Maximum time for one commit from one remote.
+    pub max_time: Duration,
 }
 
 impl Repository {
@@ -119,14 +120,13 @@ pub async fn with_commits(
             return Ok(repository);
         }
     }
-    Err(GitError::MissingCommit {
-        commit: missing.first().copied().unwrap_or_default().to_owned(),
-        reason: match reasons.pop() {
-            Some(reason) => format!("fetching it failed ({reason})"),
-            None if settings.remotes.is_empty() => "there is no remote to fetch it from".to_owned(),
-            None => "the remote does not have it".to_owned(),
-        },
-    })
+    let reason = match reasons.pop() {
+        Some(reason) => format!("fetching it failed ({reason})"),
+        None if settings.remotes.is_empty() => "there is no remote to fetch it from".to_owned(),
+        None => "the remote does not have it".to_owned(),
+    };
+    let commit = missing.first().copied().unwrap_or_default();
+    Err(GitError::MissingCommit(commit.to_owned(), reason))
 }
 
 async fn still_missing<'w>(repository: &Repository, wanted: &[&'w str]) -> Vec<&'w str> {
@@ -142,23 +142,18 @@ async fn still_missing<'w>(repository: &Repository, wanted: &[&'w str]) -> Vec<&
 /// A bare repository without any configuration of the checkout's.
 async fn borrowing(checkout: Option<&Repository>, wanted: &[&str], target: &Utf8Path) -> Result<Repository, GitError> {
     std::fs::create_dir_all(target).map_err(GitError::Pipe)?;
-    let format = if wanted.iter().any(|commit| commit.len() == 64) {
-        "sha256"
+    let is_long = wanted.iter().any(|commit| commit.len() == 64);
+    let format = if is_long {
+        "--object-format=sha256"
     } else {
-        "sha1"
+        "--object-format=sha1"
     };
-    let format = format!("--object-format={format}");
-    let arguments = ["init", "--quiet", "--bare", "--template=", &format, "."];
+    let arguments = ["init", "--quiet", "--bare", "--template=", format, "."];
     command::run(target, &ObjectStores::default(), &arguments).await?;
     if let Some(checkout) = checkout {
         let information = target.join("objects/info");
         std::fs::create_dir_all(&information).map_err(GitError::Pipe)?;
-        let mut alternates = String::new();
-        for directory in checkout.object_directories() {
-            alternates.push_str(directory.as_str());
-            alternates.push('\n');
-        }
-        std::fs::write(information.join("alternates"), alternates).map_err(GitError::Pipe)?;
+        std::fs::write(information.join("alternates"), checkout.alternates()).map_err(GitError::Pipe)?;
         // Where the checkout's history is cut off, ours is, too.
         let shallow = checkout.text(&["rev-parse", "--git-path", "shallow"]).await?;
         let shallow = checkout.root().join(shallow);
@@ -202,9 +197,9 @@ async fn fetch(repository: &Repository, remote: &Remote, commit: &str, settings:
             .env("GIT_CONFIG_KEY_0", format!("http.{}.extraHeader", remote.url))
             .env("GIT_CONFIG_VALUE_0", format!("Authorization: Basic {encoded}"));
     }
-    let output = tokio::time::timeout(settings.patience, command.output())
+    let output = tokio::time::timeout(settings.max_time, command.output())
         .await
-        .map_err(|_| format!("no end after {} s", settings.patience.as_secs()))?
+        .map_err(|_| format!("no end after {} s", settings.max_time.as_secs()))?
         .map_err(|error| GitError::Start(error).to_string())?;
     if output.status.success() {
         return Ok(());

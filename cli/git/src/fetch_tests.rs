@@ -70,7 +70,7 @@ fn settings(urls: &[&str]) -> FetchSettings {
         remotes: urls.iter().filter_map(|url| Remote::parse(url)).collect(),
         ca_file: None,
         proxies: Vec::new(),
-        patience: Duration::from_mins(1),
+        max_time: Duration::from_mins(1),
     }
 }
 
@@ -310,7 +310,7 @@ async fn a_server_that_never_answers_is_not_waited_for_for_ever() {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/x.git", silent.local_addr().expect("an address"));
     let impatient = FetchSettings {
-        patience: Duration::from_millis(300),
+        max_time: Duration::from_millis(300),
         ..settings(&[&url])
     };
     let target = server.scratch.path.join("fetched.git");

@@ -2,14 +2,34 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::command::{self, GitError, ObjectStores};
+use crate::command::{self, GitError, ObjectStores, names};
 
-/// What stands at a path of a commit.
-struct Entry {
-    /// Whether it is a file, or a link.
-    is_file: bool,
-    object: String,
+/// An entry of a commit's tree.
+pub(crate) struct TreeEntry {
+    pub(crate) mode: String,
+    kind: String,
+    pub(crate) object: String,
+    pub(crate) path: String,
 }
+
+impl TreeEntry {
+    /// Reads the output of `git ls-tree -z`.
+    pub(crate) fn parse(listing: &[u8]) -> impl Iterator<Item = Self> {
+        names(listing).into_iter().filter_map(|entry| {
+            let (facts, path) = entry.split_once('\t')?;
+            let mut facts = facts.split(' ').map(str::to_owned);
+            Some(Self {
+                mode: facts.next()?,
+                kind: facts.next()?,
+                object: facts.next()?,
+                path: path.to_owned(),
+            })
+        })
+    }
+}
+
+/// The advice for a clone that lacks history.
+const SHALLOW: &str = ". The clone is shallow: fetch more history (`git fetch --unshallow`, in CI `GIT_DEPTH: 0`)";
 
 /// An opened repository.
 #[derive(Debug, Clone)]
@@ -58,11 +78,11 @@ impl Repository {
         &self.root
     }
 
-    /// The directories that hold the objects: the repository's own and, for a snapshot, the run's.
-    pub fn object_directories(&self) -> Vec<&Utf8Path> {
-        std::iter::once(self.objects.as_path())
-            .chain(self.stores.write_to.as_deref())
-            .collect()
+    /// The content of `objects/info/alternates` for a repository that borrows this one's objects: its own and, for a
+    /// snapshot, the run's.
+    pub(crate) fn alternates(&self) -> String {
+        let directories = std::iter::once(&self.objects).chain(&self.stores.write_to);
+        directories.flat_map(|directory| [directory.as_str(), "\n"]).collect()
     }
 
     pub(crate) fn own_objects(&self) -> &Utf8Path {
@@ -90,7 +110,7 @@ impl Repository {
             return GitError::NoCommits;
         }
         let hint = if self.is_shallow().await.unwrap_or(false) {
-            ". The clone is shallow: fetch more history (`git fetch --unshallow`, in CI `GIT_DEPTH: 0`)"
+            SHALLOW
         } else {
             ". `git branch -a` lists the branches; a branch that is only on the server has to be fetched first"
         };
@@ -106,7 +126,7 @@ impl Repository {
             Ok(sha) => Ok(sha),
             Err(GitError::Failed { .. }) => {
                 let hint = if self.is_shallow().await.unwrap_or(false) {
-                    ". The clone is shallow: fetch more history (`git fetch --unshallow`, in CI `GIT_DEPTH: 0`)"
+                    SHALLOW
                 } else {
                     ""
                 };
@@ -148,7 +168,7 @@ impl Repository {
     }
 
     /// Whether there are files besides the history.
-    pub async fn has_working_tree(&self) -> Result<bool, GitError> {
+    pub(crate) async fn has_working_tree(&self) -> Result<bool, GitError> {
         Ok(self.text(&["rev-parse", "--is-inside-work-tree"]).await? == "true")
     }
 
@@ -156,42 +176,25 @@ impl Repository {
     /// and cannot be read, are errors: settings that nobody could read must not pass for none.
     pub async fn file(&self, commit: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
         let object = format!("{commit}:{path}");
-        match command::run(&self.root, &self.stores, &["cat-file", "blob", &object]).await {
+        match self.run(&["cat-file", "blob", &object]).await {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error @ GitError::Failed { .. }) => match self.entry(commit, path).await? {
-                Some(entry) if entry.is_file => Err(error),
+                Some(entry) if entry.kind == "blob" => Err(error),
                 _ => Ok(None),
             },
             Err(error) => Err(error),
         }
     }
 
-    /// What stands at a path of a commit; `None` if nothing does.
-    async fn entry(&self, commit: &str, path: &str) -> Result<Option<Entry>, GitError> {
+    /// The entry at a path of a commit; `None` if there is none.
+    async fn entry(&self, commit: &str, path: &str) -> Result<Option<TreeEntry>, GitError> {
         let is_outside = path.split('/').any(|part| matches!(part, "" | "." | ".."));
-        let listed = self.listed(commit, if is_outside { "" } else { path }).await?;
-        let entry = listed.into_iter().find(|(name, _)| name == path);
-        Ok(entry.map(|(_, entry)| entry))
-    }
-
-    /// The entries at a path of a commit; those of the root for the empty path.
-    async fn listed(&self, commit: &str, path: &str) -> Result<Vec<(String, Entry)>, GitError> {
         let mut arguments = vec!["--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit];
-        if !path.is_empty() {
+        if !is_outside {
             arguments.extend(["--", path]);
         }
-        let bytes = command::run(&self.root, &self.stores, &arguments).await?;
-        let text = String::from_utf8_lossy(&bytes);
-        let entry = |line: &str| {
-            let (facts, name) = line.split_once('\t')?;
-            let mut facts = facts.split(' ').skip(1);
-            let entry = Entry {
-                is_file: facts.next()? == "blob",
-                object: facts.next()?.to_owned(),
-            };
-            Some((name.to_owned(), entry))
-        };
-        Ok(text.split('\0').filter_map(entry).collect())
+        let listing = self.run(&arguments).await?;
+        Ok(TreeEntry::parse(&listing).find(|entry| entry.path == path))
     }
 
     /// The files at or below these paths that are not the same in two commits.
@@ -209,10 +212,7 @@ impl Repository {
             "--",
         ];
         arguments.extend(paths);
-        let bytes = command::run(&self.root, &self.stores, &arguments).await?;
-        let names = String::from_utf8_lossy(&bytes).into_owned();
-        let names = names.split('\0').filter(|name| !name.is_empty());
-        Ok(names.map(str::to_owned).collect())
+        Ok(names(&self.run(&arguments).await?))
     }
 
     /// The files of a directory at a commit, each with its whole path; none if there is no such directory. The root is the
@@ -224,9 +224,7 @@ impl Repository {
         if !path.is_empty() {
             arguments.push(&below);
         }
-        let names = self.text(&arguments).await?;
-        let names = names.split('\0').filter(|name| !name.is_empty());
-        Ok(names.map(str::to_owned).collect())
+        Ok(names(&self.run(&arguments).await?))
     }
 
     /// The name of the object at a path of a commit, or `None` if there is none.
@@ -238,21 +236,23 @@ impl Repository {
     /// only the last one: others could be of another branch.
     pub async fn subjects(&self, base: &str, head: &str) -> Result<Vec<String>, GitError> {
         let connected = self.text(&["merge-base", "--is-ancestor", base, head]).await.is_ok();
-        let range = if connected {
-            format!("{base}..{head}")
+        let (count, range) = if connected {
+            ("--max-count=50", format!("{base}..{head}"))
         } else {
-            head.to_owned()
+            ("--max-count=1", head.to_owned())
         };
-        let count = if connected { "--max-count=50" } else { "--max-count=1" };
-        let log = self
-            .text(&["log", count, "--format=%s", "--end-of-options", &range])
-            .await?;
+        let log = ["log", count, "--format=%s", "--end-of-options", &range];
+        let log = self.text(&log).await?;
         Ok(log.lines().map(str::to_owned).collect())
     }
 
     /// The name of the checked-out branch, if there is one.
     pub async fn branch(&self) -> Option<String> {
         self.text(&["symbolic-ref", "--short", "--quiet", "HEAD"]).await.ok()
+    }
+
+    pub(crate) async fn run(&self, arguments: &[&str]) -> Result<Vec<u8>, GitError> {
+        command::run(&self.root, &self.stores, arguments).await
     }
 
     pub(crate) async fn text(&self, arguments: &[&str]) -> Result<String, GitError> {
@@ -266,8 +266,5 @@ fn inside(directory: &Utf8Path, top: Utf8PathBuf) -> Result<Utf8PathBuf, GitErro
     if real(directory).starts_with(real(&top)) && top.join(".git").exists() {
         return Ok(top);
     }
-    Err(GitError::FilesElsewhere {
-        directory: directory.to_owned(),
-        tree: top,
-    })
+    Err(GitError::FilesElsewhere(directory.to_owned(), top))
 }

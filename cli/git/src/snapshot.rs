@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use camino::Utf8Path;
 
 use crate::{
-    command::{self, GitError, ObjectStores},
+    command::{self, GitError, ObjectStores, names},
     guard,
     repository::Repository,
 };
@@ -30,10 +30,7 @@ impl Repository {
         }
         let head = self.commit("HEAD").await?;
         let objects = scratch.join("objects");
-        std::fs::create_dir_all(&objects).map_err(|source| GitError::Scratch {
-            path: objects.clone(),
-            source,
-        })?;
+        std::fs::create_dir_all(&objects).map_err(|error| GitError::Scratch(objects.clone(), error))?;
         let mut repository = self.clone();
         repository.stores = ObjectStores {
             write_to: Some(objects),
@@ -52,13 +49,13 @@ impl Repository {
         let tree = match what {
             Uncommitted::WorkingTree => {
                 let added = repository.with_index(&index, &guards, &["add", "--all", "--", ":/"]);
-                added.await.map_err(GitError::working_tree)?;
+                added.await.map_err(|error| error.said(GitError::WorkingTree))?;
                 repository.with_index(&index, &guards, &["write-tree"]).await?
             }
             Uncommitted::Staged => repository
                 .with_index(&index, &guards, &["write-tree"])
                 .await
-                .map_err(GitError::staged)?,
+                .map_err(|error| error.said(GitError::Staged))?,
         };
         if tree == self.text(&["rev-parse", &format!("{head}^{{tree}}")]).await? {
             return Ok(None);
@@ -79,12 +76,7 @@ impl Repository {
             head,
             snapshot,
         ];
-        let names = self.text(&arguments).await?;
-        Ok(names
-            .split('\0')
-            .filter(|name| !name.is_empty())
-            .map(str::to_owned)
-            .collect())
+        Ok(names(&self.run(&arguments).await?))
     }
 
     /// Submodules with changes of their own that are not committed there: no commit of this repository can hold them.
@@ -101,17 +93,11 @@ impl Repository {
             "--no-renames",
             "--ignore-submodules=none",
         ];
-        let output = command::git(self.root(), &self.stores, &arguments)
-            .envs(guard::without_filters(self).await?)
-            .output()
-            .await
-            .map_err(GitError::Start)?;
-        if !output.status.success() {
-            return Err(command::failure(&arguments, &output.stderr));
-        }
-        let status = String::from_utf8_lossy(&output.stdout);
+        let mut command = command::git(self.root(), &self.stores, &arguments);
+        command.envs(guard::without_filters(self).await?);
+        let status = names(&command::output(&mut command, &arguments).await?);
         // `1 XY S<c><m><u> modes and names path`: `m` and `u` say that files in it are modified or new.
-        let changed = status.split('\0').filter_map(|entry| {
+        let changed = status.iter().filter_map(|entry| {
             let fields: Vec<&str> = entry.splitn(9, ' ').collect();
             let [_, _, state, .., path] = fields.as_slice() else {
                 return None;
@@ -128,16 +114,10 @@ impl Repository {
         variables: &[(OsString, OsString)],
         arguments: &[&str],
     ) -> Result<String, GitError> {
-        let output = command::git(self.root(), &self.stores, arguments)
-            .env("GIT_INDEX_FILE", index)
-            .envs(variables.iter().map(|(name, value)| (name, value)))
-            .output()
-            .await
-            .map_err(GitError::Start)?;
-        if !output.status.success() {
-            return Err(command::failure(arguments, &output.stderr));
-        }
-        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        let mut command = command::git(self.root(), &self.stores, arguments);
+        command.env("GIT_INDEX_FILE", index).envs(variables.iter().cloned());
+        let output = command::output(&mut command, arguments).await?;
+        Ok(String::from_utf8_lossy(&output).trim().to_owned())
     }
 
     async fn commit_tree(&self, tree: &str, parent: &str) -> Result<String, GitError> {

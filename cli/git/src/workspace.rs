@@ -51,13 +51,8 @@ pub enum WorkspaceError {
     #[error("failed to make the agent's workspace: {0}")]
     Git(#[from] GitError),
     /// The file system failed.
-    #[error("failed to make the agent's workspace at {path}: {source}")]
-    Io {
-        /// Where.
-        path: Utf8PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    #[error("failed to make the agent's workspace at {0}: {1}")]
+    Io(Utf8PathBuf, #[source] std::io::Error),
     /// Something that could act is in it.
     #[error("the agent's workspace holds `{0}`, which must not be there; the review does not start")]
     Unsafe(Utf8PathBuf),
@@ -75,29 +70,17 @@ pub async fn check_out_workspace(
     commit: &str,
     target: &Utf8Path,
 ) -> Result<(), WorkspaceError> {
-    let io = |source| WorkspaceError::Io {
-        path: target.to_owned(),
-        source,
-    };
+    let io = |error| WorkspaceError::Io(target.to_owned(), error);
     std::fs::create_dir_all(target).map_err(io)?;
     let none = ObjectStores::default();
     command::run(target, &none, &["init", "--quiet", "--template=", "."]).await?;
-    let mut alternates = String::new();
-    for directory in repository.object_directories() {
-        alternates.push_str(directory.as_str());
-        alternates.push('\n');
-    }
     let information = target.join(".git/info");
     let objects = target.join(".git/objects/info");
     std::fs::create_dir_all(&information).map_err(io)?;
     std::fs::create_dir_all(&objects).map_err(io)?;
-    std::fs::write(objects.join("alternates"), alternates).map_err(io)?;
-    let mut patterns = String::from("/*\n");
-    for pattern in WORKSPACE_EXCLUDES {
-        patterns.push('!');
-        patterns.push_str(pattern);
-        patterns.push('\n');
-    }
+    std::fs::write(objects.join("alternates"), repository.alternates()).map_err(io)?;
+    let excluded: String = WORKSPACE_EXCLUDES.map(|pattern| format!("!{pattern}\n")).concat();
+    let patterns = format!("/*\n{excluded}");
     std::fs::write(information.join("sparse-checkout"), patterns).map_err(io)?;
     std::fs::write(information.join("attributes"), NO_ATTRIBUTES).map_err(io)?;
     for (key, value) in [
@@ -113,10 +96,7 @@ pub async fn check_out_workspace(
 }
 
 fn check(directory: &Utf8Path, is_root: bool) -> Result<(), WorkspaceError> {
-    let io = |source| WorkspaceError::Io {
-        path: directory.to_owned(),
-        source,
-    };
+    let io = |error| WorkspaceError::Io(directory.to_owned(), error);
     for entry in directory.read_dir_utf8().map_err(io)? {
         let entry = entry.map_err(io)?;
         let name = entry.file_name();

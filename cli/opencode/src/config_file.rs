@@ -3,6 +3,8 @@
 //! The file can be read by anybody: keys are named, never written. Every part of it is made together with the name of the
 //! plugin that it came from, so the file and its explanation cannot differ.
 
+mod annotated;
+
 use conclave_engine::plugin::{
     AgentRole, AgentSpec, BUILT_IN, McpLocation, McpServer, Owned, ProviderModel, ProviderSpec, ProviderWire,
     RuntimeConfig,
@@ -10,10 +12,10 @@ use conclave_engine::plugin::{
 use conclave_shared::config::{MAX_CALL_SECONDS, MAX_RUN_SECONDS};
 use serde_json::{Value, json};
 
-use crate::{
-    GATEWAY_KEY_VARIABLE,
-    annotated::{ExplainedLine, Node},
-};
+use crate::GATEWAY_KEY_VARIABLE;
+use annotated::Node;
+
+pub use annotated::ExplainedLine;
 
 /// Where the run's own servers listen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,11 +56,11 @@ const HTTP_TIMEOUT_MS: u64 = (MAX_CALL_SECONDS + 60) * 1000;
 /// How long a tool of ours may take, in milliseconds: as long as a run can be.
 const MCP_TIMEOUT_MS: u64 = MAX_RUN_SECONDS * 1000;
 
-/// Limits for models that nobody knows: small enough for every current model.
+/// Limits for unknown models: small enough for every current model.
 const UNKNOWN_CONTEXT: u64 = 128_000;
 const UNKNOWN_OUTPUT: u64 = 16_000;
-/// The most tokens that one answer is asked for: a review needs no more, and a runaway answer costs no more.
-const MOST_OUTPUT: u64 = 32_000;
+/// Maximum number of tokens that one answer is asked for: a review needs no more, and a runaway answer costs no more.
+const MAX_OUTPUT: u64 = 32_000;
 
 /// The file's content.
 pub fn render_config(file: &ConfigFile<'_>) -> Value {
@@ -161,7 +163,7 @@ fn model(owned: &Owned<ProviderModel>) -> Node {
     let output = model
         .facts
         .map_or(UNKNOWN_OUTPUT, |facts| facts.max_output)
-        .min(MOST_OUTPUT);
+        .min(MAX_OUTPUT);
     let mut value = json!({
         "name": model.id.model(),
         "tool_call": true,

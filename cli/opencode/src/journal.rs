@@ -24,22 +24,22 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-/// How many lines may wait.
-const MOST_LINES: usize = 100;
-/// How long a line may wait.
-const LONGEST_WAIT: Duration = Duration::from_millis(50);
+/// Maximum number of lines that wait.
+const MAX_LINES: usize = 100;
+/// Maximum time that a line waits.
+const MAX_WAIT: Duration = Duration::from_millis(50);
 
-/// What the record may take.
+/// The bounds of the record.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct JournalLimits {
+struct JournalLimits {
     /// Bytes that may wait for the disk.
-    pub(crate) queue: usize,
+    queue: usize,
     /// Bytes of one line.
-    pub(crate) line: usize,
+    line: usize,
     /// Bytes of the file, with deltas.
-    pub(crate) deltas: u64,
+    deltas: u64,
     /// Bytes of the file, without. The sessions' own events may come on top, up to half of this.
-    pub(crate) file: u64,
+    file: u64,
 }
 
 impl Default for JournalLimits {
@@ -53,9 +53,9 @@ impl Default for JournalLimits {
     }
 }
 
-/// The writing end. Cheap to clone; never blocks the one who writes.
+/// The writing end. Cheap to clone; never blocks the writer.
 #[derive(Debug, Clone)]
-pub struct Journal {
+pub(crate) struct Journal {
     lines: mpsc::UnboundedSender<Line>,
     queued: Arc<AtomicUsize>,
     dropped: Arc<AtomicU64>,
@@ -77,7 +77,7 @@ pub(crate) struct JournalHandle {
 }
 
 impl JournalHandle {
-    /// Comes back when all journals are dropped and everything is written, with what is missing in the record.
+    /// Returns once all journals are dropped and everything is written, with what is missing in the record.
     pub(crate) async fn finished(self) -> Option<String> {
         match self.task.await {
             Ok(Ok(())) => {}
@@ -97,30 +97,12 @@ impl Journal {
     /// depend on its record.
     pub(crate) fn create(path: &Utf8Path, redactor: Redactor) -> (Self, JournalHandle) {
         // Nothing may stand there: the run's directory was emptied, and a link is not followed.
-        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-            Ok(file) => Self::on(file, redactor, JournalLimits::default()),
-            Err(error) => Self::lost(error),
-        }
-    }
-
-    /// Writes nothing.
-    fn lost(error: std::io::Error) -> (Self, JournalHandle) {
-        let (lines, _) = mpsc::unbounded_channel();
-        let journal = Self {
-            lines,
-            queued: Arc::default(),
-            dropped: Arc::default(),
-            limits: JournalLimits::default(),
-        };
-        let handle = JournalHandle {
-            task: tokio::spawn(async { Err(error) }),
-            dropped: Arc::clone(&journal.dropped),
-        };
-        (journal, handle)
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+        Self::on(file, redactor, JournalLimits::default())
     }
 
     /// Starts writing to this file, with these limits.
-    fn on(file: File, redactor: Redactor, limits: JournalLimits) -> (Self, JournalHandle) {
+    fn on(file: std::io::Result<File>, redactor: Redactor, limits: JournalLimits) -> (Self, JournalHandle) {
         let (lines, waiting) = mpsc::unbounded_channel();
         let journal = Self {
             lines,
@@ -128,15 +110,17 @@ impl Journal {
             dropped: Arc::default(),
             limits,
         };
-        let record = Record {
+        let dropped = Arc::clone(&journal.dropped);
+        let record = file.map(|file| Record {
             file,
             size: 0,
             said: 0,
             limits,
             redactor,
-            dropped: Arc::clone(&journal.dropped),
-        };
-        let task = tokio::spawn(write_all(record, waiting, Arc::clone(&journal.queued)));
+            dropped,
+        });
+        let queued = Arc::clone(&journal.queued);
+        let task = tokio::spawn(async move { write_all(record?, waiting, queued).await });
         let handle = JournalHandle {
             task,
             dropped: Arc::clone(&journal.dropped),
@@ -145,14 +129,14 @@ impl Journal {
     }
 
     /// Appends one object that was this long when it came.
-    pub fn append(&self, event: Value, size: usize) {
+    pub(crate) fn append(&self, event: Value, size: usize) {
         // What waits for a slow disk waits in memory.
         if self.queued.fetch_add(size, Ordering::SeqCst) + size > self.limits.queue {
             self.queued.fetch_sub(size, Ordering::SeqCst);
             self.dropped.fetch_add(1, Ordering::SeqCst);
             return;
         }
-        // A closed channel means that the file could not be written, which is told at the end.
+        // A closed channel means that the file could not be written, which is reported at the end.
         let _ = self.lines.send(Line { event, size });
     }
 }
@@ -164,9 +148,9 @@ async fn write_all(
 ) -> Result<(), std::io::Error> {
     let mut buffer = String::new();
     while let Some(first) = waiting.recv().await {
-        let until = Instant::now() + LONGEST_WAIT;
+        let until = Instant::now() + MAX_WAIT;
         let mut size = record.add(&mut buffer, first);
-        for _ in 1..MOST_LINES {
+        for _ in 1..MAX_LINES {
             match timeout_at(until, waiting.recv()).await {
                 Ok(Some(line)) => size += record.add(&mut buffer, line),
                 Ok(None) | Err(_) => break,
@@ -185,7 +169,7 @@ async fn write_all(
 struct Record {
     file: File,
     size: u64,
-    /// Dropped events that the record already tells of.
+    /// Dropped events that the record already mentions.
     said: u64,
     limits: JournalLimits,
     redactor: Redactor,

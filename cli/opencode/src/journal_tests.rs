@@ -14,7 +14,7 @@ struct Rig {
 fn rig(redactor: Redactor, limits: JournalLimits) -> Rig {
     let directory = tempfile::tempdir().expect("a directory");
     let path = Utf8PathBuf::from_path_buf(directory.path().join("events.jsonl")).expect("UTF-8");
-    let (journal, handle) = Journal::on(File::create(&path).expect("a file"), redactor, limits);
+    let (journal, handle) = Journal::on(File::create(&path), redactor, limits);
     Rig {
         _directory: directory,
         path,
@@ -69,9 +69,9 @@ async fn a_hundred_lines_do_not_wait_and_a_single_one_waits_fifty_milliseconds()
     tokio::task::yield_now().await;
     assert_eq!(written(), 100, "without any time passing");
     append(&rig.journal, json!({"n": 100}));
-    tokio::time::sleep(LONGEST_WAIT / 2).await;
+    tokio::time::sleep(MAX_WAIT / 2).await;
     assert_eq!(written(), 100);
-    tokio::time::sleep(LONGEST_WAIT).await;
+    tokio::time::sleep(MAX_WAIT).await;
     assert_eq!(written(), 101);
 }
 
@@ -169,7 +169,7 @@ async fn what_stands_in_its_place_is_not_written_to() {
 async fn a_full_disk_ends_the_record_and_is_told() {
     // The kernel's own full disk.
     let full = OpenOptions::new().write(true).open("/dev/full").expect("it opens");
-    let (journal, handle) = Journal::on(full, Redactor::default(), JournalLimits::default());
+    let (journal, handle) = Journal::on(Ok(full), Redactor::default(), JournalLimits::default());
     append(&journal, json!({"n": 0}));
     drop(journal);
     let missing = handle.finished().await.expect("it says so");

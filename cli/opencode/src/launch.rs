@@ -14,31 +14,13 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
-    Home, Process, ProcessError, ProcessSettings, StartError,
-    client::Client,
-    listening::ProvenPort,
-    process::{check_version, same_version},
+    api::Client,
+    child::{LaunchSettings, Process, ProvenPort, check_version, same_version},
+    errors::{ProcessError, StartError},
 };
 
-/// How long an answer is waited for before it is asked once more beside that.
+/// Time after which a question without an answer is asked once more beside that.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
-
-/// What the child is started with.
-#[derive(Debug, Clone, Copy)]
-pub struct LaunchSettings<'a> {
-    /// The binary.
-    pub binary: &'a Utf8Path,
-    /// Where its home is made.
-    pub home: &'a Utf8Path,
-    /// The configuration file. It need not be there yet.
-    pub config: &'a Utf8Path,
-    /// `PATH`.
-    pub path: &'a str,
-    /// Further variables of its environment, none of them a secret of a provider or a forge.
-    pub environment: &'a [(String, String)],
-    /// How long it may take until it answers.
-    pub limit: Duration,
-}
 
 /// A child that is starting. Dropping it kills it.
 #[derive(Debug)]
@@ -54,33 +36,15 @@ pub struct Launched {
 
 impl Launched {
     /// Starts the child; it does not answer yet.
-    pub fn start(settings: LaunchSettings<'_>) -> Result<Self, ProcessError> {
-        let LaunchSettings {
-            binary,
-            home,
-            config,
-            path,
-            environment,
-            limit: _,
-        } = settings;
-        let home = Home::create(home)?;
-        let password = random_password().map_err(|source| ProcessError::Start {
-            path: binary.to_owned(),
-            source,
-        })?;
-        let process = Process::start(&ProcessSettings {
-            binary,
-            home: &home,
-            config,
-            path,
-            password: password.expose_secret(),
-            environment,
-        })?;
+    pub fn start(settings: &LaunchSettings<'_>) -> Result<Self, ProcessError> {
+        let start = |error| ProcessError::Start(settings.binary.to_owned(), error);
+        let password = random_password().map_err(start)?;
+        let process = Process::start(settings, password.expose_secret())?;
         Ok(Self {
             process,
             proven: None,
-            binary: binary.to_owned(),
-            path: path.to_owned(),
+            binary: settings.binary.to_owned(),
+            path: settings.path.to_owned(),
             password,
             began: Instant::now(),
             limit: settings.limit,
@@ -159,7 +123,7 @@ impl Launched {
         }
     }
 
-    /// What to say of a child that has ended.
+    /// The error for a child that has ended.
     async fn ended(&mut self, status: String) -> StartError {
         // Another version may not know how to serve at all.
         if let Err(error) = check_version(&self.binary, &self.path).await {

@@ -130,7 +130,7 @@ impl ServerHandler for Server {
 }
 
 /// Starts the server on a free port of the loopback interface.
-pub(crate) async fn serve(tools: Arc<dyn CoordinatorTools>, token: SecretString) -> Result<McpHandle, std::io::Error> {
+pub async fn serve_tools(tools: Arc<dyn CoordinatorTools>, token: SecretString) -> Result<McpHandle, std::io::Error> {
     let stop = CancellationToken::new();
     let service = |which| {
         let tools = Arc::clone(&tools);

@@ -7,63 +7,22 @@ use std::{
 
 use async_trait::async_trait;
 use camino::Utf8Path;
-use conclave_engine::ports::{
-    AgentRuntime, CoordinatorTools, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt,
-};
+use conclave_engine::ports::{AgentRuntime, RuntimeError, SessionAnswer, SessionEvent, SessionId, SessionPrompt};
 use conclave_shared::redact::Redactor;
 use eventsource_stream::Eventsource;
 use futures_util::StreamExt;
-use secrecy::SecretString;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::{
-    Journal, Launched, McpHandle, Process, ProcessError,
-    client::Client,
-    events, journal,
-    limit::{MOST_EVENT, bounded_events},
-    mcp,
+    api::{Client, MAX_EVENT, bounded_events, interpret},
+    child::Process,
+    errors::StartError,
+    journal::{Journal, JournalHandle},
+    launch::Launched,
 };
 
-/// Why OpenCode cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The child.
-    #[error(transparent)]
-    Process(#[from] ProcessError),
-    /// The API.
-    #[error(transparent)]
-    Api(#[from] RuntimeError),
-    /// It ended before it answered.
-    #[error("OpenCode ended at its start ({status}){words}. Run again with CONCLAVE_LOG=debug to see all that it says")]
-    Ended {
-        /// How.
-        status: String,
-        /// What it said last, beginning with `: `, or nothing.
-        words: String,
-    },
-    /// It did not answer in time.
-    #[error(
-        "OpenCode did not answer within {0} s of its start. On a slow machine allow more with `--limits start_seconds=300`"
-    )]
-    Silent(u64),
-    /// It is not what was started.
-    #[error(
-        "OpenCode started, but {what}; the review does not start, because a session would run with other rules than \
-         ours. {fix}"
-    )]
-    Wrong {
-        /// What is not as it was asked for.
-        what: String,
-        /// What to do.
-        fix: &'static str,
-    },
-    /// A local server or file of ours failed.
-    #[error("failed to prepare the agent runtime: {0}")]
-    Io(#[from] std::io::Error),
-}
-
-/// What a child that was launched becomes a runtime with.
+/// The settings with which a launched child becomes a runtime.
 #[derive(Debug)]
 pub struct OpenCodeSettings<'a> {
     /// The sanitised workspace.
@@ -87,18 +46,10 @@ pub struct OpenCode {
     process: Mutex<Option<Process>>,
     watchers: Watchers,
     listener: tokio::task::JoinHandle<()>,
-    journal: Mutex<Option<journal::JournalHandle>>,
+    journal: Mutex<Option<JournalHandle>>,
 }
 
 impl OpenCode {
-    /// Starts the MCP server that the coordinator's tools come from.
-    pub async fn serve_tools(
-        tools: Arc<dyn CoordinatorTools>,
-        token: SecretString,
-    ) -> Result<McpHandle, std::io::Error> {
-        mcp::serve(tools, token).await
-    }
-
     /// Waits for a child whose configuration is in its place by now, and checks that it is what was asked for.
     pub async fn start(child: Launched, settings: OpenCodeSettings<'_>) -> Result<Self, StartError> {
         let (client, process) = child.ready(settings.workspace).await?;
@@ -124,7 +75,7 @@ impl OpenCode {
 
     /// Ends OpenCode and everything that it started, and completes the record. Returns what is missing in it.
     pub async fn stop(&self) -> Option<String> {
-        // Nobody listens any more, so the end of the stream is no news.
+        // The end of the stream is no news any more.
         self.listener.abort();
         let process = lock(&self.process).take();
         if let Some(process) = process {
@@ -146,7 +97,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the agents and tool servers of a run are there.
+/// Checks that the agents and tool servers of a run are there.
 async fn check(client: &Client, settings: &OpenCodeSettings<'_>) -> Result<(), StartError> {
     let wrong = |what: String, fix| Err(StartError::Wrong { what, fix });
     let (known, servers, root) = tokio::try_join!(client.agents(), client.mcp(), client.worktree())?;
@@ -183,10 +134,10 @@ fn is_same_directory(one: &str, other: &Utf8Path) -> bool {
     real(Utf8Path::new(one)) == real(other)
 }
 
-/// How often a broken event stream is opened again while OpenCode is alive. What is lost meanwhile the polls find.
-const MOST_STREAMS: u32 = 5;
+/// Maximum number of event streams, one after the other, while OpenCode is alive. The polls find what is lost meanwhile.
+const MAX_STREAMS: u32 = 5;
 
-/// Hands on everything that OpenCode says, until it is gone.
+/// Hands on all events of OpenCode, until it is gone.
 async fn listen<B: AsRef<[u8]>>(
     client: Client,
     first: impl futures_util::Stream<Item = reqwest::Result<B>> + Send,
@@ -194,7 +145,7 @@ async fn listen<B: AsRef<[u8]>>(
     journal: Journal,
 ) {
     follow(first, &watchers, &journal).await;
-    for _ in 1..MOST_STREAMS {
+    for _ in 1..MAX_STREAMS {
         if client.version().await.is_err() {
             break;
         }
@@ -214,7 +165,7 @@ async fn follow<B: AsRef<[u8]>>(
     watchers: &Watchers,
     journal: &Journal,
 ) {
-    let mut stream = std::pin::pin!(bounded_events(stream, MOST_EVENT).eventsource());
+    let mut stream = std::pin::pin!(bounded_events(stream, MAX_EVENT).eventsource());
     while let Some(event) = stream.next().await {
         let event = match event {
             Ok(event) => event,
@@ -225,10 +176,10 @@ async fn follow<B: AsRef<[u8]>>(
         };
         let size = event.data.len();
         let Ok(event) = serde_json::from_str::<Value>(&event.data) else {
-            tracing::warn!(size, "OpenCode sent an event that is no JSON");
+            tracing::warn!(size, "OpenCode sent an event that is not JSON");
             continue;
         };
-        if let Some((session, events)) = events::interpret(&event) {
+        if let Some((session, events)) = interpret(&event) {
             let watchers = lock(watchers);
             if let Some(watcher) = watchers.get(&session) {
                 for event in events {

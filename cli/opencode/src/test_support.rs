@@ -11,7 +11,7 @@ pub(crate) fn launched(directory: &Utf8Path, script: &str) -> Launched {
     let binary = directory.join("opencode");
     std::fs::write(&binary, format!("#!/bin/sh\n{script}\n")).expect("a file");
     std::fs::set_permissions(&binary, std::fs::Permissions::from_mode(0o755)).expect("executable");
-    Launched::start(LaunchSettings {
+    Launched::start(&LaunchSettings {
         binary: &binary,
         home: &directory.join("home"),
         config: &directory.join("opencode.json"),

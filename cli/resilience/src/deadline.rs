@@ -1,4 +1,4 @@
-//! How long to go on.
+//! The end of the time for one request.
 
 use std::time::{Duration, Instant};
 
@@ -26,11 +26,6 @@ impl Deadline {
         now >= self.0
     }
 
-    /// Whether there is time for this wait and something after it.
-    pub fn allows(self, now: Instant, wait: Duration) -> bool {
-        self.left(now) > wait
-    }
-
     /// The shorter of a limit and the time that is left.
     pub fn clamp(self, now: Instant, limit: Duration) -> Duration {
         limit.min(self.left(now))
@@ -49,8 +44,6 @@ mod tests {
         let later = start + Duration::from_secs(7);
         assert_eq!(deadline.left(later), Duration::from_secs(3));
         assert_eq!(deadline.clamp(later, Duration::from_secs(5)), Duration::from_secs(3));
-        assert!(deadline.allows(later, Duration::from_secs(2)));
-        assert!(!deadline.allows(later, Duration::from_secs(3)));
         assert!(!deadline.passed(later));
         assert!(deadline.passed(start + Duration::from_secs(10)));
         assert_eq!(deadline.left(start + Duration::from_mins(1)), Duration::ZERO);

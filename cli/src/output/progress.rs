@@ -242,7 +242,7 @@ pub(crate) fn gateway_lines(events: &[GatewayEvent]) -> Vec<String> {
             }
             GatewayEvent::NotRecorded { difference, .. } => format!("not in the recording: {difference}"),
             GatewayEvent::RecordingFailed { problem } => format!("the recording is not complete: {problem}"),
-            GatewayEvent::CircuitChanged { model, change } => format!("{model} {change}"),
+            GatewayEvent::CircuitChanged { model, change } => format!("{model}: {change}"),
             GatewayEvent::ProviderSwitched {
                 provider,
                 enabled,
@@ -264,7 +264,7 @@ pub(crate) fn gateway_lines(events: &[GatewayEvent]) -> Vec<String> {
                 "{} refused the key for {model} (mistyped, expired, or without the right; `conclave doctor` shows its words)",
                 model.provider()
             ),
-            // That it was left alone is told already, and by now the wait is over.
+            // The open circuit was reported already, and by now the wait is over.
             GatewayEvent::Waiting { .. } | GatewayEvent::Rejected { .. } => continue,
         };
         match lines.iter_mut().find(|(known, _)| *known == line) {

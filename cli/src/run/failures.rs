@@ -83,7 +83,7 @@ fn of_process(error: &ProcessError) -> FailureKind {
         ProcessError::Missing(_) => FailureKind::RuntimeMissing,
         ProcessError::Version { .. } | ProcessError::NoRipgrep => FailureKind::WrongImage,
         // A program for another machine or C library, or one that the job's user may not run.
-        ProcessError::Start { source, .. }
+        ProcessError::Start(_, source)
             if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied)
                 || source.raw_os_error() == Some(nix::errno::Errno::ENOEXEC as i32) =>
         {
@@ -115,10 +115,7 @@ mod tests {
             cause: String::new(),
         };
         let missing = || ProcessError::Missing("no opencode on PATH".to_owned());
-        let version = ProcessError::Version {
-            path: "/usr/bin/opencode".into(),
-            found: "1.0.0".to_owned(),
-        };
+        let version = ProcessError::Version("/usr/bin/opencode".into(), "1.0.0".to_owned());
         for (failure, stage_of, kind_of) in [
             (
                 Failure::Git(GitError::Start(not_found())),

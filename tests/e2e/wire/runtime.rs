@@ -143,7 +143,7 @@ impl Runtime {
         std::fs::write(root.join("opencode.json"), config.to_string()).unwrap();
         let binary = Utf8PathBuf::from_path_buf(opencode()).unwrap();
         let environment = [(GATEWAY_KEY_VARIABLE, KEY), BRIEF[0], BRIEF[1]];
-        let child = Launched::start(LaunchSettings {
+        let child = Launched::start(&LaunchSettings {
             binary: &binary,
             home: &root.join("home"),
             config: &root.join("opencode.json"),

@@ -1,11 +1,7 @@
 //! One call of one model, up to the first content of its answer.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
-use axum::http::HeaderMap;
 use bytes::{Bytes, BytesMut};
 use conclave_engine::ports::CallOutcome;
 use conclave_resilience::{
@@ -14,13 +10,13 @@ use conclave_resilience::{
     retry::retry_after,
 };
 use conclave_shared::model::ModelId;
-use reqwest::{Response, StatusCode, header};
+use reqwest::{Response, header};
 use tokio::time::timeout;
 
 use super::{
     answer::{Answer, AnswerBody, End},
+    call::Call,
     core::Core,
-    in_flight::InFlightRequest,
 };
 use crate::{
     accounting::UsageEntry,
@@ -28,7 +24,6 @@ use crate::{
     clock::now,
     errors::CallFailure,
     event::GatewayEvent,
-    provider::Provider,
     recording::{CallRecording, CallSource},
     wire::Adaptation,
 };
@@ -54,15 +49,9 @@ pub(crate) struct Opened {
 
 /// One call of one model.
 pub(crate) struct Attempt<'a> {
-    pub(crate) provider: &'a Provider,
-    pub(crate) request: &'a Arc<InFlightRequest>,
-    /// The model that the runtime wrote the body for.
-    pub(crate) written_for: &'a ModelId,
+    pub(crate) call: &'a Call<'a>,
     /// The model that is asked.
     pub(crate) model: &'a ModelId,
-    pub(crate) headers: &'a HeaderMap,
-    /// The body as the runtime wrote it.
-    pub(crate) body: &'a Bytes,
 }
 
 /// A call whose turn has come.
@@ -73,55 +62,46 @@ pub(crate) struct Ready {
 
 impl Attempt<'_> {
     /// Writes the body for this model and waits for the turn of its prefix.
-    pub(crate) async fn prepare(&self, core: &Core) -> Ready {
+    pub(crate) async fn prepare(&self) -> Ready {
+        let (call, core) = (self.call, self.call.core);
         let adapted = Adaptation {
-            wire: self.provider.wire,
-            asked: self.written_for,
+            wire: call.provider.wire,
+            asked: &call.written_for,
             target: self.model,
             facts: core.accounting.facts(self.model),
-            signatures: &self.request.session.signatures,
+            signatures: &call.request.session.signatures,
         }
-        .apply(self.body);
-        let sent = canonical(self.provider.wire, &adapted, self.written_for, self.model);
+        .apply(&call.body);
+        let sent = canonical(call.provider.wire, &adapted, &call.written_for, self.model);
         let turn = core.warming.enter(&sent.prefix, core.limits().hold_back).await;
-        self.request.touch();
+        call.request.touch();
         Ready { sent, turn }
     }
 
     /// Makes the call, up to the first content of its answer.
     pub(crate) async fn make(
         &self,
-        core: &Core,
-        ready: Ready,
+        Ready { sent, turn }: Ready,
         mut entry: UsageEntry,
         deadline: Deadline,
     ) -> Result<Opened, CallFailure> {
-        let Ready { sent, turn } = ready;
-        let (body, recording) = match self.ask(core, sent, deadline).await {
-            Ok(asked) => asked,
-            Err(failure) => {
-                entry.ended(CallOutcome::Failed(failure.class.to_string()));
-                return Err(failure);
-            }
-        };
-        self.request.touch();
-        let answer = Answer::new(body, self.provider.wire, entry, Arc::clone(self.request), recording);
-        let opened = until_content(answer, core.limits().idle, deadline).await?;
+        let call = self.call;
+        let (body, recording) = self.ask(sent.body, deadline).await.inspect_err(|failure| {
+            entry.ended(CallOutcome::Failed(failure.class.to_string()));
+        })?;
+        call.request.touch();
+        let answer = Answer::new(body, call.provider.wire, entry, Arc::clone(&call.request), recording);
+        let opened = until_content(answer, call.core.limits().idle, deadline).await?;
         turn.answered();
         Ok(opened)
     }
 
     /// Asks the provider, or the recording.
-    async fn ask(
-        &self,
-        core: &Core,
-        sent: Canonical,
-        deadline: Deadline,
-    ) -> Result<(AnswerBody, Option<CallRecording>), CallFailure> {
-        let session = &self.request.session;
-        match &core.source {
+    async fn ask(&self, body: Bytes, deadline: Deadline) -> Result<(AnswerBody, Option<CallRecording>), CallFailure> {
+        let (core, session) = (self.call.core, &self.call.request.session);
+        let mut recording = match &core.source {
             CallSource::Recording(recording, cleaner) => {
-                let found = recording.find(cleaner, &session.reviewer(), &sent.body);
+                let found = recording.find(cleaner, &session.reviewer(), &body);
                 let playback = found.map_err(|difference| {
                     core.events.record(GatewayEvent::NotRecorded {
                         session: session.id.clone(),
@@ -133,74 +113,60 @@ impl Attempt<'_> {
                         ..FailureClass::BadRequest.into()
                     }
                 })?;
-                Ok((AnswerBody::Recording(playback.begin()?), None))
+                return Ok((AnswerBody::Recording(playback.begin()?), None));
             }
             CallSource::RecordedProvider(recorder) => {
-                let mut recording = recorder.call(session.reviewer(), &session.id.0, self.model, &sent.body);
-                let response = self.send(core, sent.body, Some(&mut recording), deadline).await?;
-                Ok((AnswerBody::Network(response), Some(recording)))
+                Some(recorder.call(session.reviewer(), &session.id.0, self.model, &body))
             }
-            CallSource::Provider => {
-                let response = self.send(core, sent.body, None, deadline).await?;
-                Ok((AnswerBody::Network(response), None))
-            }
+            CallSource::Provider => None,
+        };
+        let sent = self.send(body, recording.as_mut(), deadline).await;
+        if let (Err(failure), Some(recording)) = (&sent, &mut recording) {
+            recording.ended(Some(failure.class));
         }
+        Ok((AnswerBody::Network(sent?), recording))
     }
 
     /// Sends the request and waits for the response's headers.
     async fn send(
         &self,
-        core: &Core,
         body: Bytes,
-        mut recording: Option<&mut CallRecording>,
+        recording: Option<&mut CallRecording>,
         deadline: Deadline,
     ) -> Result<Response, CallFailure> {
+        let (core, provider) = (self.call.core, self.call.provider);
         let request = core
             .client
-            .post(self.provider.endpoint.clone())
-            .headers(self.headers.clone())
-            .headers(self.provider.headers.clone())
+            .post(provider.endpoint.clone())
+            .headers(self.call.headers.clone())
+            .headers(provider.headers.clone())
             .body(body);
-        let sent = send(core, request, recording.as_deref_mut(), deadline).await;
-        if let (Err(failure), Some(recording)) = (&sent, recording) {
-            recording.ended(Some(failure.class));
-        }
-        sent
-    }
-}
-
-async fn send(
-    core: &Core,
-    request: reqwest::RequestBuilder,
-    recording: Option<&mut CallRecording>,
-    deadline: Deadline,
-) -> Result<Response, CallFailure> {
-    let limit = deadline.clamp(now(), core.limits().first_byte);
-    let response = match timeout(limit, request.send()).await {
-        Err(_) => return Err(ProviderFault::Timeout.into()),
-        Ok(Err(error)) => {
-            let fault = if error.is_timeout() {
+        let limit = deadline.clamp(now(), core.limits().first_byte);
+        let sent = timeout(limit, request.send())
+            .await
+            .map_err(|_| ProviderFault::Timeout)?;
+        let response = sent.map_err(|error| {
+            let is_late = error.is_timeout();
+            let error = error.without_url();
+            tracing::info!(error = core.redactor.redact(&format!("{error:?}")), "no response");
+            if is_late {
                 ProviderFault::Timeout
             } else {
                 ProviderFault::Network
-            };
-            let error = error.without_url();
-            tracing::info!(error = core.redactor.redact(&format!("{error:?}")), "no response");
-            return Err(fault.into());
+            }
+        })?;
+        if !response.status().is_success() {
+            return Err(refusal(core, response, recording).await);
         }
-        Ok(Ok(response)) => response,
-    };
-    if !response.status().is_success() {
-        return Err(refusal(core, response, recording).await);
+        let kind = response.headers().get(header::CONTENT_TYPE);
+        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        // Some providers leave the type out; what says to be something else is something else.
+        if !kind.is_empty() && !kind.starts_with("text/event-stream") {
+            tracing::info!(kind = core.redactor.redact(kind), "the answer is not an event stream");
+            return Err(ProviderFault::Garbage.into());
+        }
+        Ok(response)
     }
-    let kind = response.headers().get(header::CONTENT_TYPE);
-    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    // Some providers leave the type out; what says to be something else is something else.
-    if !kind.is_empty() && !kind.starts_with("text/event-stream") {
-        tracing::info!(kind = core.redactor.redact(kind), "the answer is not an event stream");
-        return Err(ProviderFault::Garbage.into());
-    }
-    Ok(response)
 }
 
 /// Reads an error response. Its text is for our log and our classification, never for the runtime.
@@ -222,7 +188,9 @@ async fn refusal(core: &Core, mut response: Response, recording: Option<&mut Cal
     body.truncate(MAX_ERROR);
     let text = String::from_utf8_lossy(&body);
     let class = classify(status.as_u16(), &text);
-    log_refusal(core, status, class, &text);
+    let said = core.redactor.redact(&text);
+    let said: String = said.chars().filter(|c| !c.is_control()).take(500).collect();
+    tracing::info!(status = status.as_u16(), %class, said, "the provider refused");
     if let Some(recording) = recording {
         recording.refused(status.as_u16(), retry_after, &text);
     }
@@ -232,43 +200,25 @@ async fn refusal(core: &Core, mut response: Response, recording: Option<&mut Cal
     }
 }
 
-fn log_refusal(core: &Core, status: StatusCode, class: FailureClass, text: &str) {
-    let said: String = core
-        .redactor
-        .redact(text)
-        .chars()
-        .filter(|c| !c.is_control())
-        .take(500)
-        .collect();
-    tracing::info!(status = status.as_u16(), %class, said, "the provider refused");
-}
-
 /// Reads an answer up to its first content.
 ///
 /// What comes before is held back: as long as the runtime has seen nothing, another attempt or another model can take
 /// over without its notice.
-pub(crate) async fn until_content(
-    mut answer: Answer,
-    idle: Duration,
-    deadline: Deadline,
-) -> Result<Opened, CallFailure> {
+async fn until_content(mut answer: Answer, idle: Duration, deadline: Deadline) -> Result<Opened, CallFailure> {
     let mut held = BytesMut::new();
     loop {
         let piece = answer.next(idle).await;
         held.extend_from_slice(&piece.bytes);
-        let past = |now: Instant| deadline.passed(now) || held.len() > MAX_HELD;
-        match piece.end {
+        if let Some(End::Broken(class)) = piece.end {
             // Even with content: the runtime has not seen it.
-            Some(End::Broken(class)) => return Err(class.into()),
-            end => {
-                if end.is_some() || piece.content || past(now()) {
-                    return Ok(Opened {
-                        held: held.freeze(),
-                        end,
-                        answer,
-                    });
-                }
-            }
+            return Err(class.into());
+        }
+        if piece.end.is_some() || piece.content || deadline.passed(now()) || held.len() > MAX_HELD {
+            return Ok(Opened {
+                held: held.freeze(),
+                end: piece.end,
+                answer,
+            });
         }
     }
 }

@@ -82,7 +82,7 @@ impl Core {
 
     /// Takes other limits. Calls under way keep those that they began with.
     pub(crate) fn set_limits(&self, limits: Limits) {
-        self.circuits.set(limits.breaker);
+        self.circuits.breakers().set(limits.breaker);
         *self.limits.write().unwrap_or_else(PoisonError::into_inner) = limits;
     }
 

@@ -11,9 +11,7 @@ use axum::{
 use conclave_engine::ports::{SPARE_MODEL, SessionId};
 use conclave_shared::model::ModelId;
 
-use super::{
-    core::Core, exchange::Exchange, in_flight::InFlightRequest, relay, run_key::has_run_key, session::Session,
-};
+use super::{call::Call, core::Core, in_flight::InFlightRequest, relay, run_key::has_run_key, session::Session};
 use crate::{
     errors::Rejection,
     event::GatewayEvent,
@@ -87,7 +85,7 @@ async fn admit(core: &Arc<Core>, request: Request, caller: &mut Caller) -> Resul
         return Err(Rejection::RequestLoop);
     }
     tracing::debug!(session = %request.session.id, reviewer = request.session.reviewer(), model = %asked, "model call");
-    let exchange = Exchange {
+    let call = Call {
         core,
         provider,
         request,
@@ -97,7 +95,7 @@ async fn admit(core: &Arc<Core>, request: Request, caller: &mut Caller) -> Resul
         body,
         tool_calls: outline.tool_results,
     };
-    let opened = exchange.run().await?;
+    let opened = call.run().await?;
     Ok(relay::response(Arc::clone(core), opened))
 }
 

@@ -1,9 +1,7 @@
-//! One call of the runtime: asks models for it, in their order, until one answers.
+//! The exchange for a call: asks models, in their order, until one answers.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use axum::http::HeaderMap;
-use bytes::Bytes;
 use conclave_resilience::{
     breaker::NextProbe,
     classify::{FailureClass, ProviderFault},
@@ -14,35 +12,18 @@ use conclave_shared::model::ModelId;
 
 use super::{
     attempt::{Attempt, Opened},
-    core::Core,
-    in_flight::InFlightRequest,
+    call::Call,
 };
 use crate::{
     clock::now,
     errors::Rejection,
     event::{FallbackReason, GatewayEvent},
-    provider::Provider,
 };
 
 /// Interval at which a call that waits for a probe shows that it is alive.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
-/// One call of the runtime that was let in.
-pub(crate) struct Exchange<'a> {
-    pub(crate) core: &'a Arc<Core>,
-    pub(crate) provider: &'a Provider,
-    pub(crate) request: Arc<InFlightRequest>,
-    /// The name that stands in the body: the model's, or the spare one.
-    pub(crate) written_for: ModelId,
-    /// The model that the runtime asks for.
-    pub(crate) asked: ModelId,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
-    /// Number of tools that the session has called.
-    pub(crate) tool_calls: usize,
-}
-
-impl Exchange<'_> {
+impl Call<'_> {
     /// Finds a model that answers.
     pub(crate) async fn run(&self) -> Result<Opened, Rejection> {
         if self.tool_calls >= self.core.limits().tool_calls {
@@ -100,19 +81,12 @@ impl Exchange<'_> {
         let mut failed = 0;
         let mut last = FallbackReason::CircuitOpen;
         loop {
-            if self.core.circuits.refuses(model) {
+            if self.core.circuits.breakers().refuses(model, now()) {
                 return Ok(Err(last));
             }
-            let attempt = Attempt {
-                provider: self.provider,
-                request: &self.request,
-                written_for: &self.written_for,
-                model,
-                headers: &self.headers,
-                body: &self.body,
-            };
+            let attempt = Attempt { call: self, model };
             // A call may have to wait for its turn. What is found out meanwhile counts for it too.
-            let ready = self.unless_called_off(attempt.prepare(self.core)).await?;
+            let ready = self.unless_called_off(attempt.prepare()).await?;
             let Some(mut permit) = self.core.circuits.enter(model) else {
                 return Ok(Err(last));
             };
@@ -120,7 +94,7 @@ impl Exchange<'_> {
                 .core
                 .accounting
                 .begin(&session.id, session.reviewer(), &self.asked, model)?;
-            let making = attempt.make(self.core, ready, entry, deadline);
+            let making = attempt.make(ready, entry, deadline);
             let failure = match self.unless_called_off(making).await? {
                 Ok(opened) => {
                     permit.began();
@@ -202,7 +176,11 @@ impl Exchange<'_> {
                 return Ok(());
             }
             let now = now();
-            let next = self.core.circuits.next_probe(not_closed.iter().copied(), now);
+            let next = self
+                .core
+                .circuits
+                .breakers()
+                .next_probe(not_closed.iter().copied(), now);
             let wait = match next {
                 Some(NextProbe::At(at)) => at.saturating_duration_since(now),
                 Some(NextProbe::InHand) | None => deadline.left(now),

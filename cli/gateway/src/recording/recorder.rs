@@ -35,10 +35,7 @@ impl Recorder {
         providers: Vec<RecordedProvider>,
         cleaner: Cleaner,
     ) -> Result<Self, ConfigError> {
-        let failed = |error: std::io::Error| ConfigError::Recording {
-            path: path.clone(),
-            problem: error.to_string(),
-        };
+        let failed = |error: std::io::Error| ConfigError::Recording(path.clone(), error.to_string());
         if let Some(directory) = path.parent() {
             std::fs::create_dir_all(directory).map_err(failed)?;
         }
@@ -68,10 +65,7 @@ impl Recorder {
             notes,
         });
         match recorder.problem() {
-            Some(problem) => Err(ConfigError::Recording {
-                path: recorder.path,
-                problem,
-            }),
+            Some(problem) => Err(ConfigError::Recording(recorder.path, problem)),
             None => Ok(recorder),
         }
     }

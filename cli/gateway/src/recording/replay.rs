@@ -60,10 +60,7 @@ fn digest(body: &RawValue) -> [u8; 32] {
 impl Recording {
     /// Opens a recording. Only where its lines are is kept in memory.
     pub fn open(path: &Path) -> Result<Self, ConfigError> {
-        let wrong = |problem: String| ConfigError::Recording {
-            path: path.to_owned(),
-            problem,
-        };
+        let wrong = |problem: String| ConfigError::Recording(path.to_owned(), problem);
         let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
         let mut reader = BufReader::new(file.try_clone().map_err(|error| wrong(error.to_string()))?);
         let mut head = None;

@@ -1,4 +1,4 @@
-//! Circuits: a broken model is left alone by everybody, tried by one, and used again by all.
+//! Circuits: no call goes to a broken model, one tries it, and all use it again.
 
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 use chrono::{DateTime, Utc};
-use conclave_fetch::{Fetcher, MOST_BYTES, TextUrl};
+use conclave_fetch::{Fetcher, MAX_BYTES, TextUrl};
 use conclave_git::Repository;
 use tokio::io::AsyncReadExt;
 
@@ -165,7 +165,7 @@ async fn on_disk(path: &Utf8Path) -> Result<Texts, String> {
             .await
             .map_err(|error| wrong(&path, &error))?;
         let mut bytes = Vec::new();
-        let most = u64::try_from(MOST_BYTES).unwrap_or(u64::MAX);
+        let most = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX);
         file.take(most + 1)
             .read_to_end(&mut bytes)
             .await
@@ -207,8 +207,8 @@ struct Files {
 impl Files {
     fn add(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), String> {
         self.bytes += bytes.len();
-        if self.bytes > MOST_BYTES {
-            return Err(format!("{name}: with it the rules are more than {MOST_BYTES} bytes"));
+        if self.bytes > MAX_BYTES {
+            return Err(format!("{name}: with it the rules are more than {MAX_BYTES} bytes"));
         }
         let text = String::from_utf8(bytes).map_err(|_| format!("{name}: it is no UTF-8 text"))?;
         self.files.push((name.to_owned(), text));

@@ -152,7 +152,7 @@ async fn a_place_outside_is_read_from_the_disk_in_order() {
     );
     let error = texts(&RuleSource::Path(root.join("none.toml"))).await.unwrap_err();
     assert!(error.contains("none.toml: No such file"), "{error}");
-    std::fs::write(&a, vec![b'x'; MOST_BYTES + 1]).unwrap();
+    std::fs::write(&a, vec![b'x'; MAX_BYTES + 1]).unwrap();
     let error = texts(&source).await.unwrap_err();
     assert!(
         error.contains("a.toml: with it the rules are more than 1048576 bytes"),

@@ -9,7 +9,7 @@ use super::{Admission, Breaker, BreakerSettings, Change, Circuit, Outcome, Ticke
 pub enum NextProbe {
     /// At this time, if nothing happens before.
     At(Instant),
-    /// As soon as whoever is probing knows more.
+    /// Once the probe under way has ended.
     InHand,
 }
 
@@ -47,7 +47,7 @@ impl<K: Eq + Hash + Clone> Breakers<K> {
         self.circuits.get(key).is_some_and(|breaker| breaker.refuses(now))
     }
 
-    /// Somebody wants to call; see [`Breaker::admit`].
+    /// Admits a call or refuses it; see [`Breaker::admit`].
     pub fn admit(&mut self, key: &K, now: Instant) -> (Admission, Option<Change>) {
         self.circuits
             .entry(key.clone())
@@ -98,7 +98,7 @@ mod tests {
             ..BreakerSettings::default()
         });
         let break_at = |breakers: &mut Breakers<&str>, key, now| {
-            let (Admission::Admitted(ticket), _) = breakers.admit(&key, now) else {
+            let (Ok(ticket), _) = breakers.admit(&key, now) else {
                 panic!("refused")
             };
             assert!(breakers.report(&key, ticket, Outcome::Fault, now).is_some());
@@ -118,7 +118,7 @@ mod tests {
         );
         // "b" is being probed: what is certain is the time of "a".
         let (admission, _) = breakers.admit(&"b", start + open);
-        assert!(matches!(admission, Admission::Admitted(ticket) if ticket.is_probe()));
+        assert!(matches!(admission, Ok(ticket) if ticket.is_probe()));
         assert_eq!(breakers.next_probe([&"b"], start + open), Some(NextProbe::InHand));
         assert_eq!(
             breakers.next_probe([&"b", &"a"], start + open),

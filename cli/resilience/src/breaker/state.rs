@@ -10,7 +10,7 @@ use super::{
     window::{Cause, Window},
 };
 
-/// What a circuit does with calls.
+/// The state of a circuit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Circuit {
     /// It lets them through.
@@ -21,24 +21,7 @@ pub enum Circuit {
     HalfOpen,
 }
 
-impl Circuit {
-    /// A word for logs and reports.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Closed => "closed",
-            Self::Open => "open",
-            Self::HalfOpen => "half-open",
-        }
-    }
-}
-
-impl fmt::Display for Circuit {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.as_str())
-    }
-}
-
-/// How a call ended, as far as it matters here.
+/// The end of a call, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The model answered.
@@ -64,14 +47,8 @@ impl Ticket {
     }
 }
 
-/// The answer to somebody who wants to call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Admission {
-    /// Go ahead.
-    Admitted(Ticket),
-    /// Not now. The time is that of the next probe; none while somebody else is probing.
-    Refused(Option<Instant>),
-}
+/// The answer to a request for a call: a ticket, or the time of the next probe; none while another call is the probe.
+pub type Admission = Result<Ticket, Option<Instant>>;
 
 /// The circuit changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,9 +80,9 @@ impl Change {
 impl fmt::Display for Change {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Opened { cause, time } => write!(formatter, "is left alone for {} s: {cause}", time.as_secs()),
-            Self::Probing => formatter.write_str("is tried with one call"),
-            Self::Closed => formatter.write_str("is in use again"),
+            Self::Opened { cause, time } => write!(formatter, "circuit open for {} s ({cause})", time.as_secs()),
+            Self::Probing => formatter.write_str("tried with one call"),
+            Self::Closed => formatter.write_str("in use again"),
         }
     }
 }
@@ -151,12 +128,12 @@ impl Breaker {
         }
     }
 
-    /// Whether a call would be refused now. Who asks this has no ticket yet.
+    /// Whether a call would be refused now. Asking takes no ticket.
     pub fn refuses(&self, now: Instant) -> bool {
         self.next_chance(now).is_none_or(|at| at > now)
     }
 
-    /// When it may be worth asking again: at once, at a time, or (`None`) when whoever is probing knows more.
+    /// When it may be worth asking again: at once, at a time, or (`None`) once the probe has ended.
     pub fn next_chance(&self, now: Instant) -> Option<Instant> {
         match self.state {
             State::Closed | State::HalfOpen { probing: false } => Some(now),
@@ -165,13 +142,13 @@ impl Breaker {
         }
     }
 
-    /// Somebody wants to call. Whoever comes first after the open time is the probe.
+    /// Admits a call or refuses it. The first call after the open time is the probe.
     pub fn admit(&mut self, now: Instant) -> (Admission, Option<Change>) {
-        let ticket = |generation, probe| Admission::Admitted(Ticket { generation, probe });
+        let ticket = |generation, probe| Ok(Ticket { generation, probe });
         match self.state {
             State::Closed => (ticket(self.generation, false), None),
-            State::Open { until } if now < until => (Admission::Refused(Some(until)), None),
-            State::HalfOpen { probing: true } => (Admission::Refused(None), None),
+            State::Open { until } if now < until => (Err(Some(until)), None),
+            State::HalfOpen { probing: true } => (Err(None), None),
             State::Open { .. } | State::HalfOpen { probing: false } => {
                 self.enter(State::HalfOpen { probing: true });
                 (ticket(self.generation, true), Some(Change::Probing))

@@ -8,7 +8,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 fn admitted(breaker: &mut Breaker, now: Instant) -> Ticket {
     match breaker.admit(now) {
-        (Admission::Admitted(ticket), _) => ticket,
+        (Ok(ticket), _) => ticket,
         (refused, _) => panic!("{refused:?}"),
     }
 }
@@ -31,18 +31,18 @@ fn it_opens_refuses_probes_once_and_closes() {
     let until = now + BreakerSettings::default().open;
     for at in [now, until.checked_sub(Duration::from_millis(1)).expect("a time")] {
         assert!(breaker.refuses(at));
-        assert_eq!(breaker.admit(at), (Admission::Refused(Some(until)), None));
+        assert_eq!(breaker.admit(at), (Err(Some(until)), None));
     }
     assert!(!breaker.refuses(until));
-    let (Admission::Admitted(probe), Some(Change::Probing)) = breaker.admit(until) else {
+    let (Ok(probe), Some(Change::Probing)) = breaker.admit(until) else {
         panic!("no probe")
     };
     assert!(probe.is_probe() && breaker.refuses(until));
     // However long the probe takes, nobody else goes.
-    assert_eq!(breaker.admit(until + 500 * SECOND), (Admission::Refused(None), None));
+    assert_eq!(breaker.admit(until + 500 * SECOND), (Err(None), None));
     assert_eq!(breaker.report(probe, Outcome::Success, until), Some(Change::Closed));
     let (admission, change) = breaker.admit(until);
-    assert!(matches!((admission, change), (Admission::Admitted(ticket), None) if !ticket.is_probe()));
+    assert!(matches!((admission, change), (Ok(ticket), None) if !ticket.is_probe()));
 }
 
 #[test]
@@ -61,10 +61,7 @@ fn a_failed_probe_opens_it_for_as_long_again() {
             time
         })
     );
-    assert_eq!(
-        breaker.admit(later + time),
-        (Admission::Refused(Some(later + SECOND + time)), None)
-    );
+    assert_eq!(breaker.admit(later + time), (Err(Some(later + SECOND + time)), None));
 }
 
 #[test]
@@ -155,7 +152,7 @@ proptest! {
                 Step::Wait(seconds) => now += Duration::from_secs(seconds),
                 Step::Ask => {
                     let before = breaker.circuit();
-                    if let (Admission::Admitted(ticket), _) = breaker.admit(now) {
+                    if let (Ok(ticket), _) = breaker.admit(now) {
                         prop_assert_eq!(ticket.is_probe(), before != Circuit::Closed);
                         if ticket.is_probe() {
                             prop_assert!(probe.is_none(), "a second probe");

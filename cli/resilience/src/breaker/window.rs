@@ -1,8 +1,30 @@
 //! The last outcomes of a model's calls.
 
-use std::{collections::VecDeque, fmt};
+use std::{collections::VecDeque, fmt, time::Duration};
 
-use super::BreakerSettings;
+/// When a circuit opens, and for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BreakerSettings {
+    /// This many failures in a row open it.
+    pub failures: u32,
+    /// How many of the last calls are looked at.
+    pub window: usize,
+    /// This share of them, in percent, opens it too.
+    pub failure_percent: u32,
+    /// How long it stays open before a probe is let through.
+    pub open: Duration,
+}
+
+impl Default for BreakerSettings {
+    fn default() -> Self {
+        Self {
+            failures: 5,
+            window: 20,
+            failure_percent: 50,
+            open: Duration::from_mins(2),
+        }
+    }
+}
 
 /// What opened a circuit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -117,7 +117,7 @@ impl Checkout {
                 .iter()
                 .filter_map(|name| Some(((*name).to_owned(), environment.get(name)?.to_owned())))
                 .collect(),
-            patience: limit.unwrap_or_else(|| seconds(Limits::default().fetch_seconds)),
+            max_time: limit.unwrap_or_else(|| seconds(Limits::default().fetch_seconds)),
         };
         Ok(Self {
             repository,
@@ -143,7 +143,7 @@ impl Checkout {
         let repository = with_commits(self.repository, &wanted, &self.fetching, &self.target).await?;
         let later = LaterCommits {
             fetching: FetchSettings {
-                patience: self.limit_of_job.unwrap_or(LATER_PATIENCE),
+                max_time: self.limit_of_job.unwrap_or(LATER_PATIENCE),
                 ..self.fetching
             },
             target: self.target.with_file_name("later.git"),

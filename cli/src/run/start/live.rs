@@ -115,7 +115,7 @@ pub(crate) fn observer(progress: Arc<dyn Progress>, sink: Arc<dyn TelemetrySink>
     let told: Mutex<BTreeSet<(ModelId, ModelId)>> = Mutex::default();
     Arc::new(move |event: &GatewayEvent| match event {
         GatewayEvent::CircuitChanged { model, change } => {
-            progress.report(ProgressEvent::Warning(&format!("{model} {change}")));
+            progress.report(ProgressEvent::Warning(&format!("{model}: {change}")));
             sink.record(EventBody::CircuitChanged(CircuitChanged {
                 model: model.clone(),
                 state: match change.circuit() {

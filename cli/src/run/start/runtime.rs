@@ -7,7 +7,7 @@ use conclave_engine::{plugin::RuntimeConfig, ports::RunTrace, prompt::PromptLibr
 use conclave_gateway::{Budget, Gateway, GatewayConfig, Limits, Observer, RecordingMode};
 use conclave_opencode::{
     ConfigFile, Endpoints, LaunchSettings, Launched, McpHandle, OpenCode, OpenCodeSettings, StartError, find_opencode,
-    render_config,
+    render_config, serve_tools,
 };
 use conclave_shared::{
     config::{MAX_CALL_SECONDS, ProviderSwitch},
@@ -131,7 +131,7 @@ fn launch(
     ];
     let ours = ours.map(|(name, value)| (name.to_owned(), value.expose_secret().to_owned()));
     let environment: Vec<_> = ours.into_iter().chain(variables.iter().cloned()).collect();
-    Ok(Launched::start(LaunchSettings {
+    Ok(Launched::start(&LaunchSettings {
         binary,
         home,
         config,
@@ -189,7 +189,7 @@ impl Runtime {
         config.http.extra_ca_file = input.environment.get(names::CA_FILE).map(Into::into);
         config.trace = input.trace;
         let gateway = Arc::new(Gateway::start(config).await?);
-        let mcp = OpenCode::serve_tools(Arc::clone(input.desk) as _, child.token.clone())
+        let mcp = serve_tools(Arc::clone(input.desk) as _, child.token.clone())
             .await
             .map_err(Failure::io("start the tool server"))?;
 

@@ -245,14 +245,14 @@ impl Fault {
 }
 
 /// A model, and the faults that come between it and its clients.
-pub struct Faulty<M> {
+pub(crate) struct Faulty<M> {
     model: M,
     faults: Mutex<Vec<Fault>>,
 }
 
 impl<M: Model> Faulty<M> {
     /// No faults yet.
-    pub const fn new(model: M) -> Self {
+    pub(crate) const fn new(model: M) -> Self {
         Self {
             model,
             faults: Mutex::new(Vec::new()),
@@ -260,22 +260,22 @@ impl<M: Model> Faulty<M> {
     }
 
     /// The model behind the faults.
-    pub const fn model(&self) -> &M {
+    pub(crate) const fn model(&self) -> &M {
         &self.model
     }
 
     /// Adds a fault. The oldest one that matches a request strikes.
-    pub fn inject(&self, fault: Fault) {
+    pub(crate) fn inject(&self, fault: Fault) {
         locked(&self.faults).push(fault);
     }
 
     /// Takes all faults back.
-    pub fn heal(&self) {
+    pub(crate) fn heal(&self) {
         locked(&self.faults).clear();
     }
 
     /// The answer to this request on this path, changed by the fault that strikes, and that fault.
-    pub fn respond(&self, request: &ModelRequest, path: &str) -> (Answer, Option<FaultKind>) {
+    pub(crate) fn respond(&self, request: &ModelRequest, path: &str) -> (Answer, Option<FaultKind>) {
         let fault = self.strike(request, path);
         let answer = match &fault {
             // All but the last never answer: the model must not notice the request.

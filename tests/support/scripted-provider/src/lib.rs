@@ -5,7 +5,7 @@
 //!
 //! 1. [`Scripted`]: a table (agent, turn) → [`Answer`], which tests fill at run time.
 //! 2. [`DemoModel`]: rules (no language model) that work on the real patches of a merge request.
-//! 3. [`Faulty`]: what goes wrong on the way: statuses, hangs, cut streams, garbage ([`Fault`]).
+//! 3. [`Fault`]: what goes wrong on the way: statuses, hangs, cut streams, garbage.
 //!
 //! It is strict about requests, like the real thing: a malformed one gets a provider-like 4xx and is remembered in
 //! [`ScriptedProvider::violations`]. It keeps [`Books`] with a prefix cache, so that a ledger can be compared to the
@@ -38,6 +38,7 @@ mod model;
 mod provider;
 mod scripted;
 mod server;
+mod state;
 mod stream;
 mod wire;
 
@@ -45,10 +46,11 @@ pub use agent::{COORDINATOR, UNKNOWN};
 pub use ai_gateway::AiGateway;
 pub use books::{Books, Entry, ModelTotals, Usage};
 pub use demo::{DemoModel, LABEL};
-pub use fault::{Break, Fault, FaultKind, Faulty, Position};
+pub use fault::{Break, Fault, FaultKind, Position};
 pub use model::{Answer, Format, Message, Model, ModelRequest, Part, Role, Stop, ToolCall};
-pub use provider::{Builder, RequestRecord, ScriptedProvider, Violation};
+pub use provider::{Builder, ScriptedProvider};
 pub use scripted::Scripted;
+pub use state::{RequestRecord, Violation};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -5,66 +5,17 @@ use crate::books::Books;
 use crate::cache::PrefixCache;
 use crate::fault::{Fault, Faulty};
 use crate::locked;
-use crate::model::{Answer, Format, Model};
+use crate::model::{Answer, Model};
 use crate::scripted::Scripted;
-use crate::server::{State, router};
-use bytes::Bytes;
+use crate::server::router;
+use crate::state::{RequestRecord, State, Violation};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-
-/// A request as it came.
-#[derive(Debug, Clone)]
-pub struct RequestRecord {
-    /// The number of the request, from 0.
-    pub number: usize,
-    /// When it came.
-    pub received: Instant,
-    /// The wire format, if the path is one of a format.
-    pub format: Option<Format>,
-    /// The path.
-    pub path: String,
-    /// The headers, without the keys.
-    pub headers: Vec<(String, String)>,
-    /// The body, byte by byte.
-    pub body: Bytes,
-    /// The model; empty if the request was refused before it was read.
-    pub model: String,
-    /// The agent; empty likewise.
-    pub agent: String,
-    /// The turn; 0 likewise.
-    pub turn: usize,
-    /// The status of the answer; `None` while none was sent.
-    pub status: Option<u16>,
-}
-
-impl RequestRecord {
-    /// The value of a header.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.as_str())
-    }
-
-    /// The body as text.
-    pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.body).into_owned()
-    }
-}
-
-/// A request that a real provider would not have taken.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Violation {
-    /// The number of the request.
-    pub number: usize,
-    /// The status of the answer.
-    pub status: u16,
-    /// What is wrong.
-    pub message: String,
-}
 
 /// Settings of a provider that is not started yet.
 pub struct Builder {

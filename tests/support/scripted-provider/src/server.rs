@@ -1,14 +1,12 @@
 //! The HTTP side: a request comes in, is checked, answered and booked.
 
-use crate::ai_gateway::{AiGateway, with_stored_key};
-use crate::books::{Books, Entry, Usage};
-use crate::cache::{Lookup, PrefixCache};
-use crate::fault::{FaultKind, Faulty};
+use crate::ai_gateway::with_stored_key;
+use crate::books::Usage;
+use crate::fault::FaultKind;
 use crate::locked;
-use crate::model::{Format, ModelRequest};
-use crate::provider::{RequestRecord, Violation};
-use crate::scripted::Scripted;
-use crate::wire::{self, Frame, Parsed, Refusal, Reply, Stage, errors, header};
+use crate::model::Format;
+use crate::state::{State, Tally};
+use crate::wire::{self, Parsed, Refusal, Reply, errors, header};
 use crate::{stream, tokens};
 use axum::Router;
 use axum::body::Body;
@@ -18,27 +16,7 @@ use axum::routing::get;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-use tokio_util::sync::CancellationToken;
-
-/// What all requests share.
-pub(crate) struct State {
-    pub(crate) key: Option<String>,
-    /// Whether it is a model server that asks for no key.
-    pub(crate) keyless: bool,
-    pub(crate) ai_gateway: Option<AiGateway>,
-    /// Our own address.
-    pub(crate) host: String,
-    pub(crate) models: Option<Vec<String>>,
-    pub(crate) delay: Duration,
-    pub(crate) faulty: Faulty<Scripted>,
-    pub(crate) books: Mutex<Books>,
-    pub(crate) cache: Mutex<PrefixCache>,
-    pub(crate) requests: Mutex<Vec<RequestRecord>>,
-    pub(crate) violations: Mutex<Vec<Violation>>,
-    pub(crate) closing: CancellationToken,
-}
+use std::sync::Arc;
 
 /// The router: the three endpoints, at the root or below any prefix (`/openai/v1/responses`).
 pub(crate) fn router(state: Arc<State>) -> Router {
@@ -163,28 +141,6 @@ async fn handle(
 }
 
 impl State {
-    fn record(&self, format: Option<Format>, path: &str, headers: &HeaderMap, body: &Bytes) -> usize {
-        let mut requests = locked(&self.requests);
-        let number = requests.len();
-        requests.push(RequestRecord {
-            number,
-            received: std::time::Instant::now(),
-            format,
-            path: path.to_owned(),
-            headers: headers
-                .iter()
-                .filter(|(name, _)| !matches!(name.as_str(), "authorization" | "x-api-key" | "cf-aig-authorization"))
-                .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
-                .collect(),
-            body: body.clone(),
-            model: String::new(),
-            agent: String::new(),
-            turn: 0,
-            status: None,
-        });
-        number
-    }
-
     /// The list of models: costs nothing, and asks for the key. Providers tell apart who asks by where the key is.
     fn list_models(&self, number: usize, headers: &HeaderMap, request_id: &str) -> Response<Body> {
         let format = match header(headers, "x-api-key") {
@@ -205,74 +161,9 @@ impl State {
         respond(200, "application/json", request_id, None, Body::from(body))
     }
 
-    fn identify(&self, number: usize, request: &ModelRequest) {
-        let mut requests = locked(&self.requests);
-        let record = &mut requests[number];
-        record.model.clone_from(&request.model);
-        record.agent.clone_from(&request.agent);
-        record.turn = request.turn;
-    }
-
-    fn set_status(&self, number: usize, status: u16) {
-        locked(&self.requests)[number].status = Some(status);
-    }
-
     fn refuse(&self, format: Format, number: usize, refusal: &Refusal, request_id: &str) -> Response<Body> {
-        self.set_status(number, refusal.status);
-        locked(&self.violations).push(Violation {
-            number,
-            status: refusal.status,
-            message: refusal.message.clone(),
-        });
+        self.note_refusal(number, refusal);
         error_response(format, refusal.status, &refusal.message, request_id, None)
-    }
-
-    fn open_entry(&self, number: usize, request: &ModelRequest, session: Option<&str>) -> usize {
-        let mut books = locked(&self.books);
-        books.entries.push(Entry {
-            number,
-            format: request.format,
-            model: request.model.clone(),
-            agent: request.agent.clone(),
-            session: session.map(str::to_owned),
-            turn: request.turn,
-            usage: Usage::default(),
-            finished: false,
-        });
-        books.entries.len() - 1
-    }
-}
-
-/// Books one answer while it goes out.
-pub(crate) struct Tally {
-    state: Arc<State>,
-    entry: usize,
-    lookup: Option<Lookup>,
-    chars: usize,
-}
-
-impl Tally {
-    /// The answer begins: the prompt is paid for, and in the cache.
-    pub(crate) fn begin(&mut self) {
-        if let Some(lookup) = self.lookup.take() {
-            locked(&self.state.cache).remember(&lookup);
-            locked(&self.state.books).entries[self.entry].usage = lookup.usage;
-        }
-    }
-
-    /// A frame goes out.
-    pub(crate) fn sent(&mut self, frame: &Frame) {
-        self.begin();
-        self.chars += frame.chars;
-        let mut books = locked(&self.state.books);
-        let entry = &mut books.entries[self.entry];
-        entry.usage.output = tokens(self.chars);
-        entry.finished |= frame.stage == Stage::Terminal;
-    }
-
-    /// Waits until the provider shuts down.
-    pub(crate) async fn closing(&self) {
-        self.state.closing.cancelled().await;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::fault::{Break, FaultKind, Position};
 use crate::model::Format;
-use crate::server::Tally;
+use crate::state::Tally;
 use crate::wire::{Frame, Stage, errors};
 use bytes::Bytes;
 use futures_util::stream::{self, Stream};

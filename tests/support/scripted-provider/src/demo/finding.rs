@@ -1,8 +1,6 @@
 //! Findings, and the block in which a reviewer reports them.
 
 use super::patch::{Line, PatchFile};
-use super::rule::Rule;
-use super::spot::Spot;
 use std::fmt::Write;
 
 /// How bad a finding is.
@@ -41,17 +39,6 @@ pub(super) struct Finding {
 }
 
 impl Finding {
-    /// What a rule says about a line.
-    pub(super) fn at(spot: &Spot, rule: &Rule, name: &str) -> Self {
-        Self {
-            claim: rule.claim.replace("{}", name),
-            scenario: rule.scenario.replace("{}", name),
-            fix: rule.fix.replace("{}", name),
-            confidence: rule.confidence,
-            ..Self::on(spot.file, spot.line(), rule.severity, rule.category)
-        }
-    }
-
     /// A finding on a line, without its texts.
     pub(super) fn on(file: &PatchFile, line: &Line, severity: Severity, category: &str) -> Self {
         Self {

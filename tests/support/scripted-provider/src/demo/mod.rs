@@ -3,9 +3,12 @@
 //! It goes by what the conversation already has, not by the number of the turn, so a session that is asked again after
 //! a failure goes on where it was.
 
+mod code;
 mod coordinator;
 mod finding;
+mod language;
 mod patch;
+mod pattern;
 mod reading;
 mod rule;
 mod rules;

@@ -1,7 +1,8 @@
 //! Patches: the new side of each file, with line numbers, and what was removed.
 
-use super::rule::{found, group};
-use super::spot::{Language, code_views, is_test_path};
+use super::code::CodeView;
+use super::language::{Language, is_test_path};
+use super::pattern::{found, group};
 use std::collections::HashSet;
 
 /// A line of the new side.
@@ -104,7 +105,10 @@ pub(super) fn parse(patch: &str, fallback: Option<&str>) -> Vec<PatchFile> {
         if file.path.is_empty() {
             fallback.unwrap_or_default().clone_into(&mut file.path);
         }
-        code_views(file);
+        let mut view = CodeView::of(file.language());
+        for line in &mut file.lines {
+            line.code = view.line(line.hunk, &line.text);
+        }
         survey(file);
     }
     files.retain(|file| !file.path.is_empty());

@@ -148,7 +148,7 @@ pub(super) fn file_text(output: &str) -> String {
 /// The patches named in the context, each with the path of its file if the line tells it.
 fn patch_index(context: &str) -> Vec<(String, Option<String>)> {
     static PATCH: LazyLock<Regex> =
-        LazyLock::new(|| super::rule::compile(r"\.conclave-review/patches/[^\s`'\x22<>()\[\]]+\.patch"));
+        LazyLock::new(|| super::pattern::compile(r"\.conclave-review/patches/[^\s`'\x22<>()\[\]]+\.patch"));
     let mut index: Vec<(String, Option<String>)> = Vec::new();
     for line in context.lines() {
         for patch in PATCH.find_iter(line) {

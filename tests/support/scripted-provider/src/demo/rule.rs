@@ -1,9 +1,9 @@
 //! Rules, and running them over a change.
 
 use super::finding::{Finding, Severity};
+use super::language::{Language, is_foreign_path};
 use super::patch::PatchFile;
-use super::spot::{Language, Spot, is_foreign_path};
-use regex::Regex;
+use super::spot::Spot;
 
 /// What a reviewer has read.
 #[derive(Debug, Default)]
@@ -41,7 +41,20 @@ pub(super) struct Rule {
     pub(super) check: fn(&Spot) -> Option<String>,
 }
 
-const MOST_PER_RULE_AND_FILE: usize = 2;
+impl Rule {
+    /// What the rule says about a line.
+    fn finding(&self, spot: &Spot, name: &str) -> Finding {
+        Finding {
+            claim: self.claim.replace("{}", name),
+            scenario: self.scenario.replace("{}", name),
+            fix: self.fix.replace("{}", name),
+            confidence: self.confidence,
+            ..Finding::on(spot.file, spot.line(), self.severity, self.category)
+        }
+    }
+}
+
+const MAX_PER_RULE_AND_FILE: usize = 2;
 
 /// The findings of line rules; of several rules that apply to one line, the first counts.
 pub(super) fn run(rules: &[Rule], change: &Change) -> Vec<Finding> {
@@ -57,8 +70,8 @@ pub(super) fn run(rules: &[Rule], change: &Change) -> Vec<Finding> {
                 .find_map(|(nth, rule)| (rule.check)(&spot).map(|name| (nth, rule, name)));
             if let Some((nth, rule, name)) = hit {
                 counts[nth] += 1;
-                if counts[nth] <= MOST_PER_RULE_AND_FILE {
-                    findings.push(Finding::at(&spot, rule, &name));
+                if counts[nth] <= MAX_PER_RULE_AND_FILE {
+                    findings.push(rule.finding(&spot, &name));
                 }
             }
         }
@@ -74,35 +87,3 @@ fn in_scope(scope: Scope, spot: &Spot) -> bool {
         Scope::Tests => language.is_code() && spot.in_test(),
     }
 }
-
-/// Compiles a pattern of this crate.
-#[expect(
-    clippy::expect_used,
-    reason = "the patterns are literals of this crate, and a test runs them all"
-)]
-pub(super) fn compile(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a valid pattern")
-}
-
-/// Whether a text matches a literal pattern, compiled once.
-macro_rules! found {
-    ($text:expr, $pattern:literal) => {{
-        static PATTERN: std::sync::LazyLock<regex::Regex> =
-            std::sync::LazyLock::new(|| $crate::demo::rule::compile($pattern));
-        PATTERN.is_match($text)
-    }};
-}
-pub(super) use found;
-
-/// The first group of a literal pattern in a text, compiled once.
-macro_rules! group {
-    ($text:expr, $pattern:literal) => {{
-        static PATTERN: std::sync::LazyLock<regex::Regex> =
-            std::sync::LazyLock::new(|| $crate::demo::rule::compile($pattern));
-        PATTERN
-            .captures($text)
-            .and_then(|groups| groups.get(1))
-            .map(|group| group.as_str())
-    }};
-}
-pub(super) use group;

@@ -1,60 +1,8 @@
 //! A line with its surroundings, as the rules see it.
 
+use super::language::Language;
 use super::patch::{Line, PatchFile};
-use super::rule::{found, group};
-
-/// The kind of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Language {
-    Python,
-    JavaScript,
-    Rust,
-    Go,
-    /// Java, Kotlin, C#, C, C++, Swift, Scala: braces, `//` and double quotes.
-    Braces,
-    Php,
-    Ruby,
-    Shell,
-    Sql,
-    /// JSON, YAML, TOML and the like.
-    Data,
-    Docs,
-    Other,
-}
-
-impl Language {
-    /// The language of a file of this name.
-    pub(super) fn of(path: &str) -> Self {
-        let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-        match name.rsplit_once('.').map_or("", |(_, extension)| extension) {
-            "py" | "pyi" => Self::Python,
-            "js" | "jsx" | "ts" | "tsx" | "mjs" | "cjs" | "mts" | "cts" | "vue" | "svelte" => Self::JavaScript,
-            "rs" => Self::Rust,
-            "go" => Self::Go,
-            "java" | "kt" | "kts" | "cs" | "c" | "h" | "cc" | "cpp" | "hpp" | "swift" | "scala" => Self::Braces,
-            "php" => Self::Php,
-            "rb" | "rake" => Self::Ruby,
-            "sh" | "bash" | "zsh" => Self::Shell,
-            "sql" => Self::Sql,
-            "json" | "yaml" | "yml" | "toml" | "ini" | "cfg" | "env" | "properties" | "xml" => Self::Data,
-            "md" | "mdx" | "rst" | "txt" | "adoc" => Self::Docs,
-            _ => Self::Other,
-        }
-    }
-
-    /// The language is one to run.
-    pub(super) const fn is_code(self) -> bool {
-        !matches!(self, Self::Data | Self::Docs | Self::Other | Self::Sql)
-    }
-
-    const fn comment(self) -> &'static str {
-        match self {
-            Self::Python | Self::Ruby | Self::Shell | Self::Data => "#",
-            Self::Sql => "--",
-            _ => "//",
-        }
-    }
-}
+use super::pattern::{found, group};
 
 /// A line, its file, and the way to its neighbours.
 #[derive(Clone, Copy)]
@@ -151,22 +99,6 @@ impl<'a> Spot<'a> {
     }
 }
 
-/// Whether a path is one of tests or of their data.
-pub(super) fn is_test_path(path: &str) -> bool {
-    found!(
-        path,
-        r"(?i)(^|/)(tests?|spec|specs|__tests__|__mocks__|fixtures?|testdata|e2e|benches|examples?)/|(^|/)test_|_test\.|\.test\.|\.spec\.|_spec\.|(^|/)conftest\.|Tests?\.(java|kt|cs|swift)$"
-    )
-}
-
-/// Whether a path is one of vendored or generated files.
-pub(super) fn is_foreign_path(path: &str) -> bool {
-    found!(
-        path,
-        r"(^|/)(vendor|node_modules|third_party|dist|build|generated)/|\.min\.|\.lock$|-lock\.|\.snap$|_pb2\.py$|\.pb\.go$"
-    )
-}
-
 /// The width of the blank beginning.
 pub(super) fn indentation(text: &str) -> usize {
     text.chars()
@@ -198,85 +130,4 @@ fn is_function(code: &str) -> bool {
         code,
         r"^\s*(async\s+)?def\s|\bfn\s+\w|\bfunction\b|^\s*func\b|=>\s*\{?\s*$"
     )
-}
-
-/// Fills in [`Line::code`].
-pub(super) fn code_views(file: &mut PatchFile) {
-    let language = file.language();
-    let mut hunk = 0;
-    let mut docstring = None;
-    let mut comment = false;
-    for line in &mut file.lines {
-        if line.hunk != hunk {
-            (hunk, docstring, comment) = (line.hunk, None, false);
-        }
-        let trimmed = line.text.trim_start();
-        line.code = if language == Language::Python && skip_docstring(trimmed, &mut docstring)
-            || language.comment() == "//" && skip_block_comment(trimmed, &mut comment)
-        {
-            String::new()
-        } else {
-            code_view(language, &line.text)
-        };
-    }
-}
-
-/// Follows docstrings; whether the line is in one.
-fn skip_docstring(line: &str, open: &mut Option<&'static str>) -> bool {
-    if let Some(quotes) = *open {
-        if line.contains(quotes) {
-            *open = None;
-        }
-        return true;
-    }
-    for quotes in ["\"\"\"", "'''"] {
-        if line.starts_with(quotes) {
-            if line.matches(quotes).count() == 1 {
-                *open = Some(quotes);
-            }
-            return true;
-        }
-    }
-    false
-}
-
-/// Follows block comments; whether the line is in one.
-fn skip_block_comment(line: &str, open: &mut bool) -> bool {
-    let inside = *open || line.starts_with("/*");
-    if inside {
-        *open = !line.contains("*/");
-    }
-    inside || line.starts_with("* ") || line == "*"
-}
-
-fn code_view(language: Language, text: &str) -> String {
-    let quotes: &[char] = match language {
-        Language::Rust | Language::Sql => &['"'],
-        _ => &['"', '\'', '`'],
-    };
-    let comment = language.comment();
-    let mut code = String::new();
-    let mut open: Option<char> = None;
-    let mut escaped = false;
-    for (at, c) in text.char_indices() {
-        match open {
-            Some(_) if escaped => {
-                escaped = false;
-            }
-            Some(_) if c == '\\' => escaped = true,
-            Some(quote) if c == quote => {
-                open = None;
-                code.push(c);
-            }
-            Some(_) => {}
-            None if text[at..].starts_with(comment) && !text[..at].ends_with(':') => break,
-            None => {
-                if quotes.contains(&c) {
-                    open = Some(c);
-                }
-                code.push(c);
-            }
-        }
-    }
-    code
 }

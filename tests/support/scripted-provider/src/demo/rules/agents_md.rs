@@ -2,9 +2,10 @@
 
 use crate::demo::finding::Finding;
 use crate::demo::finding::Severity::{self, Suggestion, Warning};
+use crate::demo::language::{Language, is_test_path};
 use crate::demo::patch::{Line, PatchFile};
-use crate::demo::rule::{Change, found, group};
-use crate::demo::spot::{Language, is_test_path};
+use crate::demo::pattern::{found, group};
+use crate::demo::rule::Change;
 
 pub(super) fn findings(change: &Change) -> Vec<Finding> {
     let mut findings = Vec::new();

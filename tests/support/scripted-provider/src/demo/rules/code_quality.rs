@@ -2,9 +2,11 @@
 
 use crate::demo::finding::Finding;
 use crate::demo::finding::Severity::Suggestion;
+use crate::demo::language::{Language, is_foreign_path, is_test_path};
 use crate::demo::patch::{Line, PatchFile};
-use crate::demo::rule::{Change, Rule, Scope, found, group, run};
-use crate::demo::spot::{Language, Spot, is_foreign_path, is_test_path};
+use crate::demo::pattern::{found, group};
+use crate::demo::rule::{Change, Rule, Scope, run};
+use crate::demo::spot::Spot;
 
 const RULES: &[Rule] = &[
     Rule {

@@ -1,8 +1,10 @@
 //! Correctness: mistakes that give a wrong result or a crash.
 
 use crate::demo::finding::Severity::{Critical, Suggestion, Warning};
-use crate::demo::rule::{Rule, Scope, found, group};
-use crate::demo::spot::{Language, Spot};
+use crate::demo::language::Language;
+use crate::demo::pattern::{found, group};
+use crate::demo::rule::{Rule, Scope};
+use crate::demo::spot::Spot;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -182,7 +184,7 @@ fn compiled(pattern: &'static str) -> regex::Regex {
     static PATTERNS: LazyLock<Mutex<HashMap<&'static str, regex::Regex>>> = LazyLock::new(Mutex::default);
     crate::locked(&PATTERNS)
         .entry(pattern)
-        .or_insert_with(|| crate::demo::rule::compile(pattern))
+        .or_insert_with(|| crate::demo::pattern::compile(pattern))
         .clone()
 }
 

@@ -2,9 +2,10 @@
 
 use crate::demo::finding::Finding;
 use crate::demo::finding::Severity::{Suggestion, Warning};
+use crate::demo::language::{Language, is_foreign_path, is_test_path};
 use crate::demo::patch::{Line, PatchFile};
-use crate::demo::rule::{Change, compile, found, group};
-use crate::demo::spot::{Language, is_foreign_path, is_test_path};
+use crate::demo::pattern::{compile, found, group};
+use crate::demo::rule::Change;
 use std::collections::BTreeSet;
 
 pub(super) fn findings(change: &Change) -> Vec<Finding> {

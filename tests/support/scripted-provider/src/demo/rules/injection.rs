@@ -1,8 +1,9 @@
 //! Text that speaks to the reviewing model instead of to people. Every reviewer looks for it.
 
 use crate::demo::finding::{Finding, Severity};
+use crate::demo::pattern::found;
 use crate::demo::reading::CONTEXT;
-use crate::demo::rule::{Change, found};
+use crate::demo::rule::Change;
 
 const CATEGORY: &str = "prompt-injection";
 

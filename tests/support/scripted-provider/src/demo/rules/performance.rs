@@ -1,8 +1,10 @@
 //! Performance: work in loops that belongs outside of them.
 
 use crate::demo::finding::Severity::{Suggestion, Warning};
-use crate::demo::rule::{Rule, Scope, found, group};
-use crate::demo::spot::{Language, Spot, loop_variable};
+use crate::demo::language::Language;
+use crate::demo::pattern::{found, group};
+use crate::demo::rule::{Rule, Scope};
+use crate::demo::spot::{Spot, loop_variable};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

@@ -2,9 +2,10 @@
 
 use crate::demo::finding::Finding;
 use crate::demo::finding::Severity::{Critical, Suggestion, Warning};
+use crate::demo::language::{is_foreign_path, is_test_path};
 use crate::demo::patch::PatchFile;
-use crate::demo::rule::{Change, found, group};
-use crate::demo::spot::{is_foreign_path, is_test_path};
+use crate::demo::pattern::{found, group};
+use crate::demo::rule::Change;
 
 /// What a line of a migration says: (category, severity, confidence, claim, scenario, fix).
 type Verdict = (

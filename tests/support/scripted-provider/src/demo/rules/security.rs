@@ -1,8 +1,10 @@
 //! Security: injection, secrets, certificates, hashes, paths.
 
 use crate::demo::finding::Severity::{Critical, Warning};
-use crate::demo::rule::{Rule, Scope, found, group};
-use crate::demo::spot::{Language, Spot};
+use crate::demo::language::Language;
+use crate::demo::pattern::{found, group};
+use crate::demo::rule::{Rule, Scope};
+use crate::demo::spot::Spot;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -247,7 +249,8 @@ fn literal_secret(spot: &Spot) -> Option<String> {
 /// Names that hold a value of the request, and the expressions that are one.
 fn from_request(spot: &Spot) -> Vec<String> {
     const SOURCE: &str = r"request\.(args|form|values|json|files|GET|POST|query_params)|\breq\.(query|params|body)|\$_(GET|POST|REQUEST)|\br\.URL\.Query|\br\.FormValue|searchParams";
-    static SOURCES: std::sync::LazyLock<regex::Regex> = std::sync::LazyLock::new(|| crate::demo::rule::compile(SOURCE));
+    static SOURCES: std::sync::LazyLock<regex::Regex> =
+        std::sync::LazyLock::new(|| crate::demo::pattern::compile(SOURCE));
     let mut names: Vec<String> = SOURCES
         .find(spot.text())
         .into_iter()

@@ -1,8 +1,9 @@
 //! Tests: tests that no longer test.
 
 use crate::demo::finding::Severity::{Suggestion, Warning};
-use crate::demo::rule::{Rule, Scope, found, group};
-use crate::demo::spot::Language;
+use crate::demo::language::Language;
+use crate::demo::pattern::{found, group};
+use crate::demo::rule::{Rule, Scope};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

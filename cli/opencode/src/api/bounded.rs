@@ -2,14 +2,14 @@
 
 use futures_util::{Stream, StreamExt};
 
-/// The longest event that is read. `OpenCode` cuts tools' outputs far below it.
-pub(crate) const MOST_EVENT: usize = 16 << 20;
+/// Maximum length of an event that is read. `OpenCode` cuts tools' outputs far below it.
+pub(crate) const MAX_EVENT: usize = 16 << 20;
 
-/// Leaves out what is too much of an event: all bytes after `most` up to the empty line that ends it. What is left is no
-/// JSON any more, and is told as such.
+/// Leaves out what is too much of an event: all bytes after `max` up to the empty line that ends it. What is left is not
+/// JSON any more, and is reported as such.
 pub(crate) fn bounded_events<B, E>(
     stream: impl Stream<Item = Result<B, E>>,
-    most: usize,
+    max: usize,
 ) -> impl Stream<Item = Result<Vec<u8>, E>>
 where
     B: AsRef<[u8]>,
@@ -26,7 +26,7 @@ where
                 _ => length += 1,
             }
             // Line ends are kept: without them the next event would be a part of this one.
-            if length <= most || byte == b'\n' {
+            if length <= max || byte == b'\n' {
                 kept.push(byte);
             }
             newline_before = byte == b'\n' || (byte == b'\r' && newline_before);

@@ -9,16 +9,17 @@ use futures_util::Stream;
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 
-use crate::{
+use super::{
+    connector::OnlyTheChild,
     events::{fault, file_read},
-    listening::{OnlyTheChild, ProvenPort},
 };
+use crate::child::ProvenPort;
 
-/// How long a call may take. All are quick; answers of models come as events.
+/// Time limit of a call. All are quick; answers of models come as events.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long one look whether the server is up may take. A request that comes while it is still starting may be
-/// accepted and never answered, so it has to be asked again.
+/// Time limit of a look whether the server is up. A request that comes while it is still starting may be accepted and
+/// never answered, so it has to be asked again.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A client of one server and one workspace.
@@ -53,21 +54,10 @@ impl Client {
             .header("x-opencode-directory", self.workspace.as_str())
     }
 
-    async fn send(&self, what: &str, request: RequestBuilder) -> Result<Response, RuntimeError> {
-        self.send_within(what, request, CALL_TIMEOUT).await
-    }
-
-    async fn send_within(
-        &self,
-        what: &str,
-        request: RequestBuilder,
-        limit: Duration,
-    ) -> Result<Response, RuntimeError> {
+    async fn send(&self, what: &str, request: RequestBuilder, limit: Duration) -> Result<Response, RuntimeError> {
         let response = request.timeout(limit).send().await.map_err(|error| {
-            RuntimeError(format!(
-                "OpenCode did not answer when asked to {what}: {}",
-                with_sources(&error)
-            ))
+            let error = with_sources(&error);
+            RuntimeError(format!("OpenCode did not answer when asked to {what}: {error}"))
         })?;
         let status = response.status();
         if status.is_success() {
@@ -79,133 +69,99 @@ impl Client {
     }
 
     async fn json(&self, what: &str, request: RequestBuilder) -> Result<Value, RuntimeError> {
-        let response = self.send(what, request).await?;
-        response
-            .json()
-            .await
-            .map_err(|error| RuntimeError(format!("OpenCode's answer to {what} is no JSON: {error}")))
+        let response = self.send(what, request, CALL_TIMEOUT).await?;
+        let json = response.json().await;
+        json.map_err(|error| RuntimeError(format!("OpenCode's answer to {what} is not JSON: {error}")))
     }
 
     /// The server's version; an error while it is not ready yet.
     pub(crate) async fn version(&self) -> Result<String, RuntimeError> {
         let request = self.request(Method::GET, "/global/health");
-        let health = self.send_within("tell its health", request, PROBE_TIMEOUT).await?;
+        let health = self.send("report its health", request, PROBE_TIMEOUT).await?;
         let health: Value = health.json().await.map_err(|error| RuntimeError(error.to_string()))?;
-        Ok(health
-            .get("version")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned())
+        Ok(health["version"].as_str().unwrap_or_default().to_owned())
     }
 
     /// What it takes for the root of the project in the workspace.
     pub(crate) async fn worktree(&self) -> Result<String, RuntimeError> {
-        let paths = self.json("tell its paths", self.request(Method::GET, "/path")).await?;
-        Ok(paths
-            .get("worktree")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned())
+        let paths = self
+            .json("report its paths", self.request(Method::GET, "/path"))
+            .await?;
+        Ok(paths["worktree"].as_str().unwrap_or_default().to_owned())
     }
 
     /// The names of the agents that it knows.
     pub(crate) async fn agents(&self) -> Result<Vec<String>, RuntimeError> {
-        let agents = self
-            .json("list its agents", self.request(Method::GET, "/agent"))
-            .await?;
-        let names = agents.as_array().into_iter().flatten();
-        Ok(names
-            .filter_map(|agent| agent.get("name").and_then(Value::as_str))
-            .map(str::to_owned)
+        let request = self.request(Method::GET, "/agent");
+        let agents = self.json("list its agents", request).await?;
+        let agents = agents.as_array().into_iter().flatten();
+        Ok(agents
+            .filter_map(|agent| Some(agent["name"].as_str()?.to_owned()))
             .collect())
     }
 
     /// The MCP servers and their states.
     pub(crate) async fn mcp(&self) -> Result<Vec<(String, String)>, RuntimeError> {
-        let servers = self
-            .json("list its MCP servers", self.request(Method::GET, "/mcp"))
-            .await?;
+        let request = self.request(Method::GET, "/mcp");
+        let servers = self.json("list its MCP servers", request).await?;
+        let status = |state: &Value| state["status"].as_str().unwrap_or("unknown").to_owned();
         let servers = servers.as_object().into_iter().flatten();
-        Ok(servers
-            .map(|(name, state)| {
-                let status = state.get("status").and_then(Value::as_str).unwrap_or("unknown");
-                (name.clone(), status.to_owned())
-            })
-            .collect())
+        Ok(servers.map(|(name, state)| (name.clone(), status(state))).collect())
     }
 
     pub(crate) async fn create_session(&self, title: &str) -> Result<String, RuntimeError> {
         // A title spares the model call that would make one up.
         let request = self.request(Method::POST, "/session").json(&json!({"title": title}));
         let session = self.json("make a session", request).await?;
-        match session.get("id").and_then(Value::as_str) {
-            Some(id) => Ok(id.to_owned()),
-            None => Err(RuntimeError("OpenCode made a session without an id".into())),
-        }
+        let id = session["id"].as_str().map(str::to_owned);
+        id.ok_or_else(|| RuntimeError("OpenCode made a session without an id".into()))
     }
 
     pub(crate) async fn prompt(&self, session: &str, prompt: &SessionPrompt) -> Result<(), RuntimeError> {
-        let parts: Vec<Value> = prompt
-            .parts
-            .iter()
-            .map(|text| json!({"type": "text", "text": text}))
-            .collect();
+        let parts = prompt.parts.iter().map(|text| json!({"type": "text", "text": text}));
         let body = json!({
             "agent": prompt.agent,
             "model": {"providerID": prompt.model.provider(), "modelID": prompt.model.model()},
-            "parts": parts,
+            "parts": parts.collect::<Vec<_>>(),
         });
-        let request = self
-            .request(Method::POST, &format!("/session/{session}/prompt_async"))
-            .json(&body);
-        self.send("take a prompt", request).await.map(drop)
+        let request = self.request(Method::POST, &format!("/session/{session}/prompt_async"));
+        self.send("take a prompt", request.json(&body), CALL_TIMEOUT)
+            .await
+            .map(drop)
     }
 
     pub(crate) async fn abort(&self, session: &str) -> Result<(), RuntimeError> {
         let request = self.request(Method::POST, &format!("/session/{session}/abort"));
-        self.send("abort a session", request).await.map(drop)
+        self.send("abort a session", request, CALL_TIMEOUT).await.map(drop)
     }
 
     pub(crate) async fn is_busy(&self, session: &str) -> Result<bool, RuntimeError> {
-        let status = self
-            .json("tell who is busy", self.request(Method::GET, "/session/status"))
-            .await?;
+        let request = self.request(Method::GET, "/session/status");
+        let status = self.json("report which sessions are busy", request).await?;
         Ok(status.get(session).is_some())
     }
 
     /// The last message of the session, if it is the assistant's.
     pub(crate) async fn last_answer(&self, session: &str) -> Result<SessionAnswer, RuntimeError> {
         let request = self.request(Method::GET, &format!("/session/{session}/message"));
-        let messages = self.json("tell its messages", request).await?;
+        let messages = self.json("report its messages", request).await?;
         let Some((last, before)) = messages.as_array().and_then(|messages| messages.split_last()) else {
             return Ok(SessionAnswer::default());
         };
-        let parts = |message: &Value| {
-            message
-                .get("parts")
-                .and_then(Value::as_array)
-                .cloned()
-                .unwrap_or_default()
-        };
-        let reads = messages
-            .as_array()
-            .into_iter()
-            .flatten()
-            .flat_map(parts)
-            .filter_map(|part| file_read(&part, self.workspace.as_str()))
-            .collect();
-        let info = last.get("info");
-        let field = |name: &str| info.and_then(|info| info.get(name));
-        if field("role").and_then(Value::as_str) != Some("assistant") {
+        let info = &last["info"];
+        if info["role"] != "assistant" {
             return Ok(SessionAnswer::default());
         }
+        let reads = before.iter().chain([last]).flat_map(parts);
         Ok(SessionAnswer {
-            message: field("id").and_then(Value::as_str).map(str::to_owned),
+            message: info["id"].as_str().map(str::to_owned),
             text: text_of(last),
-            finish: field("finish").and_then(Value::as_str).map(str::to_owned),
-            complete: field("time").and_then(|time| time.get("completed")).is_some(),
-            fault: field("error").map(fault),
-            reads,
+            finish: info["finish"].as_str().map(str::to_owned),
+            complete: info["time"].get("completed").is_some(),
+            fault: info.get("error").map(fault),
+            reads: reads
+                .filter_map(|part| file_read(part, self.workspace.as_str()))
+                .collect(),
             earlier: before.iter().filter_map(earlier_message).collect(),
         })
     }
@@ -226,22 +182,24 @@ impl Client {
     }
 }
 
+fn parts(message: &Value) -> impl Iterator<Item = &Value> {
+    message["parts"].as_array().into_iter().flatten()
+}
+
 /// The text of a message, without its tool calls and reasoning.
 fn text_of(message: &Value) -> String {
-    let parts = message.get("parts").and_then(Value::as_array).into_iter().flatten();
-    let text: Vec<&str> = parts
-        .filter(|part| part.get("type").and_then(Value::as_str) == Some("text"))
-        .filter_map(|part| part.get("text").and_then(Value::as_str))
-        .collect();
-    text.join("\n")
+    let texts = parts(message).filter(|part| part["type"] == "text");
+    texts
+        .filter_map(|part| part["text"].as_str())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// A message of the model that holds text.
 fn earlier_message(message: &Value) -> Option<EarlierMessage> {
-    let field = |name: &str| message.get("info")?.get(name)?.as_str();
-    let text = text_of(message);
-    (field("role") == Some("assistant") && !text.trim().is_empty()).then(|| EarlierMessage {
-        id: field("id").unwrap_or_default().to_owned(),
+    let (info, text) = (&message["info"], text_of(message));
+    (info["role"] == "assistant" && !text.trim().is_empty()).then(|| EarlierMessage {
+        id: info["id"].as_str().unwrap_or_default().to_owned(),
         text,
     })
 }

@@ -11,29 +11,24 @@ use tokio::{
     time::timeout,
 };
 
-/// How much of a stream's end is kept.
+/// Length of the end of a stream that is kept.
 const LAST: usize = 2048;
-/// How much of a stream goes to the debug log. A child that floods must not flood the job's log.
-const MOST_LOGGED: u64 = 1 << 20;
+/// Maximum length of a stream in the debug log. A child that floods must not flood the job's log.
+const MAX_LOGGED: u64 = 1 << 20;
 
 /// How long the last words of a child that has ended may still be on their way. What it started may keep the pipe open.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// The output of one child.
 #[derive(Debug, Default)]
-pub(crate) struct Output {
+pub(super) struct Output {
     last: Arc<Mutex<Vec<u8>>>,
     readers: Vec<JoinHandle<()>>,
 }
 
 impl Output {
-    /// Reads a stream until it ends.
-    pub(crate) fn drain(&mut self, name: &'static str, stream: Option<impl AsyncRead + Unpin + Send + 'static>) {
-        self.drain_with(name, stream, |_| ());
-    }
-
     /// Reads a stream until it ends, and shows each piece of it to `look`.
-    pub(crate) fn drain_with(
+    pub(super) fn drain(
         &mut self,
         name: &'static str,
         stream: Option<impl AsyncRead + Unpin + Send + 'static>,
@@ -47,7 +42,7 @@ impl Output {
             while let Ok(length @ 1..) = stream.read(&mut buffer).await {
                 let bytes = &buffer[..length];
                 look(bytes);
-                if logged < MOST_LOGGED {
+                if logged < MAX_LOGGED {
                     tracing::debug!(stream = name, "{}", String::from_utf8_lossy(bytes).trim_end());
                     logged += length as u64;
                 }
@@ -60,7 +55,7 @@ impl Output {
     }
 
     /// The last lines of a child that has ended, without what a terminal would act on.
-    pub(crate) async fn last_words(&mut self) -> String {
+    pub(super) async fn last_words(&mut self) -> String {
         let ended = async {
             for reader in self.readers.drain(..) {
                 let _ = reader.await;

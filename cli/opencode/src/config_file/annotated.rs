@@ -1,8 +1,8 @@
-//! A JSON document in which every part knows who it came from.
+//! A JSON document in which every part knows its plugin.
 
 use serde_json::{Map, Value};
 
-/// One line of a document, and whoever it came from.
+/// One line of a document, and its plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExplainedLine {
     /// The line as it stands in the file.
@@ -13,7 +13,7 @@ pub struct ExplainedLine {
 
 /// A value and its owner.
 #[derive(Debug, Clone)]
-pub(crate) struct Node {
+pub(super) struct Node {
     owner: &'static str,
     content: Content,
 }
@@ -27,7 +27,7 @@ enum Content {
 
 impl Node {
     /// A value that belongs to one owner from top to bottom.
-    pub(crate) fn new(owner: &'static str, value: Value) -> Self {
+    pub(super) fn new(owner: &'static str, value: Value) -> Self {
         let content = match value {
             Value::Array(items) => Content::Array(items.into_iter().map(|item| Self::new(owner, item)).collect()),
             Value::Object(entries) => Content::Object(
@@ -42,7 +42,7 @@ impl Node {
     }
 
     /// A list of parts of several owners.
-    pub(crate) fn array(owner: &'static str, items: impl IntoIterator<Item = Self>) -> Self {
+    pub(super) fn array(owner: &'static str, items: impl IntoIterator<Item = Self>) -> Self {
         Self {
             owner,
             content: Content::Array(items.into_iter().collect()),
@@ -50,7 +50,7 @@ impl Node {
     }
 
     /// An object of parts of several owners.
-    pub(crate) fn object(owner: &'static str, entries: impl IntoIterator<Item = (String, Self)>) -> Self {
+    pub(super) fn object(owner: &'static str, entries: impl IntoIterator<Item = (String, Self)>) -> Self {
         Self {
             owner,
             content: Content::Object(entries.into_iter().collect()),
@@ -58,7 +58,7 @@ impl Node {
     }
 
     /// Puts an entry into an object, in the place of one of the same name or at its end.
-    pub(crate) fn set(&mut self, key: &str, node: Self) {
+    pub(super) fn set(&mut self, key: &str, node: Self) {
         let Content::Object(entries) = &mut self.content else {
             return;
         };
@@ -69,12 +69,12 @@ impl Node {
     }
 
     /// Whether an object has an entry of this name.
-    pub(crate) fn has(&self, key: &str) -> bool {
+    pub(super) fn has(&self, key: &str) -> bool {
         matches!(&self.content, Content::Object(entries) if entries.iter().any(|(known, _)| known == key))
     }
 
     /// The document without its owners.
-    pub(crate) fn value(&self) -> Value {
+    pub(super) fn value(&self) -> Value {
         match &self.content {
             Content::Leaf(value) => value.clone(),
             Content::Array(items) => Value::Array(items.iter().map(Self::value).collect()),
@@ -86,7 +86,7 @@ impl Node {
     }
 
     /// The document line by line, as `{:#}` prints its value.
-    pub(crate) fn lines(&self) -> Vec<ExplainedLine> {
+    pub(super) fn lines(&self) -> Vec<ExplainedLine> {
         let mut lines = Vec::new();
         self.write(0, "", "", &mut lines);
         lines

@@ -3,42 +3,31 @@
 use conclave_engine::ports::{FileRead, Remedy, SessionEvent, SessionFault};
 use serde_json::Value;
 
-/// The session that an event is about, and what it means for whoever watches that session.
+/// The session that an event is about, and its meaning for a watcher of that session.
 pub(crate) fn interpret(event: &Value) -> Option<(String, Vec<SessionEvent>)> {
-    let properties = event.get("properties")?;
-    let kind = event.get("type")?.as_str()?;
-    let part = properties.get("part");
-    let session = properties
-        .get("sessionID")
-        .or_else(|| part.and_then(|part| part.get("sessionID")))
-        .or_else(|| properties.get("info").and_then(|info| info.get("sessionID")))?
-        .as_str()?
-        .to_owned();
-    let events = match kind {
+    let properties = &event["properties"];
+    let (part, info) = (&properties["part"], &properties["info"]);
+    let session = [properties, part, info]
+        .into_iter()
+        .find_map(|place| place.get("sessionID"))?;
+    let events = match event["type"].as_str()? {
         "message.part.delta" => vec![SessionEvent::Alive],
-        "message.part.updated" => part_event(part?),
+        "message.part.updated" => part_event(part),
         "session.idle" => vec![SessionEvent::Idle],
-        "session.status" => {
-            let status = properties.get("status")?;
-            match status.get("type").and_then(Value::as_str) {
-                Some("retry") => {
-                    vec![SessionEvent::Retrying {
-                        attempt: status.get("attempt").and_then(Value::as_u64).unwrap_or(0),
-                    }]
-                }
-                _ => Vec::new(),
-            }
+        "session.status" if properties["status"]["type"] == "retry" => {
+            let attempt = properties["status"]["attempt"].as_u64().unwrap_or(0);
+            vec![SessionEvent::Retrying { attempt }]
         }
         "session.error" => vec![SessionEvent::Error(fault(properties.get("error")?))],
         _ => Vec::new(),
     };
-    Some((session, events))
+    Some((session.as_str()?.to_owned(), events))
 }
 
 fn part_event(part: &Value) -> Vec<SessionEvent> {
-    match part.get("type").and_then(Value::as_str) {
+    match part["type"].as_str() {
         Some("step-finish") => {
-            let reason = part.get("reason").and_then(Value::as_str).unwrap_or("unknown");
+            let reason = part["reason"].as_str().unwrap_or("unknown");
             vec![SessionEvent::StepFinished(reason.to_owned())]
         }
         Some("tool" | "text" | "reasoning") => vec![SessionEvent::Alive],
@@ -47,63 +36,47 @@ fn part_event(part: &Value) -> Vec<SessionEvent> {
     }
 }
 
-/// What a successful `read` has shown of a file, its path relative to the workspace. Taken from the messages, which are
+/// The lines of a file that a successful `read` has shown, its path relative to the workspace. Taken from the messages, which are
 /// complete when the answer is: events may lag behind it by seconds.
 ///
 /// `OpenCode` shows 2000 lines or 50 KB at once, and 2000 characters of a line.
 pub(crate) fn file_read(part: &Value, workspace: &str) -> Option<FileRead> {
-    let text = |pointer: &str| part.pointer(pointer).and_then(Value::as_str);
-    let succeeded = text("/tool") == Some("read") && text("/state/status") == Some("completed");
-    let path = text("/state/input/filePath").filter(|_| succeeded)?;
+    let (state, shown) = (&part["state"], &part["state"]["metadata"]["display"]);
+    let succeeded = part["tool"] == "read" && state["status"] == "completed";
+    let path = state["input"]["filePath"].as_str().filter(|_| succeeded)?;
     let relative = path
         .strip_prefix(workspace)
         .map_or(path, |rest| rest.trim_start_matches('/'));
-    let shown = part.pointer("/state/metadata/display");
-    let number = |name: &str| shown.and_then(|shown| shown.get(name)).and_then(Value::as_u64);
-    let flag = |value: Option<&Value>| value.and_then(Value::as_bool).unwrap_or(false);
-    let truncated =
-        flag(part.pointer("/state/metadata/truncated")) || flag(shown.and_then(|shown| shown.get("truncated")));
-    let first = number("lineStart")
-        .or_else(|| part.pointer("/state/input/offset").and_then(Value::as_u64))
-        .unwrap_or(1)
-        .max(1);
-    let lines = shown.and_then(|shown| shown.get("text")).and_then(Value::as_str);
+    let truncated = state["metadata"]["truncated"] == true || shown["truncated"] == true;
+    let first = shown["lineStart"]
+        .as_u64()
+        .or_else(|| state["input"]["offset"].as_u64());
+    let first = first.unwrap_or(1).max(1);
+    let lines = shown["text"].as_str();
     Some(FileRead {
         path: relative.trim_start_matches("./").to_owned(),
         first,
         // A part without its last line shows nothing that could be counted.
-        last: truncated.then(|| number("lineEnd").unwrap_or(first - 1)),
+        last: truncated.then(|| shown["lineEnd"].as_u64().unwrap_or(first - 1)),
         cut_lines: lines.is_some_and(|lines| lines.lines().any(|line| line.ends_with(LINE_CUT))),
     })
 }
 
-/// How `OpenCode` ends a line that it has cut.
+/// The end of a line that `OpenCode` has cut.
 const LINE_CUT: &str = "... (line truncated to 2000 chars)";
 
-/// What the gateway says when no model is left that it could ask without the session noticing. Found anywhere in the
+/// The gateway's error when no model is left that it could ask without the session noticing. Found anywhere in the
 /// text: OpenCode wraps errors in various ways.
 const NO_HEALTHY_MODEL: &str = "conclave: no healthy model";
 
-/// What the gateway says when an operator has switched the provider off.
+/// The gateway's error when an operator has switched the provider off.
 const SWITCHED_OFF: &str = "conclave: provider switched off";
 
-/// What an error of an event or of a message says.
+/// The fault in an error of an event or of a message.
 pub(crate) fn fault(error: &Value) -> SessionFault {
-    let name = error
-        .get("name")
-        .and_then(Value::as_str)
-        .unwrap_or("UnknownError")
-        .to_owned();
-    let data = error.get("data");
-    let message = data
-        .and_then(|data| data.get("message"))
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned();
-    let retryable = data
-        .and_then(|data| data.get("isRetryable"))
-        .and_then(Value::as_bool)
-        .unwrap_or(false);
+    let data = &error["data"];
+    let name = error["name"].as_str().unwrap_or("UnknownError").to_owned();
+    let message = data["message"].as_str().unwrap_or_default().to_owned();
     let final_by_name = matches!(
         name.as_str(),
         "ProviderAuthError" | "MessageAbortedError" | "StructuredOutputError"
@@ -114,7 +87,7 @@ pub(crate) fn fault(error: &Value) -> SessionFault {
         Remedy::None
     } else if message.contains(NO_HEALTHY_MODEL) || message.contains(SWITCHED_OFF) {
         Remedy::OtherProvider
-    } else if retryable {
+    } else if data["isRetryable"] == true {
         Remedy::OtherModel
     } else {
         Remedy::None

@@ -2,7 +2,7 @@
 //!
 //! A killed conclave cannot tidy up. The kernel then kills its child, but not what the child has started (`rg`, `git`).
 //! The watchdog waits for the end of a pipe whose other end only conclave holds, so that every way of dying is noticed,
-//! and kills the whole group, and what has left it (see [`crate::relatives`]).
+//! and kills the whole group, and what has left it (see [`super::orphans`]).
 
 use std::{io, process::Stdio};
 
@@ -10,7 +10,7 @@ use camino::Utf8Path;
 use nix::unistd::Pid;
 use tokio::process::{Child, Command};
 
-/// `read` ends with the pipe: nobody ever writes into it. The second look finds what was being started at the first one.
+/// `read` ends with the pipe: nothing ever writes into it. The second look finds what was being started at the first one.
 const SCRIPT: &str = r#"
 read -r nothing
 kill -s KILL -- "-$1"
@@ -24,11 +24,11 @@ done
 
 /// The running watchdog. Dropping it kills it.
 #[derive(Debug)]
-pub(crate) struct Watchdog(Child);
+pub(super) struct Watchdog(Child);
 
 impl Watchdog {
     /// Starts one for this group and everything that lives in this home; `path` is for `grep`.
-    pub(crate) fn over(group: Pid, home: &Utf8Path, path: &str) -> io::Result<Self> {
+    pub(super) fn over(group: Pid, home: &Utf8Path, path: &str) -> io::Result<Self> {
         let mut command = Command::new("/bin/sh");
         command
             .args(["-c", SCRIPT, "conclave-watchdog", &group.to_string(), home.as_str()])
@@ -45,13 +45,13 @@ impl Watchdog {
     }
 
     /// Ends it; its group is gone.
-    pub(crate) async fn dismiss(&mut self) {
+    pub(super) async fn dismiss(&mut self) {
         let _ = self.0.kill().await;
     }
 
     /// What it sees when conclave is killed.
     #[cfg(test)]
-    pub(crate) fn lose_parent(&mut self) {
+    pub(super) fn lose_parent(&mut self) {
         drop(self.0.stdin.take());
     }
 }

@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
+use crate::{OPENCODE_VERSION, check_version, find_opencode};
 
 struct Bin {
     _directory: tempfile::TempDir,
@@ -55,16 +56,16 @@ async fn what_is_missing_or_wrong_is_said_with_the_fix() {
     );
 }
 
-fn start(bin: &Bin, home: &Home) -> Process {
-    Process::start(&ProcessSettings {
+fn start(bin: &Bin, home: &Utf8Path) -> Process {
+    let settings = LaunchSettings {
         binary: &bin.path.join("opencode"),
         home,
         config: Utf8Path::new("/nonexistent"),
         path: "/usr/bin:/bin",
-        password: "p",
         environment: &[],
-    })
-    .expect("it starts")
+        limit: Duration::from_mins(1),
+    };
+    Process::start(&settings, "p").expect("it starts")
 }
 
 /// Waits until the file exists and is not empty, then returns its text.
@@ -88,8 +89,7 @@ async fn a_child_that_ignores_sigterm_is_killed_with_its_children() {
         "trap '' TERM\nsetsid sleep 600 &\necho $! > $TMPDIR/pid.new\nmv $TMPDIR/pid.new $TMPDIR/pid\nwhile :; do sleep 1; done",
     )]);
     let root = bin.path.join("home");
-    let home = Home::create(&root).expect("a home");
-    let process = start(&bin, &home);
+    let process = start(&bin, &root);
     let grandchild = appears(&root.join("tmp/pid")).await;
     tokio::time::pause();
     process.stop().await;
@@ -97,7 +97,7 @@ async fn a_child_that_ignores_sigterm_is_killed_with_its_children() {
     goes(grandchild.trim()).await;
 }
 
-/// Waits until this process is gone: killed, and then reaped by whoever adopted it.
+/// Waits until this process is gone: killed, and then reaped by its adopter.
 async fn goes(pid: &str) {
     let pid = Pid::from_raw(pid.parse().expect("a number"));
     tokio::time::timeout(Duration::from_mins(1), async {
@@ -123,8 +123,7 @@ async fn family(root: &Utf8Path) -> [String; 2] {
 async fn a_panic_leaves_nothing_running() {
     let bin = bin(&[("opencode", FAMILY)]);
     let root = bin.path.join("home");
-    let home = Home::create(&root).expect("a home");
-    let process = start(&bin, &home);
+    let process = start(&bin, &root);
     let [grandchild, child] = family(&root).await;
     let task = tokio::spawn(async move {
         let _process = process;
@@ -139,8 +138,7 @@ async fn a_panic_leaves_nothing_running() {
 async fn what_the_child_started_is_killed_when_conclave_is_gone() {
     let bin = bin(&[("opencode", FAMILY)]);
     let root = bin.path.join("home");
-    let home = Home::create(&root).expect("a home");
-    let mut process = start(&bin, &home);
+    let mut process = start(&bin, &root);
     let [grandchild, child] = family(&root).await;
     // The end of the pipe is all that the watchdog sees of conclave's end.
     process.watchdog.lose_parent();
@@ -152,12 +150,11 @@ async fn what_the_child_started_is_killed_when_conclave_is_gone() {
 async fn the_child_survives_the_thread_that_started_it() {
     let bin = bin(&[("opencode", FAMILY)]);
     let root = bin.path.join("home");
-    let home = Home::create(&root).expect("a home");
     let runtime = tokio::runtime::Handle::current();
     let mut process = std::thread::scope(|scope| {
         let starting = scope.spawn(|| {
             let _entered = runtime.enter();
-            start(&bin, &home)
+            start(&bin, &root)
         });
         starting.join().expect("it starts")
     });
@@ -187,9 +184,8 @@ async fn a_gigabyte_of_output_takes_no_memory_and_does_not_block_the_child() {
          $TMPDIR/done\nsleep 600",
     )]);
     let root = bin.path.join("home");
-    let home = Home::create(&root).expect("a home");
     let before = peak_memory();
-    let mut process = start(&bin, &home);
+    let mut process = start(&bin, &root);
     appears(&root.join("tmp/done")).await;
     let grown = peak_memory() - before;
     assert!(grown < 20, "{grown} MB");
@@ -220,8 +216,7 @@ async fn the_child_sees_only_what_is_listed() {
         "env > $TMPDIR/env.new\nmv $TMPDIR/env.new $TMPDIR/env\nsleep 600",
     )]);
     let root = bin.path.join("home");
-    let home = Home::create(&root).expect("a home");
-    let process = start(&bin, &home);
+    let process = start(&bin, &root);
     let text = appears(&root.join("tmp/env")).await;
     let mut names: Vec<&str> = text
         .lines()
@@ -255,7 +250,7 @@ async fn the_child_sees_only_what_is_listed() {
 
 #[test]
 fn setup_installs_the_version_that_conclave_asks_for() {
-    let package = include_str!("../../../package.json");
+    let package = include_str!("../../../../package.json");
     let pinned = format!("\"opencode-linux-x64\": \"{OPENCODE_VERSION}\"");
     assert!(
         package.contains(&pinned),

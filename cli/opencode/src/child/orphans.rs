@@ -9,8 +9,8 @@ use nix::{
     unistd::Pid,
 };
 
-/// Kills every process that lives in this home. Where there is no `/proc`, nobody is found.
-pub(crate) fn kill_all_in(home: &Utf8Path) {
+/// Kills every process that lives in this home. Where there is no `/proc`, none is found.
+pub(super) fn kill_all_in(home: &Utf8Path) {
     for pid in living_in(home) {
         // It may have ended by itself.
         let _ = kill(pid, Signal::SIGKILL);

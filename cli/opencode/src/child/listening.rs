@@ -8,15 +8,8 @@
 //!
 //! Only Linux has these tables. Elsewhere the line, which comes over a pipe that the child inherited, is all there is.
 
-use std::{
-    pin::Pin,
-    task::{Context, Poll},
-};
-
 use nix::unistd::Pid;
 use tokio::sync::mpsc;
-use tower_layer::Layer;
-use tower_service::Service;
 
 /// Text before the port in the line that reports it.
 const LISTENING: &[u8] = b"opencode server listening on http://127.0.0.1:";
@@ -207,7 +200,7 @@ mod table {
 
 #[cfg(not(target_os = "linux"))]
 mod table {
-    //! There are none.
+    //! Other systems have none.
 
     use nix::unistd::Pid;
 
@@ -223,56 +216,6 @@ mod table {
 
     pub(super) fn holds(_process: Pid, _socket: u64) -> bool {
         false
-    }
-}
-
-/// Refuses connections that the child did not take, before a byte is sent over them.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct OnlyTheChild(pub(crate) ProvenPort);
-
-impl<Connector> Layer<Connector> for OnlyTheChild {
-    type Service = Checked<Connector>;
-
-    fn layer(&self, connector: Connector) -> Checked<Connector> {
-        Checked {
-            connector,
-            port: self.0,
-        }
-    }
-}
-
-/// A connector behind [`OnlyTheChild`].
-#[derive(Debug, Clone)]
-pub(crate) struct Checked<Connector> {
-    connector: Connector,
-    port: ProvenPort,
-}
-
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
-
-impl<Connector, Address> Service<Address> for Checked<Connector>
-where
-    Connector: Service<Address, Error = BoxError>,
-    Connector::Future: Send + 'static,
-{
-    type Response = Connector::Response;
-    type Error = BoxError;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.connector.poll_ready(context)
-    }
-
-    fn call(&mut self, address: Address) -> Self::Future {
-        let (connecting, port) = (self.connector.call(address), self.port);
-        Box::pin(async move {
-            let connection = connecting.await?;
-            if port.still_listens() {
-                Ok(connection)
-            } else {
-                Err("another program listens at OpenCode's port".into())
-            }
-        })
     }
 }
 

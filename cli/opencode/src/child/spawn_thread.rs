@@ -1,4 +1,4 @@
-//! Starting a child that shall die with its parent.
+//! Starting a child that has to die with its parent.
 //!
 //! The kernel takes the *thread* that forked for the parent of `PR_SET_PDEATHSIG`: started from a worker or a blocking
 //! thread that ends when it is idle, the child would be killed in the middle of the run. So a thread of its own starts
@@ -13,10 +13,10 @@ use tokio::{
 
 /// Keeps the starting thread alive. Dropping it ends the thread, and with it the child.
 #[derive(Debug)]
-pub(crate) struct Anchor(#[expect(dead_code, reason = "its end is what counts")] mpsc::Sender<()>);
+pub(super) struct Anchor(#[expect(dead_code, reason = "its end is what counts")] mpsc::Sender<()>);
 
-/// Starts the command from a thread that lasts as long as the anchor.
-pub(crate) fn spawn_from_lasting_thread(mut command: Command) -> io::Result<(Child, Anchor)> {
+/// Starts the command from a thread that ends with the anchor.
+pub(super) fn spawn(mut command: Command) -> io::Result<(Child, Anchor)> {
     let runtime = Handle::current();
     let (started, result) = mpsc::channel();
     let (anchor, held) = mpsc::channel::<()>();
@@ -27,7 +27,7 @@ pub(crate) fn spawn_from_lasting_thread(mut command: Command) -> io::Result<(Chi
         };
         let failed = child.is_err();
         if started.send(child).is_ok() && !failed {
-            // Comes back when the anchor is dropped.
+            // Returns once the anchor is dropped.
             let _ = held.recv();
         }
     })?;

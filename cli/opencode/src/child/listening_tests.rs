@@ -1,11 +1,8 @@
-//! Whose port it is.
+//! The owner of a port.
 
 use std::net::TcpListener;
 
-use tokio::io::AsyncReadExt;
-
 use super::*;
-use crate::client::Client;
 
 fn ports(pieces: &[&[u8]]) -> Vec<u16> {
     let (sender, mut found) = mpsc::channel(8);
@@ -72,27 +69,4 @@ fn only_a_socket_of_the_child_proves_a_port() {
     let (closed, free) = listener(0);
     drop(closed);
     assert_eq!(ProvenPort::prove(free, own), None, "nobody listens there");
-}
-
-#[tokio::test]
-async fn who_takes_the_port_of_a_dead_child_hears_nothing() {
-    let (first, port) = listener(0);
-    let proven = ProvenPort::prove(port, Pid::this()).expect("ours");
-    drop(first);
-    let neighbor = tokio::net::TcpListener::bind(("127.0.0.1", port))
-        .await
-        .expect("the port is free again");
-    let client = Client::new(proven, "the password", camino::Utf8Path::new("/")).expect("a client");
-    let heard = tokio::spawn(async move {
-        let (mut stream, _) = neighbor.accept().await.expect("a connection");
-        let mut heard = Vec::new();
-        stream.read_to_end(&mut heard).await.map(|_| heard)
-    });
-    let error = client.version().await.expect_err("refused");
-    assert!(
-        error.to_string().contains("another program listens at OpenCode's port"),
-        "{error}"
-    );
-    // A connection that is reset says as little.
-    assert_eq!(heard.await.expect("no panic").unwrap_or_default(), b"");
 }

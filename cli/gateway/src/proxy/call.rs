@@ -1,0 +1,26 @@
+//! One call of the runtime that was let in.
+
+use std::sync::Arc;
+
+use axum::http::HeaderMap;
+use bytes::Bytes;
+use conclave_shared::model::ModelId;
+
+use super::{core::Core, in_flight::InFlightRequest};
+use crate::provider::Provider;
+
+/// One call of the runtime that was let in.
+pub(crate) struct Call<'a> {
+    pub(crate) core: &'a Arc<Core>,
+    pub(crate) provider: &'a Provider,
+    pub(crate) request: Arc<InFlightRequest>,
+    /// The name that stands in the body: the model's, or the spare one.
+    pub(crate) written_for: ModelId,
+    /// The model that the runtime asks for.
+    pub(crate) asked: ModelId,
+    pub(crate) headers: HeaderMap,
+    /// The body as the runtime wrote it.
+    pub(crate) body: Bytes,
+    /// Number of tools that the session has called.
+    pub(crate) tool_calls: usize,
+}

@@ -1,0 +1,16 @@
+//! The child process: what it may see, how it starts, and that it always ends with all that it has started.
+
+mod binary;
+mod home;
+mod listening;
+mod orphans;
+mod output;
+mod process;
+mod spawn_thread;
+mod watchdog;
+
+pub(crate) use binary::same_version;
+pub use binary::{check_version, find_binary, find_opencode, find_ripgrep};
+pub(crate) use listening::ProvenPort;
+pub use process::LaunchSettings;
+pub(crate) use process::Process;

@@ -1,0 +1,217 @@
+//! The child: what it may see, how it starts, and that it always ends.
+//!
+//! It ends with the run on every way out, with all that it has started. In good order its group gets SIGTERM and, five
+//! seconds later, SIGKILL; a panic drops [`Process`], which kills everything. When conclave itself is killed and can do
+//! nothing any more, the kernel kills the child (`PR_SET_PDEATHSIG`), and a watchdog kills what the child had started.
+
+use std::{process::Stdio, time::Duration};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use nix::{
+    sys::signal::{Signal, killpg},
+    unistd::Pid,
+};
+use tokio::{
+    process::{Child, Command},
+    sync::mpsc,
+    time::timeout,
+};
+
+use super::{
+    home,
+    listening::{ListeningLines, ProvenPort},
+    orphans,
+    output::Output,
+    spawn_thread::{self, Anchor},
+    watchdog::Watchdog,
+};
+use crate::errors::ProcessError;
+
+/// Time for a group to end after SIGTERM.
+const GRACE: Duration = Duration::from_secs(5);
+/// Maximum number of reported ports that wait to be looked at.
+const MAX_REPORTS: usize = 16;
+/// Maximum memory of the child's JavaScript heap, in bytes.
+const MAX_HEAP: &str = "2684354560";
+
+/// The settings of a start.
+#[derive(Debug, Clone, Copy)]
+pub struct LaunchSettings<'a> {
+    /// The binary.
+    pub binary: &'a Utf8Path,
+    /// Where its home is made.
+    pub home: &'a Utf8Path,
+    /// The configuration file. It need not be there yet.
+    pub config: &'a Utf8Path,
+    /// `PATH`.
+    pub path: &'a str,
+    /// Further variables of its environment, none of them a secret of a provider or a forge.
+    pub environment: &'a [(String, String)],
+    /// How long it may take until it answers.
+    pub limit: Duration,
+}
+
+/// The running child and everything that it started. Dropping it kills the group.
+#[derive(Debug)]
+pub(crate) struct Process {
+    child: Child,
+    group: Pid,
+    home: Utf8PathBuf,
+    output: Output,
+    reported: mpsc::Receiver<u16>,
+    watchdog: Watchdog,
+    _anchor: Anchor,
+    ended: bool,
+}
+
+impl Process {
+    /// Starts `opencode serve`.
+    pub(crate) fn start(settings: &LaunchSettings<'_>, password: &str) -> Result<Self, ProcessError> {
+        home::create(settings.home)?;
+        let start = |error| ProcessError::Start(settings.binary.to_owned(), error);
+        let mut command = Command::new(settings.binary);
+        command
+            // It takes a port that is free and reports it: a port that was picked for it could be another program's by then.
+            .args(["serve", "--hostname", "127.0.0.1", "--port", "0"])
+            .env_clear()
+            .env("PATH", settings.path)
+            .envs(home::environment(settings.home))
+            .env("OPENCODE_CONFIG", settings.config)
+            .env("OPENCODE_SERVER_PASSWORD", password)
+            .env("BUN_JSC_gcMaxHeapSize", MAX_HEAP)
+            // The last of its compilers pays for itself in programs that compute for minutes. This one waits for models, and
+            // while it starts every processor counts.
+            .env("BUN_JSC_useFTLJIT", "0")
+            // A proxy in the environment would get loopback calls, with prompts and the run's key.
+            .env("NO_PROXY", "127.0.0.1,localhost,::1")
+            .envs(OFF.map(|name| (name, "1")))
+            .envs(settings.environment.iter().map(|(name, value)| (name, value)))
+            .current_dir(settings.home.join("cwd"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true);
+        die_with_parent(&mut command);
+        let (mut child, anchor) = spawn_thread::spawn(command).map_err(start)?;
+        let id = child.id().and_then(|id| i32::try_from(id).ok());
+        let group = Pid::from_raw(id.ok_or_else(|| start(std::io::Error::other("it ended at once")))?);
+        let watchdog = match Watchdog::over(group, settings.home, settings.path) {
+            Ok(watchdog) => watchdog,
+            Err(error) => {
+                let _ = killpg(group, Signal::SIGKILL);
+                return Err(start(error));
+            }
+        };
+        // Its output has to be read, or it would stop when the pipe is full.
+        let mut output = Output::default();
+        let (found, reported) = mpsc::channel(MAX_REPORTS);
+        let mut lines = ListeningLines::new(found);
+        output.drain("stdout", child.stdout.take(), move |bytes| lines.take(bytes));
+        output.drain("stderr", child.stderr.take(), |_| ());
+        Ok(Self {
+            child,
+            group,
+            home: settings.home.to_owned(),
+            output,
+            reported,
+            watchdog,
+            _anchor: anchor,
+            ended: false,
+        })
+    }
+
+    /// The last lines of a child that has ended, for people.
+    pub(crate) async fn last_words(&mut self) -> String {
+        self.output.last_words().await
+    }
+
+    /// The child's exit in words, if it has ended.
+    pub(crate) fn exited(&mut self) -> Option<String> {
+        self.child.try_wait().ok().flatten().map(|status| status.to_string())
+    }
+
+    /// Waits for the port that the child listens on, or for its end, which is returned in words. Ports that it reports and that
+    /// are not its own are passed over.
+    pub(crate) async fn listening(&mut self) -> Result<ProvenPort, String> {
+        loop {
+            let ended = tokio::select! {
+                biased;
+                Some(port) = self.reported.recv() => {
+                    if let Some(port) = ProvenPort::prove(port, self.group) {
+                        self.reported.close();
+                        return Ok(port);
+                    }
+                    tracing::warn!(port, "another program listens at the port that was reported as OpenCode's; it is not used");
+                    continue;
+                }
+                ended = self.child.wait() => ended,
+            };
+            return Err(ended.map_or_else(|error| error.to_string(), |status| status.to_string()));
+        }
+    }
+
+    /// Ends all of it: SIGTERM to the group, five seconds, SIGKILL.
+    pub(crate) async fn stop(mut self) {
+        let _ = killpg(self.group, Signal::SIGTERM);
+        if timeout(GRACE, self.child.wait()).await.is_err() {
+            tracing::warn!("OpenCode did not end on SIGTERM within 5 s; it is killed");
+        }
+        self.kill();
+        let _ = self.child.wait().await;
+        self.ended = true;
+        self.watchdog.dismiss().await;
+    }
+
+    /// Kills the group, and what has left it.
+    fn kill(&self) {
+        let _ = killpg(self.group, Signal::SIGKILL);
+        orphans::kill_all_in(&self.home);
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.kill();
+        }
+    }
+}
+
+/// Everything that OpenCode would do besides running sessions.
+const OFF: [&str; 10] = [
+    "OPENCODE_DISABLE_PROJECT_CONFIG",
+    "OPENCODE_DISABLE_MODELS_FETCH",
+    "OPENCODE_DISABLE_AUTOUPDATE",
+    "OPENCODE_DISABLE_LSP_DOWNLOAD",
+    "OPENCODE_DISABLE_DEFAULT_PLUGINS",
+    "OPENCODE_DISABLE_EXTERNAL_SKILLS",
+    "OPENCODE_DISABLE_CLAUDE_CODE",
+    "OPENCODE_PURE",
+    // Nothing changes in the workspace, and nobody looks for its files but through `rg`: to watch and to index all of it would
+    // only delay the first request.
+    "OPENCODE_EXPERIMENTAL_DISABLE_FILEWATCHER",
+    "OPENCODE_DISABLE_FFF",
+];
+
+/// Lets the kernel kill the child when conclave is killed and can do nothing itself.
+fn die_with_parent(command: &mut Command) {
+    #[cfg(target_os = "linux")]
+    {
+        let set = || nix::sys::prctl::set_pdeathsig(Signal::SIGKILL).map_err(std::io::Error::from);
+        #[expect(
+            unsafe_code,
+            reason = "a single system call between fork and exec, which is safe there"
+        )]
+        // SAFETY: prctl is async-signal-safe and the closure allocates nothing.
+        unsafe {
+            command.pre_exec(set);
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = command;
+}
+
+#[cfg(test)]
+#[path = "process_tests.rs"]
+mod tests;

@@ -1,0 +1,70 @@
+//! Errors of a start, each with what to do about it.
+
+use camino::Utf8PathBuf;
+use conclave_engine::ports::RuntimeError;
+
+use crate::OPENCODE_VERSION;
+
+/// Why the child cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ProcessError {
+    /// There is no `opencode`.
+    #[error(
+        "OpenCode is not installed: {0}. Install it with `npm install -g opencode-ai@{OPENCODE_VERSION}`, or set \
+         CONCLAVE_OPENCODE to the path of its binary"
+    )]
+    Missing(String),
+    /// Another version than the pinned one.
+    #[error(
+        "{0} is OpenCode {1}, but Conclave needs exactly {OPENCODE_VERSION}: its events and its safety were \
+         tested with that one. Install it with `npm install -g opencode-ai@{OPENCODE_VERSION}`"
+    )]
+    Version(Utf8PathBuf, String),
+    /// There is no ripgrep.
+    #[error("ripgrep (`rg`) is not on PATH; reviewers search the source with it. Install the package `ripgrep`")]
+    NoRipgrep,
+    /// It does not start.
+    #[error("failed to start OpenCode ({0}): {1}")]
+    Start(Utf8PathBuf, #[source] std::io::Error),
+    /// Its home cannot be made.
+    #[error("failed to prepare OpenCode's home at {0}: {1}")]
+    Home(Utf8PathBuf, #[source] std::io::Error),
+}
+
+/// Why OpenCode cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The child.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// The API.
+    #[error(transparent)]
+    Api(#[from] RuntimeError),
+    /// It ended before it answered.
+    #[error("OpenCode ended at its start ({status}){words}. Run again with CONCLAVE_LOG=debug to see all that it says")]
+    Ended {
+        /// How.
+        status: String,
+        /// What it said last, beginning with `: `, or nothing.
+        words: String,
+    },
+    /// It did not answer in time.
+    #[error(
+        "OpenCode did not answer within {0} s of its start. On a slow machine allow more with `--limits start_seconds=300`"
+    )]
+    Silent(u64),
+    /// It is not what was started.
+    #[error(
+        "OpenCode started, but {what}; the review does not start, because a session would run with other rules than \
+         ours. {fix}"
+    )]
+    Wrong {
+        /// What is not as it was asked for.
+        what: String,
+        /// What to do.
+        fix: &'static str,
+    },
+    /// A local server or file of ours failed.
+    #[error("failed to prepare the agent runtime: {0}")]
+    Io(#[from] std::io::Error),
+}
