@@ -23,7 +23,7 @@ impl AddressError {
 }
 
 impl TextUrl {
-    /// Whether a text looks like an address rather than a path.
+    /// Returns whether a text looks like an address rather than a path.
     pub fn looks_like_one(text: &str) -> bool {
         text.contains("://")
     }
@@ -46,7 +46,7 @@ impl TextUrl {
     }
 }
 
-/// Whether a text may come from there; asked again for every redirect.
+/// Returns whether a text may come from there; asked again for every redirect.
 pub(crate) fn is_allowed(url: &Url) -> bool {
     match url.scheme() {
         "https" => true,

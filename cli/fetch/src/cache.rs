@@ -21,7 +21,7 @@ const MARK: &str = "mark";
 /// A copy. All but its text stands in the line of JSON, beside the mark.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Copy {
-    /// When the server last said that this is its text.
+    /// The time when the server last said that this is its text.
     pub(crate) asked: DateTime<Utc>,
     /// Its `ETag`.
     pub(crate) tag: Option<String>,
@@ -32,7 +32,7 @@ pub(crate) struct Copy {
 }
 
 impl Copy {
-    /// Whether it is young enough to stand in for a server that fails.
+    /// Returns whether it is young enough to stand in for a server that fails.
     pub(crate) fn may_stand_in(&self, now: DateTime<Utc>) -> bool {
         self.is_fresh(now, MAX_AGE)
     }
@@ -44,7 +44,7 @@ impl Copy {
     }
 }
 
-/// Where the copy of an address is kept.
+/// The path of an address's copy.
 pub(crate) fn path(directory: &Utf8Path, url: &TextUrl) -> Utf8PathBuf {
     let name = hex::encode(Sha256::digest(url.url().as_str().as_bytes()));
     directory.join(&name[..32])

@@ -121,7 +121,7 @@ fn refused_redirect(target: Option<&Url>) -> String {
     format!("it redirects to {target}, which is no https address")
 }
 
-/// What went wrong, from the innermost cause, which is the one that says it.
+/// The innermost cause of an error, which is the one that says it.
 fn unreachable(error: reqwest::Error) -> FetchError {
     let error = error.without_url();
     let mut innermost: &dyn std::error::Error = &error;

@@ -29,7 +29,7 @@ pub const MAX_BYTES: usize = 1024 * 1024;
 /// Time for which a copy is good without asking the server.
 pub const FRESH: chrono::Duration = chrono::Duration::minutes(10);
 
-/// Why there is no text. Completes "the rules at HOST …".
+/// The cause why there is no text. Completes "the rules at HOST …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
     /// Nothing, or not everything, came in time.
@@ -92,7 +92,7 @@ impl FetchSettings {
 /// A text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
-    /// What it says.
+    /// The text itself.
     pub text: String,
     /// That the server failed and a copy stands in, in words.
     pub warning: Option<String>,
@@ -163,7 +163,7 @@ impl Fetcher {
         }
     }
 
-    /// Whether there is a copy that could be used if there were a secret.
+    /// Returns whether there is a copy that could be used if there were a secret.
     fn has_unproven(&self, url: &TextUrl) -> bool {
         let directory = self.settings.cache.as_ref().filter(|_| self.settings.secret.is_none());
         directory.is_some_and(|directory| cache::path(directory, url).exists())

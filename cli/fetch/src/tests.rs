@@ -17,7 +17,7 @@ use futures_util::StreamExt;
 
 use super::*;
 
-/// What the server does with the next question.
+/// The server's behavior at the next question.
 type Behaviour = Arc<dyn Fn(&HeaderMap) -> Response<Body> + Send + Sync>;
 
 /// A server whose behaviour can be changed, and that counts its questions.
@@ -248,7 +248,7 @@ async fn the_last_good_copy_stands_in_whatever_goes_wrong_later() {
     server.becomes(says("<html>Sign in</html>"));
     stands_in("answered something else: a web page").await;
     server.becomes(|_| Response::new(Body::from(vec![0xff, 0xfe])));
-    stands_in("answered something that is no UTF-8 text").await;
+    stands_in("answered something that is not UTF-8 text").await;
     server.becomes(redirects("file:///etc/passwd"));
     stands_in("cannot be reached: it redirects to file:…").await;
     // None of that has spoiled the copy.

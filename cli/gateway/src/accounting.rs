@@ -40,14 +40,14 @@ struct State {
     spent_was_reported: bool,
 }
 
-/// What one model did for one session.
+/// The account of one model for one session.
 #[derive(Debug, Clone, Copy, Default)]
 struct Account {
     /// Requests that were sent.
     calls: u64,
-    /// What the provider said they used.
+    /// Tokens as the provider counted them.
     tokens: TokenUsage,
-    /// What that cost, each call by its own price; nothing for a model without a known price.
+    /// The cost, each call by its own price; nothing for a model without a known price.
     cost_usd: f64,
     /// No price of the model is known.
     unpriced: bool,
@@ -67,7 +67,7 @@ impl State {
         self.all().fold(0.0, |sum, (_, account)| sum + account.cost_usd)
     }
 
-    /// How close the run is to the end of its budget, and the event to report for it.
+    /// The standing of the run within its budget, and the event to report for it.
     fn standing(&mut self) -> (Standing, Option<GatewayEvent>) {
         let mut used = Used {
             usd: self.cost_usd(),
@@ -109,7 +109,7 @@ impl UsageAccounting {
         (state.tight_was_reported, state.spent_was_reported) = (false, false);
     }
 
-    /// What is known about a model.
+    /// The facts about a model.
     pub(crate) fn facts(&self, model: &ModelId) -> Option<ModelFacts> {
         (self.prices)(model)
     }
@@ -135,7 +135,7 @@ impl UsageAccounting {
         locked(&self.state).cost_usd()
     }
 
-    /// How close the run is to the end of its budget.
+    /// The standing of the run within its budget.
     pub(crate) fn standing(&self) -> Standing {
         let (standing, event) = locked(&self.state).standing();
         if let Some(event) = event {
@@ -201,7 +201,7 @@ impl UsageAccounting {
         }
     }
 
-    /// What the accounts show that no event has reported.
+    /// Events for what the accounts show and no event has reported.
     pub(crate) fn findings(&self) -> Vec<GatewayEvent> {
         let mut by_model: BTreeMap<ModelId, [u64; 3]> = BTreeMap::new();
         for (model, account) in locked(&self.state).all() {

@@ -57,7 +57,7 @@ impl Circuits {
         })
     }
 
-    /// Whether all calls of this model are let through.
+    /// Returns whether all calls of this model are let through.
     pub(crate) fn is_closed(&self, model: &ModelId) -> bool {
         self.breakers().circuit(model) == Circuit::Closed
     }

@@ -31,7 +31,7 @@ pub struct Limits {
     pub hold: Duration,
     /// Repetitions before another model is asked.
     pub retry: RetryPolicy,
-    /// When a model's circuit opens, and for how long.
+    /// The conditions under which a model's circuit opens, and the time that it stays open.
     pub breaker: BreakerSettings,
     /// Maximum number of tool calls of one session.
     pub tool_calls: usize,
@@ -72,11 +72,11 @@ pub struct GatewayConfig {
     pub run_key: SecretString,
     /// Prices and limits of models.
     pub prices: Prices,
-    /// What the run may use.
+    /// The limits of what the run may use.
     pub budget: Budget,
     /// Time limits and counts.
     pub limits: Limits,
-    /// How providers are reached.
+    /// The way to the providers.
     pub http: HttpSettings,
     /// The trace that gets every request to a provider.
     pub trace: Option<Arc<dyn RunTrace>>,

@@ -1,4 +1,4 @@
-//! What the gateway did on its own, for the review's account of itself.
+//! Events: what the gateway did on its own, for the review's account of itself.
 
 use std::{
     fmt,
@@ -25,9 +25,9 @@ pub enum GatewayEvent {
         session: SessionId,
         /// The model.
         model: ModelId,
-        /// What went wrong.
+        /// The fault.
         fault: ProviderFault,
-        /// How often it has failed.
+        /// Number of failures so far.
         failed: u32,
     },
     /// Another model of the same provider took over.
@@ -40,14 +40,14 @@ pub enum GatewayEvent {
         from: ModelId,
         /// The model that took over.
         to: ModelId,
-        /// Why.
+        /// The cause.
         reason: FallbackReason,
     },
     /// The circuit of a model changed.
     CircuitChanged {
         /// The model.
         model: ModelId,
-        /// What it did.
+        /// The change.
         change: Change,
     },
     /// Calls wait until a model may be tried again, because its circuit is open and no other model is left. Recorded once
@@ -55,23 +55,23 @@ pub enum GatewayEvent {
     Waiting {
         /// The model.
         model: ModelId,
-        /// How long it is until then.
+        /// The time until then.
         wait: Duration,
     },
     /// A provider was switched off or on while the run was under way.
     ProviderSwitched {
         /// The provider.
         provider: String,
-        /// Whether it may be used now.
+        /// True if it may be used now.
         enabled: bool,
-        /// What the operator says.
+        /// The operator's reason.
         reason: Option<String>,
     },
     /// Four fifths of a budget are used, or all of it.
     BudgetUsed {
         /// Which budget.
         line: Line,
-        /// Whether all of it is used.
+        /// True if all of it is used.
         spent: bool,
     },
     /// An answer broke off after it had begun.
@@ -80,7 +80,7 @@ pub enum GatewayEvent {
         session: SessionId,
         /// The model.
         model: ModelId,
-        /// Why.
+        /// The cause.
         reason: FailureClass,
     },
     /// An answer that broke off was handed on as one that reached its limit, because no other model is left.
@@ -94,21 +94,21 @@ pub enum GatewayEvent {
     Unpriced {
         /// The model.
         model: ModelId,
-        /// How often it was asked.
+        /// Number of calls.
         calls: u64,
     },
     /// Answers broke off before their provider had said what they use: those tokens are not in the books.
     Uncounted {
         /// The model.
         model: ModelId,
-        /// How many answers.
+        /// Number of answers.
         answers: u64,
     },
     /// Events came of a kind that is not known. They were passed on.
     UnknownEvents {
         /// The model.
         model: ModelId,
-        /// How many events.
+        /// Number of events.
         events: u64,
     },
     /// A replayed run asked for something that was not recorded.
@@ -117,12 +117,12 @@ pub enum GatewayEvent {
         session: SessionId,
         /// The model.
         model: ModelId,
-        /// What differs.
+        /// The difference.
         difference: String,
     },
     /// The recording could not be written.
     RecordingFailed {
-        /// Why.
+        /// The cause.
         problem: String,
     },
     /// A call was refused for good.
@@ -131,12 +131,12 @@ pub enum GatewayEvent {
         session: Option<SessionId>,
         /// The model that was asked for, if the call got that far.
         model: Option<ModelId>,
-        /// Why.
+        /// The cause.
         reason: Rejection,
     },
 }
 
-/// Why another model took over.
+/// The cause of a fallback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FallbackReason {
     /// The model was asked, and this came of it.

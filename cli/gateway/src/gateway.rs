@@ -45,7 +45,7 @@ impl Gateway {
         })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
@@ -55,7 +55,7 @@ impl Gateway {
         format!("http://{}/{provider}/v1", self.address)
     }
 
-    /// What the gateway did on its own so far.
+    /// The events so far: what the gateway did on its own.
     pub fn events(&self) -> Vec<GatewayEvent> {
         self.core.events()
     }

@@ -31,10 +31,10 @@ pub struct Upstream {
     pub extra_headers: Vec<(String, SecretString)>,
 }
 
-/// How providers are reached.
+/// The way to the providers.
 #[derive(Debug, Clone)]
 pub struct HttpSettings {
-    /// Whether the environment's `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` count.
+    /// True if the environment's `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` count.
     pub system_proxy: bool,
     /// Certificates (PEM) to trust besides the system's.
     pub extra_ca_file: Option<PathBuf>,

@@ -23,7 +23,7 @@ pub use replay::Recording;
 /// The version of the file's shape.
 const VERSION: u32 = 1;
 
-/// Whether calls are recorded, or answered from a recording.
+/// The choice between recording calls and answering them from a recording.
 #[derive(Debug, Clone, Default)]
 pub enum RecordingMode {
     /// Neither.
@@ -33,7 +33,7 @@ pub enum RecordingMode {
     Record {
         /// The file. An existing one is replaced.
         file: PathBuf,
-        /// What a replay will need to know, by name.
+        /// Facts that a replay will need, by name.
         notes: BTreeMap<String, String>,
     },
     /// Calls are answered from a recording, and no provider is asked.
@@ -49,7 +49,7 @@ pub struct RecordedProvider {
     pub wire: Wire,
 }
 
-/// What answers the calls of a gateway, and writes them down.
+/// The source of answers, and the recorder of calls.
 #[derive(Debug)]
 pub(crate) enum CallSource {
     Provider,

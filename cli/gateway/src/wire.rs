@@ -47,7 +47,7 @@ pub(crate) enum Event {
     Failed(FailureClass),
 }
 
-/// What a stream has said besides the answer itself.
+/// The facts that a stream has brought besides the answer itself.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     /// The tokens as far as they were reported.
@@ -64,7 +64,7 @@ pub(crate) trait StreamReader: Send + Sync {
     /// The meaning of the next frame that has data.
     fn read(&mut self, data: &[u8]) -> Event;
 
-    /// What the stream has said so far.
+    /// The facts so far.
     fn seen(&mut self) -> &mut Seen;
 
     /// The end for a stream that has none, if nothing of the answer is lost by ending it here: it said why it stopped,
@@ -130,7 +130,7 @@ impl Wire {
         }
     }
 
-    /// What has to stand before [`Wire::error_frame`] in a stream of which nothing was sent yet. An error as the first
+    /// The opening before [`Wire::error_frame`] in a stream of which nothing was sent yet. An error as the first
     /// frame of Anthropic's format is asked again, whatever it says.
     pub(crate) fn opening(self) -> &'static str {
         match self {

@@ -12,12 +12,12 @@ use crate::{
 /// The attributes that are asked for.
 const ASKED: [&str; 3] = ["filter", "ident", "working-tree-encoding"];
 
-/// What the attributes of a commit make of a file when it is checked out.
+/// The changes that a commit's attributes make to a file when it is checked out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CheckoutAttributes {
     /// The program that rewrites the file, by the name of its settings.
     pub filter: Option<String>,
-    /// Whether `$Id$` is replaced.
+    /// True if `$Id$` is replaced.
     pub ident: bool,
     /// The encoding that the file is rewritten in.
     pub encoding: Option<String>,
@@ -33,7 +33,7 @@ pub struct TreeFile {
 }
 
 impl Repository {
-    /// What the `.gitattributes` of this commit say of these paths. Paths of which they say nothing are left out.
+    /// The attributes of these paths in this commit. Paths without any are left out.
     pub async fn checkout_attributes(
         &self,
         commit: &str,

@@ -13,7 +13,7 @@ use crate::{
 /// Maximum rest of an object that is read although only its beginning is wanted; beyond that a new process is cheaper.
 const MAX_SKIPPED: u64 = 8 << 20;
 
-/// What is known of an object's content.
+/// An object's content, as far as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blob {
     /// Its size in bytes.
@@ -23,7 +23,7 @@ pub struct Blob {
 }
 
 impl Blob {
-    /// Whether there is more than `content` holds.
+    /// Returns whether there is more than `content` holds.
     pub fn is_cut(&self) -> bool {
         u64::try_from(self.content.len()).is_ok_and(|length| length < self.size)
     }

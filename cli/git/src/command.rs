@@ -19,7 +19,7 @@ pub async fn version() -> Result<String, GitError> {
     }
 }
 
-/// Whether this is a version that can be used. One that cannot be read is taken for a newer way of saying it.
+/// Returns whether this is a version that can be used. One that cannot be read is taken for a newer way of saying it.
 fn new_enough(found: &str) -> bool {
     let mut numbers = found
         .split_whitespace()
@@ -33,7 +33,7 @@ fn new_enough(found: &str) -> bool {
     }
 }
 
-/// Why a git call failed.
+/// The failure of a git call.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     /// There is no git.
@@ -50,7 +50,7 @@ pub enum GitError {
     UnknownRevision {
         /// As it was given.
         revision: String,
-        /// What to do about it, beginning with `.`, or nothing.
+        /// The remedy, beginning with `.`, or nothing.
         hint: String,
     },
     /// A commit that has to be here, and the reason why it could not be fetched.
@@ -94,7 +94,7 @@ pub enum GitError {
         base: String,
         /// The head revision.
         head: String,
-        /// What to do about it, beginning with `.`, or nothing.
+        /// The remedy, beginning with `.`, or nothing.
         hint: String,
     },
     /// Anything else that git said.
@@ -129,9 +129,9 @@ impl GitError {
 pub(crate) struct ObjectStores {
     /// The one directory whose repository may belong to another user: what the user or the job named.
     pub(crate) trusted: Option<Utf8PathBuf>,
-    /// Where new objects are written.
+    /// The store that new objects are written to.
     pub(crate) write_to: Option<Utf8PathBuf>,
-    /// Where else objects are read.
+    /// Further stores that objects are read from.
     pub(crate) read_from: Vec<Utf8PathBuf>,
 }
 
@@ -155,7 +155,7 @@ impl ObjectStores {
     }
 }
 
-/// What no configuration can change. Programs that git may start are switched off where that has a setting with a fixed name;
+/// Settings that no configuration can change. Programs that git may start are switched off where that has a setting with a fixed name;
 /// [`crate::guard`] knows the others.
 const SETTINGS: [&str; 14] = [
     "core.hooksPath=/dev/null",

@@ -64,7 +64,7 @@ pub struct DiffStream {
 }
 
 impl Repository {
-    /// What changed from `base` to `head`, both commits.
+    /// The diff from `base` to `head`, both commits.
     pub fn diff(&self, base: &str, head: &str) -> Result<DiffStream, GitError> {
         let mut arguments = SETTINGS.to_vec();
         arguments.push("diff");

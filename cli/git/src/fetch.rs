@@ -62,10 +62,10 @@ impl Remote {
     }
 }
 
-/// How to fetch.
+/// Settings of a fetch.
 #[derive(Debug, Clone)]
 pub struct FetchSettings {
-    /// Where from, in this order.
+    /// The places to fetch from, in this order.
     pub remotes: Vec<Remote>,
     /// Certificates to trust besides the system's.
     pub ca_file: Option<Utf8PathBuf>,

@@ -21,7 +21,7 @@ use crate::{
 const MAX_FILTERS: usize = 500;
 /// Maximum number of submodules whose configuration is read, those inside of others included.
 const MAX_SUBMODULES: usize = 500;
-/// What a filter consists of, and what each part is set to.
+/// The parts of a filter, and the value that each is set to.
 const PARTS: [(&str, &str); 4] = [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")];
 
 /// Variables that switch off the filters of a repository and of all of its submodules, for a process that reads the working

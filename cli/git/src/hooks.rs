@@ -1,4 +1,4 @@
-//! Where git looks for the hooks of a repository.
+//! The directory in which git looks for the hooks of a repository.
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -10,9 +10,9 @@ use crate::{
 /// The directory of the hooks that git runs in a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HooksDirectory {
-    /// Where it is. It need not be there yet.
+    /// Its path. It need not exist yet.
     pub path: Utf8PathBuf,
-    /// Whether it belongs to this repository. One that `core.hooksPath` puts elsewhere may serve others too.
+    /// True if it belongs to this repository. One that `core.hooksPath` puts elsewhere may serve others too.
     pub own: bool,
 }
 

@@ -89,7 +89,7 @@ impl Repository {
         &self.objects
     }
 
-    /// Whether the clone has only a part of the history.
+    /// Returns whether the clone has only a part of the history.
     pub async fn is_shallow(&self) -> Result<bool, GitError> {
         Ok(self.text(&["rev-parse", "--is-shallow-repository"]).await? == "true")
     }
@@ -167,7 +167,7 @@ impl Repository {
         self.commit(&upstream).await.ok().map(|_| upstream)
     }
 
-    /// Whether there are files besides the history.
+    /// Returns whether there are files besides the history.
     pub(crate) async fn has_working_tree(&self) -> Result<bool, GitError> {
         Ok(self.text(&["rev-parse", "--is-inside-work-tree"]).await? == "true")
     }

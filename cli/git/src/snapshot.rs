@@ -1,4 +1,4 @@
-//! What is not committed yet, as a commit that lives outside the user's repository.
+//! A snapshot: uncommitted changes as a commit that lives outside the user's repository.
 
 use std::ffi::OsString;
 
@@ -15,7 +15,7 @@ use crate::{
 pub enum Uncommitted {
     /// All: staged, unstaged and untracked files, what `.gitignore` names left out.
     WorkingTree,
-    /// What is staged: the next commit as it would be made now.
+    /// Staged changes: the next commit as it would be made now.
     Staged,
 }
 

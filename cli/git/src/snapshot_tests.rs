@@ -1,4 +1,4 @@
-//! What a snapshot holds, and that it leaves no trace.
+//! The content of a snapshot, which leaves no trace.
 
 use super::*;
 use crate::test_support::{Scratch, commit, git, scratch, write};

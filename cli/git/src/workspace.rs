@@ -41,10 +41,10 @@ pub const WORKSPACE_EXCLUDES: [&str; 28] = [
     ".ignore",
 ];
 
-/// What counts more than the `.gitattributes` of any directory: no attribute that changes a file on its way.
+/// Attributes that override the `.gitattributes` of any directory: no attribute that changes a file on its way.
 const NO_ATTRIBUTES: &str = "* -text !eol !crlf !filter !ident !working-tree-encoding\n";
 
-/// Why the workspace could not be made; the review must not start.
+/// The failure of making the workspace; the review must not start.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
     /// Git failed.

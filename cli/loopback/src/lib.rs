@@ -22,9 +22,9 @@ use self::strangers::{Stranger, Strangers};
 
 pub use self::strangers::Caller;
 
-/// How long a connection may take to show the run's key.
+/// Time limit for a connection to show the run's key.
 const MAX_STRANGE: Duration = Duration::from_secs(5);
-/// How long the headers of a request may take, and how long a connection may be idle before it.
+/// Time limit for the headers of a request, and for a connection that is idle before it.
 const MAX_IDLE: Duration = Duration::from_mins(5);
 /// Pause after a connection could not be taken: there is no descriptor left, and one will be soon.
 const PAUSE: Duration = Duration::from_millis(20);

@@ -17,7 +17,7 @@ use annotated::Node;
 
 pub use annotated::ExplainedLine;
 
-/// Where the run's own servers listen.
+/// Addresses of the run's own servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoints {
     /// The model gateway: `http://127.0.0.1:PORT`.
@@ -36,12 +36,12 @@ impl Endpoints {
     }
 }
 
-/// What the file needs besides the contributions.
+/// Inputs of the file: the contributions, and what it needs besides.
 #[derive(Debug)]
 pub struct ConfigFile<'a> {
     /// The assembled contributions.
     pub config: &'a RuntimeConfig,
-    /// Where the run's own servers listen.
+    /// Addresses of the run's own servers.
     pub endpoints: &'a Endpoints,
     /// The prompt file of a role, relative to the configuration file.
     pub reviewer_prompt: &'a str,
@@ -49,11 +49,11 @@ pub struct ConfigFile<'a> {
     pub coordinator_prompt: &'a str,
 }
 
-/// How long OpenCode waits for a response's headers, and between its parts, in milliseconds. The gateway ends every call by
+/// Time limit of OpenCode for a response's headers, and between its parts, in milliseconds. The gateway ends every call by
 /// itself, at limits that can be set and changed while a run goes on, so this is longer than they can be; OpenCode's own
 /// default of 300 s would end calls that the gateway still waits for, and ask again.
 const HTTP_TIMEOUT_MS: u64 = (MAX_CALL_SECONDS + 60) * 1000;
-/// How long a tool of ours may take, in milliseconds: as long as a run can be.
+/// Time limit of a tool of ours, in milliseconds: as long as a run can be.
 const MCP_TIMEOUT_MS: u64 = MAX_RUN_SECONDS * 1000;
 
 /// Limits for unknown models: small enough for every current model.

@@ -5,7 +5,7 @@ use conclave_engine::ports::RuntimeError;
 
 use crate::OPENCODE_VERSION;
 
-/// Why the child cannot be used.
+/// The cause why the child cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
     /// There is no `opencode`.
@@ -31,7 +31,7 @@ pub enum ProcessError {
     Home(Utf8PathBuf, #[source] std::io::Error),
 }
 
-/// Why OpenCode cannot be used.
+/// The cause why OpenCode cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The child.
@@ -43,9 +43,9 @@ pub enum StartError {
     /// It ended before it answered.
     #[error("OpenCode ended at its start ({status}){words}. Run again with CONCLAVE_LOG=debug to see all that it says")]
     Ended {
-        /// How.
+        /// The exit in words.
         status: String,
-        /// What it said last, beginning with `: `, or nothing.
+        /// Its last words, beginning with `: `, or nothing.
         words: String,
     },
     /// It did not answer in time.
@@ -59,9 +59,9 @@ pub enum StartError {
          ours. {fix}"
     )]
     Wrong {
-        /// What is not as it was asked for.
+        /// The difference to what was asked for.
         what: String,
-        /// What to do.
+        /// The remedy.
         fix: &'static str,
     },
     /// A local server or file of ours failed.

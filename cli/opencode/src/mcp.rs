@@ -42,7 +42,7 @@ pub const SUBMIT_PATH: &str = "/submit";
 /// A running MCP server; it ends when this is dropped.
 #[derive(Debug)]
 pub struct McpHandle {
-    /// Where it is: `http://127.0.0.1:PORT`.
+    /// Its address: `http://127.0.0.1:PORT`.
     pub address: String,
     stop: CancellationToken,
 }

@@ -27,9 +27,9 @@ use crate::{
 pub struct OpenCodeSettings<'a> {
     /// The sanitised workspace.
     pub workspace: &'a Utf8Path,
-    /// Where its events are recorded.
+    /// The file that records its events.
     pub journal: &'a Utf8Path,
-    /// What the record must not hold.
+    /// Takes out what the record must not hold.
     pub redactor: &'a Redactor,
     /// Agents that must be there.
     pub agents: &'a [String],

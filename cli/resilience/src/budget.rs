@@ -1,11 +1,11 @@
-//! What a run may use, and how close it is to that.
+//! Budgets: the limits of a run, and its standing within them.
 
 use std::fmt;
 
 /// From this share of a budget on, what can be done without is not begun any more.
 const TIGHT_PERCENT: f64 = 80.0;
 
-/// What a run, and all runs of its merge request, may use. What is left out has no limit.
+/// The limits of a run, and of all runs of its merge request. What is left out has no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Budget {
     /// The price of the run, in US dollars.
@@ -16,11 +16,11 @@ pub struct Budget {
     pub run_calls: Option<u64>,
     /// The price of all runs of the merge request, this one included, in US dollars.
     pub merge_request_usd: Option<f64>,
-    /// What earlier runs of the merge request have cost.
+    /// The cost of earlier runs of the merge request.
     pub spent_before_usd: f64,
 }
 
-/// What a run has used so far.
+/// The usage of a run so far.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Used {
     /// In US dollars.
@@ -55,7 +55,7 @@ impl fmt::Display for Line {
     }
 }
 
-/// How close a run is to the end of its budget.
+/// The standing of a run within its budget.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Standing {
     /// Far enough.
@@ -67,7 +67,7 @@ pub enum Standing {
 }
 
 impl Budget {
-    /// How close a run that has used this is to its end; the line that is closest to it decides.
+    /// The standing of a run that has used this; the line that is closest to its end decides.
     #[expect(clippy::cast_precision_loss, reason = "counts of a run stay far below 2^53")]
     pub fn standing(&self, used: &Used) -> Standing {
         let lines = [

@@ -1,4 +1,4 @@
-//! What kind of failure a provider's answer is.
+//! The classes of a provider's failures.
 
 use std::fmt;
 
@@ -53,7 +53,7 @@ impl fmt::Display for ProviderFault {
     }
 }
 
-/// What a failed attempt means for what comes next.
+/// The class of a failed attempt, which decides what comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FailureClass {
     /// The provider's fault: the same request may succeed later, or with another model.
@@ -77,7 +77,7 @@ impl From<ProviderFault> for FailureClass {
 }
 
 impl FailureClass {
-    /// Whether the failure says something about the provider's health. Only such failures count for a breaker.
+    /// Returns whether the failure says something about the provider's health. Only such failures count for a breaker.
     pub const fn is_provider_fault(self) -> bool {
         matches!(self, Self::Retryable(_))
     }

@@ -21,7 +21,7 @@ impl Deadline {
         self.0.saturating_duration_since(now)
     }
 
-    /// Whether the deadline has passed.
+    /// Returns whether the deadline has passed.
     pub fn passed(self, now: Instant) -> bool {
         now >= self.0
     }

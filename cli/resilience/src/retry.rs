@@ -1,10 +1,10 @@
-//! When to ask again.
+//! Retries of a failed attempt.
 
 use std::time::Duration;
 
 use crate::classify::ProviderFault;
 
-/// How often and how soon a failed attempt is repeated with the same model.
+/// Number and pace of repetitions with the same model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// Repetitions after the first attempt.

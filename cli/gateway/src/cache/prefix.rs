@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::wire::Wire;
 
-/// What `OpenCode` adds to a system prompt begins with this line.
+/// The first line of what `OpenCode` adds to a system prompt.
 const ADDED: &str = "\nYou are powered by the model named";
 
 /// Maximum number of marks that Anthropic takes in one request.
@@ -132,7 +132,7 @@ fn first_parts<'a>(messages: &[&'a RawValue]) -> Option<Vec<&'a RawValue>> {
     serde_json::from_str(content.get()).ok()
 }
 
-/// How many cache marks there are. Inside of a JSON string quotes are escaped, so this text is a key.
+/// Counts the cache marks. Inside of a JSON string quotes are escaped, so this text is a key.
 fn marks(text: &str) -> usize {
     text.matches("\"cache_control\":").count()
 }
@@ -220,7 +220,7 @@ impl<'a> Edits<'a> {
         }
     }
 
-    /// Where a part of the text is.
+    /// The place of a part of the text.
     fn place(&self, part: &RawValue) -> Range<usize> {
         let from = part.get().as_ptr().addr().saturating_sub(self.text.as_ptr().addr());
         from..from + part.get().len()

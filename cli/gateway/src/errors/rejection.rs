@@ -7,7 +7,7 @@ use axum::{
 
 use crate::wire::Wire;
 
-/// Why a call was refused for good.
+/// The cause of a final refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rejection {
     /// The caller does not have the run's key.
@@ -86,7 +86,7 @@ impl Rejection {
 mod tests {
     use super::*;
 
-    /// What makes `OpenCode` ask again, as far as it was found in it.
+    /// Words that make `OpenCode` ask again, as far as they were found in it.
     const RETRIED: [&str; 14] = [
         "rate limit",
         "rate_limit",

@@ -85,7 +85,7 @@ fn models(body: &Value) -> Vec<String> {
         .collect()
 }
 
-/// What a provider says of a refusal, as one short line.
+/// The provider's words about a refusal, as one short line.
 fn words(body: &Value) -> String {
     let said = body["error"]["message"]
         .as_str()

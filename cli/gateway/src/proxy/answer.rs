@@ -48,12 +48,12 @@ pub(crate) enum End {
     Broken(FailureClass),
 }
 
-/// What one read brings.
+/// The result of one read.
 #[derive(Debug, Default)]
 pub(crate) struct Piece {
     /// Whole frames, as they came.
     pub(crate) bytes: Bytes,
-    /// Whether the answer itself is among them.
+    /// True if the answer itself is among them.
     pub(crate) content: bool,
     /// Set with the last piece.
     pub(crate) end: Option<End>,

@@ -39,9 +39,9 @@ const ERROR_BODY: Duration = Duration::from_secs(3);
 
 /// An answer that has begun.
 pub(crate) struct Opened {
-    /// What came so far.
+    /// The beginning that is held back.
     pub(crate) held: Bytes,
-    /// Whether that was already the end.
+    /// True if that was already the end.
     pub(crate) end: Option<End>,
     /// The rest.
     pub(crate) answer: Answer,

@@ -1,4 +1,4 @@
-//! What all calls share.
+//! State that all calls share.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -21,7 +21,7 @@ use crate::{
     recording::{CallSource, Cleaner, RecordedProvider},
 };
 
-/// What all calls share. No `Debug`: the redactor knows every secret, and shows them.
+/// State that all calls share. No `Debug`: the redactor knows every secret, and shows them.
 pub(crate) struct Core {
     pub(crate) providers: HashMap<String, Provider>,
     pub(crate) client: reqwest::Client,
@@ -86,12 +86,12 @@ impl Core {
         *self.limits.write().unwrap_or_else(PoisonError::into_inner) = limits;
     }
 
-    /// Whether the runtime can ask for this model under its own name.
+    /// Returns whether the runtime can ask for this model under its own name.
     pub(crate) fn runtime_knows(&self, model: &ModelId) -> bool {
         self.runtime_models.as_ref().is_none_or(|known| known.contains(model))
     }
 
-    /// What happened, and what accounts and recording show besides.
+    /// The events so far, with those that accounts and recording show.
     pub(crate) fn events(&self) -> Vec<GatewayEvent> {
         let mut events = self.events.snapshot();
         events.extend(self.accounting.findings());

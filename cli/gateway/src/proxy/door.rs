@@ -27,7 +27,7 @@ pub(crate) fn router(core: Arc<Core>) -> Router {
     Router::new().fallback(handle).with_state(core)
 }
 
-/// What is known of a call that is being refused.
+/// The known facts of a call that is being refused.
 #[derive(Default)]
 struct Caller {
     session: Option<SessionId>,

@@ -13,8 +13,8 @@ pub fn random_run_key() -> Result<SecretString, ConfigError> {
     Ok(SecretString::from(hex::encode(bytes)))
 }
 
-/// Whether the caller has the run's key, in either of the headers where `OpenCode` puts it. Takes equally long however much of
-/// it is right.
+/// Returns whether the caller has the run's key, in either of the headers where `OpenCode` puts it. Takes equally long
+/// however much of it is right.
 pub(crate) fn has_run_key(headers: &HeaderMap, run_key: &SecretString) -> bool {
     let bearer = headers
         .get(header::AUTHORIZATION)

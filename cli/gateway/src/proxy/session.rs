@@ -1,4 +1,4 @@
-//! What is remembered between the calls of a session.
+//! Sessions: the memory between their calls.
 
 use std::{
     collections::HashMap,

@@ -37,7 +37,7 @@ impl Switches {
         flipped.chain(gone).collect()
     }
 
-    /// Whether the provider may not be used.
+    /// Returns whether the provider may not be used.
     pub(crate) fn is_off(&self, provider: &str) -> bool {
         is_off(&self.0.borrow(), provider)
     }

@@ -35,7 +35,7 @@ pub struct Recording {
     state: Mutex<State>,
 }
 
-/// Where a line is in the file.
+/// The place of a line in the file.
 type Span = (u64, usize);
 
 #[derive(Debug, Default)]

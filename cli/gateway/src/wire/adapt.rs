@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{Signatures, Wire};
 
-/// What a body is adapted to.
+/// An adaptation of a body to a model.
 #[derive(Debug)]
 pub(crate) struct Adaptation<'a> {
     /// The format of the body.
@@ -19,7 +19,7 @@ pub(crate) struct Adaptation<'a> {
     pub(crate) asked: &'a ModelId,
     /// The model that will get it.
     pub(crate) target: &'a ModelId,
-    /// What is known about that model.
+    /// The facts about that model.
     pub(crate) facts: Option<ModelFacts>,
     /// The makers of the session's reasoning blocks.
     pub(crate) signatures: &'a Signatures,
@@ -65,7 +65,7 @@ impl Adaptation<'_> {
     }
 }
 
-/// Whether the model takes `max_completion_tokens` only, as `OpenAI`'s reasoning models do.
+/// Returns whether the model takes `max_completion_tokens` only, as `OpenAI`'s reasoning models do.
 fn wants_completion_limit(model: &ModelId) -> bool {
     let families = ["gpt-5", "gpt-6", "o1", "o3", "o4"];
     model.provider() == "openai" && families.iter().any(|family| model.model().starts_with(family))

@@ -83,8 +83,8 @@ struct ErrorDetail<'a> {
     message: Cow<'a, str>,
 }
 
-/// Whether this is a piece of text, thinking or arguments, written as Anthropic writes it. Nearly all of a stream is: to
-/// find the end of one string is several times faster than to parse the event, which is done with everything else.
+/// Returns whether this is a piece of text, thinking or arguments, written as Anthropic writes it. Nearly all of a stream
+/// is: to find the end of one string is several times faster than to parse the event, which is done with everything else.
 fn is_plain_delta(data: &[u8]) -> bool {
     const KINDS: [&[u8]; 3] = [
         b"text_delta\",\"text\":\"",

@@ -1,4 +1,4 @@
-//! Whether the arguments of a tool call have come whole.
+//! Tool calls whose arguments come in pieces.
 
 /// Follows a JSON object through its pieces, in constant memory: Chat Completions does not say when a call is whole.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ impl Arguments {
         }
     }
 
-    /// Whether every bracket that was opened is closed.
+    /// Returns whether every bracket that was opened is closed.
     pub(super) const fn are_whole(&self) -> bool {
         self.begun && self.depth == 0 && !self.in_string
     }

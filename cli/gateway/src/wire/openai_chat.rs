@@ -61,8 +61,8 @@ struct Usage {
     completion_tokens_details: Option<OutputDetails>,
 }
 
-/// Whether a value says anything: not null, not an empty text, list or object. Providers differ in the types that they put
-/// here, and only this matters.
+/// Returns whether a value says anything: not null, not an empty text, list or object. Providers differ in the types that
+/// they put here, and only this matters.
 fn says_anything(value: Option<&RawValue>) -> bool {
     value.is_some_and(|value| match value.get().as_bytes() {
         [b'[' | b'{', inner @ .., _] => !inner.trim_ascii().is_empty(),

@@ -28,7 +28,7 @@ struct Open {
     is_message: bool,
 }
 
-/// How the response ended, as far as it was told.
+/// The end of the response, as far as it was reported.
 #[derive(Debug, Clone, Copy)]
 enum Stopped {
     Completed,
@@ -180,7 +180,7 @@ impl Reader {
     }
 }
 
-/// Whether a kind of event carries a part of the answer.
+/// Returns whether a kind of event carries a part of the answer.
 fn is_content(kind: &str) -> bool {
     const KINDS: [&str; 6] = [
         "response.content_part.",

@@ -1,4 +1,4 @@
-//! What the gateway has to know of a request, without taking it apart.
+//! The outline of a request, read without taking it apart.
 
 use std::{
     borrow::Cow,

@@ -26,7 +26,7 @@ impl Signatures {
         locked(&self.0).get(&hash(signature)).cloned()
     }
 
-    /// Whether the history may hold reasoning of a model other than this one.
+    /// Returns whether the history may hold reasoning of a model other than this one.
     pub(super) fn has_others_than(&self, model: &ModelId) -> bool {
         locked(&self.0).values().any(|maker| maker != model)
     }

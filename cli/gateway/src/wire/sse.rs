@@ -98,7 +98,7 @@ impl FrameParser {
         }
     }
 
-    /// How much is held of a frame that is not whole yet.
+    /// Length of what is held of a frame that is not whole yet.
     #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
         self.buffer.len()

@@ -82,7 +82,7 @@ impl Client {
         Ok(health["version"].as_str().unwrap_or_default().to_owned())
     }
 
-    /// What it takes for the root of the project in the workspace.
+    /// The directory that it takes for the root of the project in the workspace.
     pub(crate) async fn worktree(&self) -> Result<String, RuntimeError> {
         let paths = self
             .json("report its paths", self.request(Method::GET, "/path"))

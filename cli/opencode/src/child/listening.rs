@@ -111,7 +111,7 @@ impl ProvenPort {
         self.port
     }
 
-    /// Whether the socket that listens there is still the same one. Asked after a connection was made, the answer holds for that
+    /// Returns whether the socket that listens there is still the same one. Asked after a connection was made, the answer holds for that
     /// connection: a socket that was proven before and listens now has listened all the time.
     pub(crate) fn still_listens(self) -> bool {
         let Some(socket) = self.socket else { return true };
@@ -166,7 +166,7 @@ mod table {
         Listeners::Sockets(sockets)
     }
 
-    /// Whether this process or a descendant of it has the socket open.
+    /// Returns whether this process or a descendant of it has the socket open.
     pub(super) fn holds(process: Pid, socket: u64) -> bool {
         if has_open(process, socket) {
             return true;

@@ -1,4 +1,4 @@
-//! What the child writes: read to its end in bounded memory, and the last of it kept.
+//! The output of the child: read to its end in bounded memory, and the last of it kept.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -16,7 +16,7 @@ const LAST: usize = 2048;
 /// Maximum length of a stream in the debug log. A child that floods must not flood the job's log.
 const MAX_LOGGED: u64 = 1 << 20;
 
-/// How long the last words of a child that has ended may still be on their way. What it started may keep the pipe open.
+/// Time that the last words of a child that has ended may still be on their way. What it started may keep the pipe open.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// The output of one child.

@@ -39,7 +39,7 @@ const MAX_HEAP: &str = "2684354560";
 pub struct LaunchSettings<'a> {
     /// The binary.
     pub binary: &'a Utf8Path,
-    /// Where its home is made.
+    /// The directory of its home, which is made.
     pub home: &'a Utf8Path,
     /// The configuration file. It need not be there yet.
     pub config: &'a Utf8Path,
@@ -47,7 +47,7 @@ pub struct LaunchSettings<'a> {
     pub path: &'a str,
     /// Further variables of its environment, none of them a secret of a provider or a forge.
     pub environment: &'a [(String, String)],
-    /// How long it may take until it answers.
+    /// Time limit until it answers.
     pub limit: Duration,
 }
 

@@ -49,7 +49,7 @@ impl Watchdog {
         let _ = self.0.kill().await;
     }
 
-    /// What it sees when conclave is killed.
+    /// Closes the pipe, as when conclave is killed.
     #[cfg(test)]
     pub(super) fn lose_parent(&mut self) {
         drop(self.0.stdin.take());

@@ -68,7 +68,7 @@ impl Node {
         }
     }
 
-    /// Whether an object has an entry of this name.
+    /// Returns whether an object has an entry of this name.
     pub(super) fn has(&self, key: &str) -> bool {
         matches!(&self.content, Content::Object(entries) if entries.iter().any(|(known, _)| known == key))
     }

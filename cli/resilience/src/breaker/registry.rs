@@ -4,7 +4,7 @@ use std::{collections::HashMap, hash::Hash, time::Instant};
 
 use super::{Admission, Breaker, BreakerSettings, Change, Circuit, Outcome, Ticket};
 
-/// When one of several circuits may let a call through.
+/// The next chance that one of several circuits lets a call through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextProbe {
     /// At this time, if nothing happens before.
@@ -37,12 +37,12 @@ impl<K: Eq + Hash + Clone> Breakers<K> {
         }
     }
 
-    /// What the circuit of a model does with calls.
+    /// The state of a model's circuit.
     pub fn circuit(&self, key: &K) -> Circuit {
         self.circuits.get(key).map_or(Circuit::Closed, Breaker::circuit)
     }
 
-    /// Whether a call of this model would be refused now.
+    /// Returns whether a call of this model would be refused now.
     pub fn refuses(&self, key: &K, now: Instant) -> bool {
         self.circuits.get(key).is_some_and(|breaker| breaker.refuses(now))
     }
@@ -60,7 +60,7 @@ impl<K: Eq + Hash + Clone> Breakers<K> {
         self.circuits.get_mut(key)?.report(ticket, outcome, now)
     }
 
-    /// When the first of these circuits may let a call through; none if not one of them is open, and waiting would
+    /// The next chance that one of these circuits lets a call through; none if not one of them is open, and waiting would
     /// change nothing.
     pub fn next_probe<'k>(&self, keys: impl IntoIterator<Item = &'k K>, now: Instant) -> Option<NextProbe>
     where

@@ -41,7 +41,7 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// Whether this call decides about the circuit.
+    /// Returns whether this call decides about the circuit.
     pub const fn is_probe(self) -> bool {
         self.probe
     }
@@ -55,7 +55,7 @@ pub type Admission = Result<Ticket, Option<Instant>>;
 pub enum Change {
     /// It opened, until then.
     Opened {
-        /// Why.
+        /// The cause.
         cause: Cause,
         /// For how long.
         time: Duration,
@@ -67,7 +67,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// What the circuit does with calls now.
+    /// The state of the circuit now.
     pub const fn circuit(self) -> Circuit {
         match self {
             Self::Opened { .. } => Circuit::Open,
@@ -119,7 +119,7 @@ impl Breaker {
         self.settings = settings;
     }
 
-    /// What it does with calls.
+    /// The state.
     pub const fn circuit(&self) -> Circuit {
         match self.state {
             State::Closed => Circuit::Closed,
@@ -128,12 +128,12 @@ impl Breaker {
         }
     }
 
-    /// Whether a call would be refused now. Asking takes no ticket.
+    /// Returns whether a call would be refused now. Asking takes no ticket.
     pub fn refuses(&self, now: Instant) -> bool {
         self.next_chance(now).is_none_or(|at| at > now)
     }
 
-    /// When it may be worth asking again: at once, at a time, or (`None`) once the probe has ended.
+    /// The time when asking again may help: at once, at a time, or (`None`) once the probe has ended.
     pub fn next_chance(&self, now: Instant) -> Option<Instant> {
         match self.state {
             State::Closed | State::HalfOpen { probing: false } => Some(now),

@@ -2,16 +2,16 @@
 
 use std::{collections::VecDeque, fmt, time::Duration};
 
-/// When a circuit opens, and for how long.
+/// The conditions under which a circuit opens, and the time that it stays open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BreakerSettings {
     /// This many failures in a row open it.
     pub failures: u32,
-    /// How many of the last calls are looked at.
+    /// Number of the last calls that are looked at.
     pub window: usize,
     /// This share of them, in percent, opens it too.
     pub failure_percent: u32,
-    /// How long it stays open before a probe is let through.
+    /// Time that it stays open before a probe is let through.
     pub open: Duration,
 }
 
@@ -26,7 +26,7 @@ impl Default for BreakerSettings {
     }
 }
 
-/// What opened a circuit.
+/// The cause of an open circuit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     /// So many calls failed one after the other.

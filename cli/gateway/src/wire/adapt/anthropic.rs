@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::clamp;
 
-/// What a model takes.
+/// The parameters that a model takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Generation {
     /// Thinking with a budget of tokens; no effort.
@@ -139,7 +139,7 @@ fn fit_budget(fields: &mut Map<String, Value>) {
     }
 }
 
-/// Whether the turn that is under way called tools without a thought in front. With a thinking budget the API wants
+/// Returns whether the turn that is under way called tools without a thought in front. With a thinking budget the API wants
 /// one, and after the reasoning of another model was taken out there is none.
 fn lacks_opening_thought(fields: &Map<String, Value>) -> bool {
     let last = fields

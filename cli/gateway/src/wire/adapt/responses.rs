@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::clamp;
 
-/// What a model takes.
+/// The parameters that a model takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Family {
     /// No reasoning at all: the models before it.
