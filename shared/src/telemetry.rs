@@ -1,4 +1,4 @@
-//! What the CLI tells the tracker: typed, versioned, without anything that belongs to the code or its people.
+//! Events from the CLI to the tracker: typed, versioned, without anything that belongs to the code or its people.
 
 mod batch;
 mod event;

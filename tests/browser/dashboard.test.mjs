@@ -266,8 +266,8 @@ describe('reviews', () => {
     assert.ok(one.x < other.x + other.width && one.width > 0, 'the coordinator ends last');
     assert.match(await first.locator('svg').getAttribute('aria-label'), /^starts after .+, takes 40s$/);
     assert.match(await first.innerText(), /2 attempts[^]*openai\/gpt-6-sol no answer[^]*anthropic\/claude-sonnet-5 3 calls/);
-    const incidents = page.getByRole('region', { name: 'Retries and stand-ins' });
-    assert.match(await incidents.innerText(), /openai\/gpt-6-sol: left alone[^]*anthropic\/claude-sonnet-5 took over from openai\/gpt-6-sol/);
+    const incidents = page.getByRole('region', { name: 'Retries and fallback models' });
+    assert.match(await incidents.innerText(), /openai\/gpt-6-sol: circuit open[^]*anthropic\/claude-sonnet-5 took over from openai\/gpt-6-sol/);
     await page.getByText('1 part not reviewed').waitFor();
     await page.getByText('not applied').waitFor();
     await picture(page, 'review-light');

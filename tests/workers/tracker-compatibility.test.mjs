@@ -13,7 +13,7 @@ import { root, start } from '../support/workerd.mjs';
 
 const fixture = (name) => join(root, 'tests/fixtures/telemetry', name);
 const { batches, days, runs } = JSON.parse(readFileSync(fixture('schema-1.json'), 'utf8'));
-/** What depends on when the events arrived, or on the size of the file, is left out. */
+/** Left out, because it depends on when the events arrived, or on the size of the file. */
 const LEFT_OUT = { events: ['received_ms'], bins: ["metric <> 'lag_ms'"] };
 const TIMED = /^(# .* )?conclave_(ingest|database)_/;
 const PAGES = {

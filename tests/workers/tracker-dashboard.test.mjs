@@ -147,7 +147,7 @@ describe('pages', () => {
       /3 parts not reviewed/,
       /Asked of the forge: Approved; it shows: None/,
       /took over from/,
-      /left alone/,
+      /circuit open/,
       /Settled findings of earlier reviews/,
       /On the line/,
     ]) {

@@ -9,14 +9,14 @@ pub const MAX_BATCH_BYTES: usize = 256 * 1024;
 /// The most events in one batch.
 pub const MAX_BATCH_EVENTS: usize = 500;
 
-/// What a client posts.
+/// The body of a client's request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventBatch {
     /// Up to [`MAX_BATCH_EVENTS`] events.
     pub events: Vec<Event>,
 }
 
-/// What the tracker made of a batch: every event is either accepted, and then durable, or named with its fault.
+/// The tracker's answer to a batch: every event is either accepted, and then durable, or named with its fault.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BatchAnswer {
     /// Events that are stored, also those that had been stored before.
@@ -28,12 +28,12 @@ pub struct BatchAnswer {
     /// repository's memory learns nothing from them.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unproven: u64,
-    /// How full the tracker is: in the answer to a batch without events.
+    /// The size of the tracker's database: in the answer to a batch without events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database: Option<DatabaseSize>,
 }
 
-/// How full the tracker's database is.
+/// The used and the allowed size of the tracker's database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DatabaseSize {
     /// Bytes that it has.
@@ -54,7 +54,7 @@ impl DatabaseSize {
         self.used_bytes.saturating_mul(100) / self.max_bytes
     }
 
-    /// Whether somebody should make room or raise the limit now.
+    /// Returns whether it is time to make room or to raise the limit now.
     pub const fn is_nearly_full(self) -> bool {
         self.percent() >= Self::WARN_PERCENT
     }
@@ -69,7 +69,7 @@ pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 pub struct RejectedEvent {
     /// Its position in the batch, from 0.
     pub index: usize,
-    /// What is wrong with it.
+    /// The fault.
     pub detail: String,
 }
 

@@ -23,11 +23,11 @@ pub struct Event {
     pub run_id: Uuid,
     /// The project's path on the forge, or the directory's name for a local review.
     pub project: String,
-    /// What happened.
+    /// The kind, with its fields.
     pub event: EventBody,
 }
 
-/// What happened, told apart by `type`.
+/// The kinds of events, told apart by `type`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum EventBody {
@@ -49,7 +49,7 @@ pub enum EventBody {
     CircuitChanged(CircuitChanged),
     /// Another model took over.
     Failback(Failback),
-    /// What a verdict asked of the forge, and what that shows.
+    /// A verdict asked a state of the forge, and the one that it shows was read back.
     VerdictApplied(VerdictApplied),
     /// A person skipped the review.
     BreakGlass(BreakGlass),
@@ -100,7 +100,7 @@ pub struct RunStarted {
     /// The panel, without the coordinator; empty before the plan.
     #[serde(default)]
     pub reviewers: Vec<String>,
-    /// Whose change it is, as a keyed hash of 16 to 64 hexadecimal digits: never a name.
+    /// The author of the change, as a keyed hash of 16 to 64 hexadecimal digits: never a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
     /// The run's time limit in seconds: a run that has not ended after it counts as lost.
@@ -136,12 +136,12 @@ pub struct RunCompleted {
     pub warning: u64,
     /// See `critical`.
     pub suggestion: u64,
-    /// Whether the verdict was given without the coordinator.
+    /// Set if the verdict was given without the coordinator.
     pub degraded: bool,
     /// The merge request's number, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge_request: Option<u64>,
-    /// How much of what had to be reviewed was.
+    /// Gaps between what had to be reviewed and what was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<RunCoverage>,
     /// Why the verdict is inconclusive, if it is.
@@ -175,18 +175,18 @@ impl RunCompleted {
     }
 }
 
-/// How much of what had to be reviewed was. A review that has no gap and no unread file is whole.
+/// Gaps between what had to be reviewed and what was. A review that has no gap and no unread file is whole.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunCoverage {
-    /// Files that were given to the panel and that nobody opened.
+    /// Files that were given to the panel and that no reviewer opened.
     pub not_read: u64,
     /// Files of which reviewers got a part only.
     pub cut: u64,
-    /// What else had to be reviewed and was not.
+    /// Other things that had to be reviewed and were not.
     pub gaps: u64,
 }
 
-/// How a session ended.
+/// The end of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[derive(schemars::JsonSchema)]
@@ -237,27 +237,27 @@ fn is_false(value: &bool) -> bool {
 /// A reviewer or the coordinator ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReviewerCompleted {
-    /// Who.
+    /// The reviewer, or the coordinator.
     pub reviewer: String,
-    /// How.
+    /// The outcome.
     pub outcome: ReviewerOutcome,
     /// From its first prompt to its end.
     pub duration_ms: u64,
-    /// How often it was started.
+    /// Number of starts.
     pub attempts: u32,
-    /// What it reported, before judging.
+    /// Findings that it reported, before judging.
     pub findings: u64,
-    /// What it used, by model.
+    /// Its usage by model.
     pub usage: Vec<TokensByModel>,
     /// The models that it was started with, in that order; the same one twice if it was started twice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models_tried: Vec<ModelId>,
-    /// How often it was asked once more, because its answer could not be read or its quotes did not stand.
+    /// Number of further turns, because its answer could not be read or its quotes did not stand.
     #[serde(default, skip_serializing_if = "super::batch::is_default")]
     pub repair_turns: u64,
 }
 
-/// What a verdict asked of the forge, and what that shows, read back.
+/// The state that a verdict asked of the forge, and the one that it shows, read back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerdictApplied {
     /// The merge request's number.
@@ -268,7 +268,7 @@ pub struct VerdictApplied {
     /// The same as it is shown; absent where the forge does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<String>,
-    /// Whether they differ.
+    /// Set if they differ.
     pub mismatch: bool,
 }
 
@@ -277,7 +277,7 @@ pub struct VerdictApplied {
 pub struct BreakGlass {
     /// The merge request's number.
     pub merge_request: u64,
-    /// Who, as a keyed hash of 16 to 64 hexadecimal digits. The tracker keeps nothing else: what is no such hash, which
+    /// The person, as a keyed hash of 16 to 64 hexadecimal digits. The tracker keeps nothing else: what is not such a hash, which
     /// is what clients sent before there was one, is replaced by `unknown` before it is stored.
     pub user: String,
     /// The note that says so.
@@ -289,11 +289,11 @@ pub struct BreakGlass {
 /// Events were dropped before they could be sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TelemetryDropped {
-    /// How many.
+    /// Number of events.
     pub events: u64,
 }
 
-/// What a circuit does with calls of its model.
+/// The treatment of a model's calls by its circuit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CircuitState {
@@ -310,11 +310,11 @@ pub enum CircuitState {
 pub struct CircuitChanged {
     /// The model.
     pub model: ModelId,
-    /// What its circuit does now.
+    /// The new state of its circuit.
     pub state: CircuitState,
 }
 
-/// How a model came to be replaced.
+/// The reason why a model was replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailbackReason {
@@ -322,24 +322,24 @@ pub enum FailbackReason {
     Failed,
     /// It was being left alone after failures; otherwise the same.
     CircuitOpen,
-    /// The session was asked again with another model, because nobody could stand in or its provider was switched off.
+    /// The session was asked again with another model, because no model could take over or its provider was switched off.
     Reprompted,
 }
 
 /// Another model took over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failback {
-    /// Whose session.
+    /// The reviewer of the session.
     pub reviewer: String,
     /// The model that was replaced.
     pub from: ModelId,
     /// The model that took over.
     pub to: ModelId,
-    /// How that came.
+    /// The reason.
     pub reason: FailbackReason,
 }
 
-/// Whether a text is what stands for a person: a keyed hash, in 16 to 64 lower-case hexadecimal digits.
+/// Returns whether a text is a pseudonym of a person: a keyed hash, in 16 to 64 lower-case hexadecimal digits.
 pub fn is_keyed_hash(text: &str) -> bool {
     (16..=64).contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }

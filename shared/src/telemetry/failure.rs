@@ -1,4 +1,4 @@
-//! How a run ends without a verdict.
+//! Ends of runs without a verdict.
 
 use serde::{Deserialize, Serialize};
 

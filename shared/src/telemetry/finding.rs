@@ -1,10 +1,10 @@
-//! What becomes of findings. Their texts never leave the run.
+//! Findings and what becomes of them. Their texts never leave the run.
 
 use serde::{Deserialize, Serialize};
 
 use crate::severity::Severity;
 
-/// What the judge did with a finding.
+/// The judge's decision on a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[derive(schemars::JsonSchema)]
@@ -31,7 +31,7 @@ impl FindingFate {
 /// A finding was judged. Its text never leaves the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FindingEvent {
-    /// Who reported it first.
+    /// The reviewer that reported it first.
     pub reviewer: String,
     /// The severity that it was given in the end.
     pub severity: Severity,
@@ -41,7 +41,7 @@ pub struct FindingEvent {
     pub path: String,
     /// Its stable identity.
     pub fingerprint: String,
-    /// What became of it.
+    /// The judge's decision.
     pub fate: FindingFate,
     /// Why it was merged or dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,10 +49,10 @@ pub struct FindingEvent {
     /// Where it was posted; absent when nothing was posted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<FindingPlacement>,
-    /// Whether the judge took it out, and not a rule or an earlier finding.
+    /// Set if the judge took it out, and not a rule or an earlier finding.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub removed_by_judge: bool,
-    /// What the judge quoted against it: `unchanged_code`, `this_change` or `invalid`.
+    /// The code that the judge quoted against it: `unchanged_code`, `this_change` or `invalid`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refutation: Option<String>,
 }
@@ -80,7 +80,7 @@ impl FindingPlacement {
     }
 }
 
-/// How a finding of an earlier review was settled.
+/// The way in which a finding of an earlier review was settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[derive(schemars::JsonSchema)]
@@ -104,7 +104,7 @@ impl Settlement {
     }
 }
 
-/// Who settled a finding.
+/// The one that settled a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[derive(schemars::JsonSchema)]
@@ -135,7 +135,7 @@ impl SettledBy {
 /// A later review, or a person, settled what an earlier review found. Sent once, by the review that notices it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindingOutcome {
-    /// Who had reported it.
+    /// The reviewer that had reported it.
     pub reviewer: String,
     /// Its severity.
     pub severity: Severity,
@@ -148,12 +148,12 @@ pub struct FindingOutcome {
     /// The identity of what was claimed, wherever that was: a hash. A repository remembers by it what people turned down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<String>,
-    /// How it was settled.
+    /// The way in which it was settled.
     pub outcome: Settlement,
     /// The merge request's number, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge_request: Option<u64>,
-    /// Who settled it, if the client says so.
+    /// The one that settled it, if the client says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled_by: Option<SettledBy>,
     /// A code over the whole event, made with the installation's secret: see [`Event::sign`](super::Event::sign).

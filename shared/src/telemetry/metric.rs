@@ -17,14 +17,14 @@ pub struct Metrics {
 /// One figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MetricSample {
-    /// What it is, with its unit at the end, as in `gateway_first_byte_ms`: `a` to `z`, digits and `_`, beginning with a
+    /// The name, with its unit at the end, as in `gateway_first_byte_ms`: `a` to `z`, digits and `_`, beginning with a
     /// letter, up to [`MAX_METRIC_NAME`] bytes. Never anything from the change.
     pub name: String,
     /// Not negative, at most 10^15.
     pub value: f64,
 }
 
-/// Whether a figure may be called so.
+/// Returns whether a figure may have this name.
 pub fn is_metric_name(name: &str) -> bool {
     name.len() <= MAX_METRIC_NAME
         && name.starts_with(|first: char| first.is_ascii_lowercase())

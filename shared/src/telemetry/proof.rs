@@ -9,9 +9,9 @@ use sha2::Sha256;
 
 use super::{Event, EventBody, FindingOutcome};
 
-/// Comes before the code, so that a later way to make it is told apart.
+/// Comes before the code, so that a later way to make it can be recognized.
 const VERSION: &str = "1:";
-/// What the secret is used for here and nowhere else.
+/// The purpose of the secret here and nowhere else.
 const PURPOSE: &[u8] = b"conclave finding outcome 1\0";
 
 impl Event {
@@ -27,7 +27,7 @@ impl Event {
         }
     }
 
-    /// Whether this is an outcome that was signed with `secret`. Compared in constant time.
+    /// Returns whether this is an outcome that was signed with `secret`. Compared in constant time.
     pub fn is_signed_with(&self, secret: &[u8]) -> bool {
         let EventBody::FindingOutcome(outcome) = &self.event else {
             return false;

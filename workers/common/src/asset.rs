@@ -2,7 +2,7 @@
 
 use worker::{Request, Response, ResponseBuilder};
 
-use crate::{Outcome, Refusal, allow, entity_tag, not_found, problem};
+use crate::{Outcome, allow, entity_tag, not_found, refusal};
 
 /// The icon of every page.
 pub const ICON: Asset = Asset {
@@ -11,7 +11,7 @@ pub const ICON: Asset = Asset {
     parts: &[include_str!("../assets/icon.svg")],
 };
 
-/// What every page's style sheet begins with: colours, type, frame, log-in.
+/// The beginning of every page's style sheet: colors, type, frame, log-in.
 pub const BASE_STYLE: &str = include_str!("../assets/base.css");
 
 /// A file that belongs to the program.
@@ -21,7 +21,7 @@ pub struct Asset {
     pub name: &'static str,
     /// Its media type.
     pub content_type: &'static str,
-    /// What it is made of, one after another.
+    /// Its parts, one after another.
     pub parts: &'static [&'static str],
 }
 
@@ -48,7 +48,7 @@ impl Asset {
 /// Answers with the asset of a name.
 pub fn asset(request: &Request, assets: &[Asset], name: &str) -> Outcome<Response> {
     let Some(asset) = assets.iter().find(|asset| asset.name == name) else {
-        return Err(Refusal::Answer(problem(&not_found(&request.path()))?));
+        return Err(refusal(&not_found(&request.path()))?);
     };
     allow(request, &["GET", "HEAD"])?;
     let body = asset.parts.concat();

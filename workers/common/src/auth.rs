@@ -1,18 +1,18 @@
-//! Who may call: bearer tokens from the Worker's secrets.
+//! Callers and their rights: bearer tokens from the Worker's secrets.
 
 use conclave_shared::{problem::Problem, token};
 use worker::{Env, Request};
 
-use crate::{Outcome, Refusal, limit, problem, texts};
+use crate::{Outcome, Refusal, limit, problem, refusal, texts};
 
-/// What a token list says about a presented token.
+/// The verdict of a token list on a presented token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// One of the listed tokens was presented.
     Granted,
     /// No token, or none of the listed ones.
     Denied,
-    /// No token is configured, so nobody can be let in.
+    /// No token is configured, so no caller can be let in.
     Unconfigured,
 }
 
@@ -33,6 +33,12 @@ pub fn configured(env: &Env, name: &str) -> Option<String> {
     env.secret(name).ok().map(|value| value.to_string())
 }
 
+/// The value of a secret or variable without blanks around it; `None` where it is not set or empty.
+pub fn setting(env: &Env, name: &str) -> Option<String> {
+    let value = configured(env, name)?.trim().to_owned();
+    (!value.is_empty()).then_some(value)
+}
+
 /// Lets a request pass whose bearer token is listed in the secret `name`; everything else is refused with a problem
 /// that says what to do, and an address that is refused too often with one that says to wait.
 pub async fn authorize(request: &Request, env: &Env, name: &str) -> Outcome<()> {
@@ -44,7 +50,7 @@ pub async fn holder(request: &Request, env: &Env, name: &str) -> Outcome<String>
     limit::refused(request, env, listed(request, env, name)).await
 }
 
-/// Like [`holder`], without a limit: for whoever has more to ask before somebody is refused.
+/// Like [`holder`], without a limit: for callers that have more to check before a refusal.
 pub fn listed(request: &Request, env: &Env, name: &str) -> Outcome<String> {
     let presented = presented(request)?;
     let accepted = configured(env, name);
@@ -67,7 +73,7 @@ pub fn presented(request: &Request) -> worker::Result<Option<String>> {
 
 /// A 503 that says which secret has to be set before anybody is let in.
 pub fn unconfigured(name: &str) -> worker::Result<Refusal> {
-    problem(&texts::unconfigured(name)).map(Refusal::Answer)
+    refusal(&texts::unconfigured(name))
 }
 
 /// A 401 with the header that belongs to it.

@@ -3,7 +3,7 @@
 use futures_util::StreamExt;
 use worker::Request;
 
-use crate::{Outcome, Refusal, problem, texts};
+use crate::{Outcome, refusal, texts};
 
 /// The request's body, or a 413 as soon as it is known to be longer than `limit` bytes.
 ///
@@ -15,7 +15,7 @@ pub async fn read_capped(request: &mut Request, limit: usize) -> Outcome<Vec<u8>
         .and_then(|length| length.parse::<u64>().ok())
         .is_some_and(|length| length > limit as u64)
     {
-        return Err(too_large(limit)?);
+        return Err(refusal(&texts::too_large(limit))?);
     }
     if request.inner().body().is_none() {
         return Ok(Vec::new());
@@ -25,13 +25,16 @@ pub async fn read_capped(request: &mut Request, limit: usize) -> Outcome<Vec<u8>
     while let Some(chunk) = stream.next().await {
         let chunk = chunk?;
         if body.len() + chunk.len() > limit {
-            return Err(too_large(limit)?);
+            return Err(refusal(&texts::too_large(limit))?);
         }
         body.extend_from_slice(&chunk);
     }
     Ok(body)
 }
 
-fn too_large(limit: usize) -> worker::Result<Refusal> {
-    problem(&texts::too_large(limit)).map(Refusal::Answer)
+/// Returns whether a request says that its body is JSON.
+pub fn is_json(request: &Request) -> worker::Result<bool> {
+    let content_type = request.headers().get("content-type")?.unwrap_or_default();
+    let media_type = content_type.split(';').next().unwrap_or_default().trim();
+    Ok(media_type.eq_ignore_ascii_case("application/json"))
 }

@@ -7,7 +7,7 @@ pub fn of(body: &[u8]) -> String {
     format!("\"{}\"", hex::encode(&Sha256::digest(body)[..16]))
 }
 
-/// Whether an `If-None-Match` header names this tag. Compared weakly, as RFC 9110 asks: something between that
+/// Returns whether an `If-None-Match` header names this tag. Compared weakly, as RFC 9110 asks: something between that
 /// compresses the answer may have made the tag weak.
 pub fn matches(if_none_match: &str, tag: &str) -> bool {
     if_none_match

@@ -25,7 +25,7 @@ pub async fn signed(token: &str, keys: &Url) -> Outcome<Result<UnverifiedToken, 
     Ok(Ok(unverified))
 }
 
-/// Whether keys may be read there: those that come over plain HTTP could be anybody's. A server on this machine is for
+/// Returns whether keys may be read there: those that come over plain HTTP could be anybody's. A server on this machine is for
 /// tests.
 pub fn is_safe(url: &Url) -> bool {
     url.scheme() == "https"

@@ -1,4 +1,4 @@
-//! What both Workers do the same way: problem documents as answers, bearer tokens, limits of guesses, bodies with a limit, allowed
+//! Common parts of both Workers: problem documents as answers, bearer tokens, limits of guesses, bodies with a limit, allowed
 //! methods, pages with their frame, log-in and sessions, tokens of other services, and the outermost catch that turns an
 //! unexpected error into a plain 500.
 //!
@@ -23,13 +23,13 @@ mod session;
 mod texts;
 
 pub use asset::{Asset, BASE_STYLE, ICON, asset};
-pub use auth::{Access, authorize, configured, denied, holder, judge, listed, presented, unconfigured};
-pub use body::read_capped;
+pub use auth::{Access, authorize, configured, denied, holder, judge, listed, presented, setting, unconfigured};
+pub use body::{is_json, read_capped};
 pub use clock::now_ms;
 pub use frame::Frame;
 pub use login::{Login, LoginWords};
 pub use method::allow;
 pub use page::{page, same_origin, see_other};
-pub use reply::{Outcome, Refusal, finish, harden, json, problem};
+pub use reply::{Outcome, Refusal, finish, harden, json, problem, refusal};
 pub use session::Sessions;
 pub use texts::{FAILED, not_found, unauthorized};

@@ -6,10 +6,10 @@ use crate::{Outcome, Refusal, problem, texts};
 
 /// The binding that counts guesses at tokens, by address.
 const GUESSES: &str = "GUESSES";
-/// When whoever asked too often may come again: the period of the bindings.
+/// The time after which a caller that asked too often may come again: the period of the bindings.
 pub(crate) const RETRY_AFTER_SECONDS: &str = "60";
 
-/// Passes an authorisation on, and answers 429 to an address that has been refused too often. Whoever is let in is not counted.
+/// Passes an authorization on, and answers 429 to an address that has been refused too often. Callers that are let in are not counted.
 pub async fn refused<T>(request: &Request, env: &Env, outcome: Outcome<T>) -> Outcome<T> {
     if outcome.is_err() && !passes(env, GUESSES, address(request)?).await? {
         return Err(too_many()?);
@@ -17,7 +17,7 @@ pub async fn refused<T>(request: &Request, env: &Env, outcome: Outcome<T>) -> Ou
     outcome
 }
 
-/// Whether an address may still try to log in. Every try counts, before it is looked at: a good guess among too many opens nothing.
+/// Returns whether an address may still try to log in. Every try counts, before it is looked at: a good guess among too many opens nothing.
 pub(crate) async fn may_log_in(request: &Request, env: &Env) -> worker::Result<bool> {
     passes(env, GUESSES, format!("log-in {}", address(request)?)).await
 }

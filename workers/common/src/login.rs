@@ -28,18 +28,18 @@ pub struct Login {
     pub words: LoginWords,
 }
 
-/// What is read on a log-in page.
+/// The texts of a log-in page.
 #[derive(Debug, Clone, Copy)]
 pub struct LoginWords {
     /// The heading.
     pub title: &'static str,
     /// The name that a password manager keeps the token under.
     pub user: &'static str,
-    /// What is to be typed.
+    /// The name of the token's field.
     pub token: &'static str,
     /// Where a token comes from.
     pub hint: &'static str,
-    /// What is said of a token that a link has brought, where links do.
+    /// The text about a token that a link has brought, where links do.
     pub by_link: Option<&'static str>,
     /// The token is none of those that are accepted.
     pub wrong: &'static str,
@@ -57,7 +57,7 @@ impl Login {
         let tokens = configured(env, self.tokens);
         if judge(None, tokens.as_deref()) == Access::Unconfigured {
             let (title, detail) = self.words.unconfigured;
-            return Ok(page(503, &self.frame.notice_page(title, detail))?);
+            return Ok(page(503, self.frame.notice_page(title, detail))?);
         }
         if request.inner().method() != "POST" {
             // A token in an address is in logs and histories: it is not used, and the address goes.
@@ -65,12 +65,12 @@ impl Login {
             return Ok(if has_query {
                 see_other("/login")?
             } else {
-                shown(200, &self.form(None))?
+                shown(200, self.form(None))?
             });
         }
         same_origin(request)?;
         if !limit::may_log_in(request, env).await? {
-            let response = shown(429, &self.form(Some(texts::TOO_MANY_LOG_INS)))?;
+            let response = shown(429, self.form(Some(texts::TOO_MANY_LOG_INS)))?;
             response.headers().set("retry-after", limit::RETRY_AFTER_SECONDS)?;
             return Ok(response);
         }
@@ -80,7 +80,7 @@ impl Login {
             .map(|(_, value)| value.trim().to_owned())
             .unwrap_or_default();
         if judge(Some(&presented), tokens.as_deref()) != Access::Granted {
-            return Ok(shown(401, &self.form(Some(self.words.wrong)))?);
+            return Ok(shown(401, self.form(Some(self.words.wrong)))?);
         }
         let value = self.sessions.open(&presented, now_ms()).unwrap_or_default();
         let response = see_other("/")?;
@@ -102,42 +102,30 @@ impl Login {
     }
 
     fn form(&self, fault: Option<&str>) -> Html {
-        let fault = fault.map(|fault| html!(r#"<p class="fault" id="fault" role="alert">{}</p>"#, fault));
-        let by_link = self
-            .words
-            .by_link
-            .map(|words| html!(r#"<p class="note" id="by-link" role="status" hidden>{}</p>"#, words));
+        let words = &self.words;
         let described = if fault.is_some() { "fault hint" } else { "hint" };
-        let body = html!(
-            r#"<section class="card login">
-{}<h1>{}</h1>
-<form method="post" action="/login" id="login">
-<input type="text" name="username" value="{}" autocomplete="username" hidden>
-<label for="token">{}</label>
-<input id="token" name="token" type="password" autocomplete="current-password" spellcheck="false" required autofocus
- aria-describedby="{}">
-{}{}
-<button type="submit">{}</button>
-</form>
-<p class="hint" id="hint">{}</p>
-</section>"#,
-            logo(),
-            self.words.title,
-            self.words.user,
-            self.words.token,
-            described,
-            fault,
-            by_link,
-            texts::LOG_IN,
-            self.words.hint,
-        );
-        self.frame
-            .document(texts::LOG_IN, self.scripts, &Html::default(), &body)
+        let body = html! {
+            section class="card login" {
+                (logo())
+                h1 { (words.title) }
+                form method="post" action="/login" id="login" {
+                    input type="text" name="username" value=(words.user) autocomplete="username" hidden;
+                    label for="token" { (words.token) }
+                    input #token name="token" type="password" autocomplete="current-password" spellcheck="false" required autofocus
+                        aria-describedby=(described);
+                    @if let Some(fault) = fault { p.fault #fault role="alert" { (fault) } }
+                    @if let Some(by_link) = words.by_link { p.note #by-link role="status" hidden { (by_link) } }
+                    button type="submit" { "Log in" }
+                }
+                p.hint #hint { (words.hint) }
+            }
+        };
+        self.frame.document("Log in", self.scripts, &Html::default(), &body)
     }
 }
 
-/// The log-in page: whatever its address was, nobody else hears of it.
-fn shown(status: u16, html: &Html) -> worker::Result<Response> {
+/// The log-in page. Its address goes to no other site.
+fn shown(status: u16, html: Html) -> worker::Result<Response> {
     let response = page(status, html)?;
     response.headers().set("referrer-policy", "no-referrer")?;
     Ok(response)

@@ -3,13 +3,10 @@
 
 use std::{cell::OnceCell, rc::Rc};
 
-use conclave_shared::{
-    oidc::{JobIdentity, OidcError, OidcPolicy},
-    problem::Problem,
-};
+use conclave_shared::oidc::{JobIdentity, OidcError, OidcPolicy};
 use worker::{Env, Url};
 
-use crate::{Outcome, Refusal, configured, denied, jwt, now_ms, problem, texts};
+use crate::{Outcome, Refusal, denied, jwt, now_ms, refusal, setting, texts};
 
 /// The address of the GitLab instance; it switches jobs' tokens on.
 const ISSUER: &str = "OIDC_ISSUER";
@@ -22,7 +19,7 @@ const JWKS_URL: &str = "OIDC_JWKS_URL";
 /// Below the instance's address.
 const GITLAB_KEYS: &str = "/oauth/discovery/keys";
 
-/// What is needed to check a token.
+/// Everything that is needed to check a token.
 #[derive(Debug)]
 struct Settings {
     policy: OidcPolicy,
@@ -34,9 +31,9 @@ thread_local! {
     static SETTINGS: OnceCell<Result<Rc<Settings>, String>> = const { OnceCell::new() };
 }
 
-/// Whether jobs' tokens are taken.
+/// Returns whether jobs' tokens are taken.
 pub fn is_on(env: &Env) -> bool {
-    value(env, ISSUER).is_some()
+    setting(env, ISSUER).is_some()
 }
 
 /// The job behind a token, or the refusal.
@@ -44,42 +41,36 @@ pub async fn verify(token: &str, env: &Env) -> Outcome<JobIdentity> {
     let settings = SETTINGS.with(|settings| settings.get_or_init(|| read(env)).clone());
     let settings = match settings {
         Ok(settings) => settings,
-        Err(detail) => return Err(Refusal::Answer(problem(&texts::bad_oidc_settings(&detail))?)),
+        Err(detail) => return Err(refusal(&texts::bad_oidc_settings(&detail))?),
     };
     let signed = match jwt::signed(token, &settings.keys).await? {
         Ok(signed) => signed,
-        Err(error) => return Err(refusal(&error)?),
+        Err(error) => return Err(refused(&error)?),
     };
     match signed.check(&settings.policy, now_ms() / 1000) {
         Ok(job) => Ok(job),
-        Err(error) => Err(refusal(&error)?),
+        Err(error) => Err(refused(&error)?),
     }
 }
 
-fn refusal(error: &OidcError) -> worker::Result<Refusal> {
-    let why: Problem = texts::bad_job_token(error);
+fn refused(error: &OidcError) -> worker::Result<Refusal> {
+    let why = texts::bad_job_token(error);
     if error.is_forbidden() {
-        problem(&why).map(Refusal::Answer)
+        refusal(&why)
     } else {
         denied(&why)
     }
 }
 
-fn value(env: &Env, name: &str) -> Option<String> {
-    let value = configured(env, name)?;
-    let value = value.trim();
-    (!value.is_empty()).then(|| value.to_owned())
-}
-
 fn read(env: &Env) -> Result<Rc<Settings>, String> {
-    let needed = |name: &str| value(env, name).ok_or_else(|| format!("the variable `{name}` is not set"));
+    let needed = |name: &str| setting(env, name).ok_or_else(|| format!("the variable `{name}` is not set"));
     let issuer = needed(ISSUER)?;
     let policy = OidcPolicy::new(&issuer, &needed(AUDIENCE)?, &needed(PROJECTS)?).map_err(|bad| {
         let bad: Vec<String> = bad.iter().map(ToString::to_string).collect();
         format!("`{PROJECTS}`: {}", bad.join("; "))
     })?;
-    let keys = value(env, JWKS_URL).unwrap_or_else(|| format!("{}{GITLAB_KEYS}", policy.issuer));
+    let keys = setting(env, JWKS_URL).unwrap_or_else(|| format!("{}{GITLAB_KEYS}", policy.issuer));
     let url = Url::parse(&keys).ok().filter(jwt::is_safe);
-    let url = url.ok_or_else(|| format!("`{keys}` is no https address; set `{ISSUER}` or `{JWKS_URL}` to one"))?;
+    let url = url.ok_or_else(|| format!("`{keys}` is not an https address; set `{ISSUER}` or `{JWKS_URL}` to one"))?;
     Ok(Rc::new(Settings { policy, keys: url }))
 }

@@ -2,14 +2,14 @@
 
 use worker::{Request, Response, ResponseBuilder, Result};
 
-use crate::{Outcome, Refusal, html::Html, problem, texts};
+use crate::{Outcome, html::Html, refusal, texts};
 
 /// Nothing but what the Worker serves itself: no inline script or style, no frame, no form to elsewhere.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
     form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// A page. It shows internals of a company, so nobody keeps a copy.
-pub fn page(status: u16, html: &Html) -> Result<Response> {
+/// A page. It shows internals of a company, so no copy of it is kept.
+pub fn page(status: u16, html: Html) -> Result<Response> {
     Ok(ResponseBuilder::new()
         .with_status(status)
         .with_header("content-type", "text/html; charset=utf-8")?
@@ -17,7 +17,7 @@ pub fn page(status: u16, html: &Html) -> Result<Response> {
         .with_header("content-security-policy", CONTENT_SECURITY_POLICY)?
         .with_header("referrer-policy", "same-origin")?
         .with_header("cross-origin-opener-policy", "same-origin")?
-        .fixed(html.clone().into_bytes()))
+        .fixed(html.0.into_bytes()))
 }
 
 /// "Look there", after a form or without a session.
@@ -30,7 +30,7 @@ pub fn see_other(path: &str) -> Result<Response> {
 }
 
 /// Lets a form pass that was sent from a page of this Worker itself. Browsers name the page's origin with every form that is sent; a
-/// form of another site, or something that is no browser, has a wrong one or none. From a page whose address nobody may hear of
+/// form of another site, or something that is not a browser, has a wrong one or none. From a page whose address no other site may learn
 /// (`Referrer-Policy: no-referrer`), browsers send `null` for it; then `Sec-Fetch-Site` says the same, which no page can set.
 pub fn same_origin(request: &Request) -> Outcome<()> {
     let own = request.url()?.origin().ascii_serialization();
@@ -39,7 +39,7 @@ pub fn same_origin(request: &Request) -> Outcome<()> {
     if is_same_origin(&own, origin.as_deref(), site.as_deref()) {
         return Ok(());
     }
-    Err(Refusal::Answer(problem(&texts::other_origin())?))
+    Err(refusal(&texts::other_origin())?)
 }
 
 fn is_same_origin(own: &str, origin: Option<&str>, site: Option<&str>) -> bool {

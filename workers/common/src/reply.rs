@@ -21,7 +21,7 @@ impl From<worker::Error> for Refusal {
     }
 }
 
-/// What a step of a handler returns.
+/// The result of a step of a handler.
 pub type Outcome<T> = Result<T, Refusal>;
 
 /// A problem document as an answer.
@@ -29,7 +29,12 @@ pub fn problem(problem: &Problem) -> Result<Response> {
     encode(problem.status, CONTENT_TYPE, problem)
 }
 
-/// A value as a JSON answer that nobody stores.
+/// A problem document as a refusal.
+pub fn refusal(why: &Problem) -> Result<Refusal> {
+    problem(why).map(Refusal::Answer)
+}
+
+/// A value as a JSON answer that no cache stores.
 pub fn json(status: u16, value: &impl Serialize) -> Result<Response> {
     encode(status, "application/json", value)
 }

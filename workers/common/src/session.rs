@@ -13,9 +13,9 @@ use url::{Host, Url};
 pub struct Sessions {
     /// The cookie's name.
     pub cookie: &'static str,
-    /// What is signed besides the expiry, so that a cookie of one Worker opens no other.
+    /// Signed besides the expiry, so that a cookie of one Worker opens no other.
     pub purpose: &'static str,
-    /// How long a log-in lasts, in seconds.
+    /// The duration of a log-in, in seconds.
     pub lifetime_seconds: i64,
 }
 
@@ -27,12 +27,12 @@ impl Sessions {
         Some(format!("{expiry}.{}", hex::encode(signature)))
     }
 
-    /// Whether a `Cookie` header holds a session that one of the comma-separated tokens opened and that has not expired.
+    /// Returns whether a `Cookie` header holds a session that one of the comma-separated tokens opened and that has not expired.
     pub fn is_open(&self, cookies: &str, tokens: &str, now_ms: i64) -> bool {
         self.holder(cookies, tokens, now_ms).is_some()
     }
 
-    /// Whose token opened the session that a `Cookie` header holds; empty for a token without a name.
+    /// Returns the name of the token that opened the session of a `Cookie` header; empty for a token without a name.
     pub fn holder<'a>(&self, cookies: &str, tokens: &'a str, now_ms: i64) -> Option<&'a str> {
         cookies
             .split(';')

@@ -1,4 +1,4 @@
-//! What callers of either Worker read when a request is refused, and the words of every page's frame.
+//! Texts for callers of either Worker whose request is refused, and for every page's frame.
 
 use conclave_shared::{oidc::OidcError, problem::Problem};
 
@@ -120,8 +120,5 @@ pub(crate) fn internal() -> Problem {
 
 /// The heading of a page that could not be made.
 pub const FAILED: &str = "That did not work";
-pub(crate) const SKIP: &str = "Skip to the content";
-pub(crate) const LOG_IN: &str = "Log in";
 pub(crate) const TOO_MANY_LOG_INS: &str =
     "Too many attempts to log in from this address. Wait a minute before the next one.";
-pub(crate) const LOG_OUT: &str = "Log out";

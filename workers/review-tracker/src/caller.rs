@@ -1,6 +1,6 @@
-//! Who a review's request comes from: which projects it may speak for, and of which one it has proved to be.
+//! The sender of a review's request: which projects it may speak for, and of which one it has proved to be.
 //!
-//! A job's own token (`id_tokens` of GitLab) proves one project. An ingest token proves none: whoever has it may send figures for
+//! A job's own token (`id_tokens` of GitLab) proves one project. An ingest token proves none: its holder may send figures for
 //! the projects that it is good for, and nothing that changes a review.
 
 use conclave_shared::{
@@ -16,16 +16,16 @@ use worker::{Env, Request};
 /// The secret that lists the tokens of reviews.
 const INGEST_TOKENS: &str = "INGEST_TOKENS";
 
-/// Whoever sent a review's request.
+/// The sender of a review's request.
 #[derive(Debug)]
 pub(crate) struct Caller {
     job: Option<JobIdentity>,
     token: Option<Grant>,
-    /// What its requests are counted under.
+    /// The account of its requests.
     pub(crate) account: Account,
 }
 
-/// What requests are counted under.
+/// The account that requests are counted under.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Account {
     /// Its events.
@@ -35,12 +35,12 @@ pub(crate) struct Account {
 }
 
 impl Caller {
-    /// Whether it may send events of a project, and read its memory.
+    /// Returns whether it may send events of a project, and read its memory.
     pub(crate) fn may_speak_for(&self, project: &str) -> bool {
         self.has_proved(project) || self.token.as_ref().is_some_and(|token| token.allows(project))
     }
 
-    /// Whether it is a job of this project, spelled as its token spells it: in other cases one project would be many here, each of
+    /// Returns whether it is a job of this project, spelled as its token spells it: in other cases one project would be many here, each of
     /// them new, and a single job could use up what all jobs together may bring in a day.
     pub(crate) fn has_proved(&self, project: &str) -> bool {
         let own = |job: &JobIdentity| job.project_path == project;

@@ -42,8 +42,8 @@ pub(crate) use names::{AGENTS, MAX_MODELS, MAX_OTHER_AGENTS, built_in_agents};
 pub use rows::writes;
 pub use tiers::Tiers;
 #[cfg(test)]
-pub(crate) use totals::{Count, ModelUse};
-pub(crate) use totals::{RunCount, Totals};
+pub(crate) use totals::ModelUse;
+pub(crate) use totals::{Count, RunCount, Totals};
 pub use write::Write;
 
 /// Lists the kinds. Rows are written, and metrics are shown, in this order.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::sketch;
 
-/// How a family is read.
+/// The type of a family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// It only grows.
@@ -30,7 +30,7 @@ impl Kind {
 pub(crate) enum Format {
     /// `OpenMetrics` 1.0.
     OpenMetrics,
-    /// What came before it, which `promtool check metrics` reads.
+    /// The format before it, which `promtool check metrics` reads.
     Text,
 }
 
@@ -86,7 +86,7 @@ impl From<f64> for Number {
 /// One value of a family.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sample {
-    /// What its name ends in, behind the family's.
+    /// The end of its name, behind the family's.
     pub(crate) suffix: &'static str,
     /// Its labels.
     pub(crate) labels: Vec<(&'static str, String)>,
@@ -99,7 +99,7 @@ pub(crate) struct Sample {
 pub(crate) struct Family {
     /// The name, whose last word is the unit where the family has one.
     pub(crate) name: &'static str,
-    /// How it is read.
+    /// Its type.
     pub(crate) kind: Kind,
     help: &'static str,
     /// Its samples.

@@ -1,13 +1,13 @@
 //! `POST /v1/events`: from a request's bytes to durable rows.
 //!
 //! An event that is answered as accepted is durable: the answer is written when it is in the outbox. Events that cannot be
-//! taken are named one by one, and never take their neighbours with them.
+//! taken are named one by one, and never take their neighbors with them.
 
 mod decode;
 mod proof;
 
 use conclave_shared::telemetry::{BatchAnswer, MAX_BATCH_BYTES};
-use conclave_worker_common::{Outcome, Refusal, allow, configured, json, problem, read_capped};
+use conclave_worker_common::{Outcome, Refusal, allow, configured, is_json, json, problem, read_capped, refusal};
 use worker::{Env, Request, Response, console_error};
 
 use crate::{caller, clock, events::Batch, outbox, quota, store, texts};
@@ -23,7 +23,9 @@ const RETRY_AFTER_SECONDS: &str = "5";
 pub(crate) async fn handle(mut request: Request, env: &Env) -> Outcome<Response> {
     allow(&request, &["POST"])?;
     let caller = caller::authorize(&request, env).await?;
-    require_json(&request)?;
+    if !is_json(&request)? {
+        return Err(refusal(&texts::not_json())?);
+    }
     let body = read_capped(&mut request, MAX_BATCH_BYTES).await?;
     let now_ms = clock::now_ms();
     let secret = configured(env, SECRET).unwrap_or_default();
@@ -34,7 +36,7 @@ pub(crate) async fn handle(mut request: Request, env: &Env) -> Outcome<Response>
     };
     let mut decoded = match decode(&body, terms) {
         Ok(decoded) => decoded,
-        Err(refused) => return Err(Refusal::Answer(problem(&refused)?)),
+        Err(refused) => return Err(refusal(&refused)?),
     };
     let mut answer = BatchAnswer::default();
     let sent = decoded.events.len() + decoded.rejected.len();
@@ -70,16 +72,6 @@ fn not_accepted() -> worker::Result<Response> {
     let answer = problem(&texts::not_accepted())?;
     answer.headers().set("retry-after", RETRY_AFTER_SECONDS)?;
     Ok(answer)
-}
-
-fn require_json(request: &Request) -> Outcome<()> {
-    let content_type = request.headers().get("content-type")?.unwrap_or_default();
-    let media_type = content_type.split(';').next().unwrap_or_default().trim();
-    if media_type.eq_ignore_ascii_case("application/json") {
-        Ok(())
-    } else {
-        Err(Refusal::Answer(problem(&texts::not_json())?))
-    }
 }
 
 /// 202 when all were taken, 207 when some were, 422 when none was.

@@ -2,19 +2,19 @@
 //! and as a dashboard for people.
 //!
 //! `ingest` takes batches, `events` has all that is particular to a kind of event, `outbox` keeps batches until the database has
-//! them, `store` reads and writes the database, `metrics` and `dashboard` read rollups from it, so that neither gets slower as
+//! them, `store` reads and writes the database, `metrics` and `pages` read rollups from it, so that neither gets slower as
 //! history grows. What needs no Worker, [`ingest::decode`] and [`events::writes`], is public: `scripts/seed-demo-data` makes rows
 //! with it.
 
 mod caller;
 mod clock;
-mod dashboard;
 pub mod events;
 mod exposition;
 pub mod ingest;
 mod memory;
 mod metrics;
 mod outbox;
+mod pages;
 mod quota;
 mod sketch;
 mod store;
@@ -62,7 +62,7 @@ async fn fetch(request: Request, env: Env, _context: Context) -> Result<Response
             finish(metrics::handle(&request, &context.env).await)
         })
         .on(routes::HEALTH, |request, _| finish(health(&request)));
-    let response = dashboard::routes(router)
+    let response = pages::routes(router)
         .or_else_any_method("/*path", nothing_here)
         .run(request, env)
         .await;

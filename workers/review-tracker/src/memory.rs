@@ -1,7 +1,7 @@
 //! `/v1/memory`: what a repository remembers. Reviews and people read it; operators clear it.
 
 use conclave_shared::memory::Forgotten;
-use conclave_worker_common::{Access, Outcome, Refusal, allow, configured, holder, json, judge, presented, problem};
+use conclave_worker_common::{Access, Outcome, allow, configured, holder, json, judge, presented, refusal};
 use worker::{Env, Request, Response, console_log};
 
 use crate::{caller, clock, store, texts};
@@ -12,8 +12,8 @@ const READERS: [&str; 2] = ["DASHBOARD_TOKENS", OPERATOR_TOKENS];
 /// The secret that lists the tokens of operators, who may clear.
 const OPERATOR_TOKENS: &str = "OPERATOR_TOKENS";
 /// As long as in events.
-const LONGEST_PROJECT: usize = 256;
-const LONGEST_FINGERPRINT: usize = 128;
+const MAX_PROJECT: usize = 256;
+const MAX_FINGERPRINT: usize = 128;
 
 /// Answers what a project remembers, or forgets it.
 pub(crate) async fn handle(request: Request, env: &Env) -> Outcome<Response> {
@@ -33,9 +33,11 @@ async fn show(request: &Request, env: &Env) -> Outcome<Response> {
     } else {
         Some(caller::authorize(request, env).await?)
     };
-    let project = parameter(request, "project", LONGEST_PROJECT)?.ok_or_else(missing)?;
+    let Some(project) = parameter(request, "project", MAX_PROJECT)? else {
+        return Err(refusal(&texts::no_project())?);
+    };
     if review.is_some_and(|review| !review.may_speak_for(&project)) {
-        return Err(Refusal::Answer(problem(&texts::others_memory(&project))?));
+        return Err(refusal(&texts::others_memory(&project))?);
     }
     let memory = store::memory(env, &project, clock::now_ms()).await?;
     Ok(json(200, &memory)?)
@@ -43,8 +45,10 @@ async fn show(request: &Request, env: &Env) -> Outcome<Response> {
 
 async fn forget(request: &Request, env: &Env) -> Outcome<Response> {
     let who = holder(request, env, OPERATOR_TOKENS).await?;
-    let project = parameter(request, "project", LONGEST_PROJECT)?.ok_or_else(missing)?;
-    let fingerprint = parameter(request, "fingerprint", LONGEST_FINGERPRINT)?.unwrap_or_default();
+    let Some(project) = parameter(request, "project", MAX_PROJECT)? else {
+        return Err(refusal(&texts::no_project())?);
+    };
+    let fingerprint = parameter(request, "fingerprint", MAX_FINGERPRINT)?.unwrap_or_default();
     let findings = store::forget(env, &project, &fingerprint, clock::now_ms(), &who).await?;
     console_log!(
         "{}",
@@ -62,11 +66,7 @@ fn parameter(request: &Request, name: &str, longest: usize) -> Outcome<Option<St
         return Ok(None);
     };
     if value.is_empty() || value.len() > longest || value.chars().any(char::is_control) {
-        return Err(Refusal::Answer(problem(&texts::bad_parameter(name, longest))?));
+        return Err(refusal(&texts::bad_parameter(name, longest))?);
     }
     Ok(Some(value.into_owned()))
-}
-
-fn missing() -> Refusal {
-    problem(&texts::no_project()).map_or_else(Refusal::Fault, Refusal::Answer)
 }

@@ -35,11 +35,11 @@ const MAX_SHARDS: u32 = 256;
 /// The path that takes a batch; everything else is an [`Ask`].
 const PUT: &str = "/put";
 
-/// What is asked of an object, apart from taking a batch.
+/// A question to an object, apart from taking a batch.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
 enum Ask {
-    /// What waits in it.
+    /// Its waiting batches and dead letters.
     Status,
     /// The content of a dead letter.
     Letter { seq: u64 },
@@ -49,7 +49,7 @@ enum Ask {
     Discard { seq: u64 },
 }
 
-/// What waits in all objects, and what was given up.
+/// The batches that wait in all objects, and those that were given up.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub(crate) struct OutboxStatus {
     /// Batches that wait for the database.
@@ -60,7 +60,7 @@ pub(crate) struct OutboxStatus {
     pub(crate) oldest_ms: Option<i64>,
     /// Why the last write failed, if it did and nothing has been written since.
     pub(crate) fault: Option<String>,
-    /// How many dead letters there are; the list below may be shorter.
+    /// Number of dead letters; the list below may be shorter.
     pub(crate) dead: u64,
     /// The newest dead letters of each object.
     pub(crate) dead_letters: Vec<DeadLetter>,
@@ -69,7 +69,7 @@ pub(crate) struct OutboxStatus {
 /// A batch that D1 refused again and again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct DeadLetter {
-    /// What it is called in the API.
+    /// Its name in the API.
     pub(crate) id: LetterId,
     #[serde(flatten)]
     pub(crate) letter: Letter,
@@ -85,15 +85,15 @@ pub(crate) struct Letter {
     pub(crate) died_ms: i64,
     /// Events in it.
     pub(crate) events: u64,
-    /// How long it is.
+    /// Its length.
     pub(crate) bytes: u64,
-    /// How often it was tried.
+    /// Number of attempts.
     pub(crate) attempts: u32,
-    /// What D1 said the last time.
+    /// The last fault that D1 reported.
     pub(crate) fault: String,
 }
 
-/// What an object answers to [`Ask::Status`].
+/// An object's answer to [`Ask::Status`].
 #[derive(Debug, Serialize, Deserialize)]
 struct ShardStatus {
     batches: u64,
@@ -162,7 +162,7 @@ pub(crate) async fn put(env: &Env, batch: Batch) -> Result<()> {
     futures_util::future::try_join_all(puts).await.map(drop)
 }
 
-/// What waits, and what was given up.
+/// Returns what waits, and what was given up.
 pub(crate) async fn status(env: &Env) -> Result<OutboxStatus> {
     let asked = (0..shards(env)).map(|shard| async move {
         let status: ShardStatus = question(env, shard, &Ask::Status).await?;

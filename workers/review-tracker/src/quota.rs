@@ -1,4 +1,4 @@
-//! How much a token may send: events a minute, and projects a day that were never heard of before.
+//! Quotas of tokens: events a minute, and projects a day that were never heard of before.
 //!
 //! A stolen token can send nonsense until it is taken off the list. These limits keep that nonsense small: without them it could fill
 //! the database, and make up projects without end. Counts of a minute are in an object's memory, projects of a day in its storage;
@@ -36,7 +36,7 @@ thread_local! {
     static KNOWN: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
 }
 
-/// What a batch would cost.
+/// The cost of a batch.
 #[derive(Debug, Serialize, Deserialize)]
 struct Ask {
     now_ms: i64,
@@ -49,10 +49,10 @@ struct Ask {
     max_new_projects: u64,
 }
 
-/// What of it is granted.
+/// The granted part of it.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Answer {
-    /// Whether the events are within the limit of this minute.
+    /// Set if the events are within the limit of this minute.
     events: bool,
     /// Those of the new projects that are within the limit of this day.
     new_projects: Vec<String>,

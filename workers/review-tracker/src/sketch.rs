@@ -3,7 +3,7 @@
 //! Bins grow by a constant factor, so every quantile is right to within 1 % of itself, whatever the scale. Merging two
 //! distributions is adding counts, which SQL does; a blob would need to be read and written back for every event.
 
-/// How far a quantile may be off, as a share of itself.
+/// Maximum error of a quantile, as a share of itself.
 const RELATIVE_ERROR: f64 = 0.01;
 
 /// Upper border of a bin divided by its lower border.
@@ -58,7 +58,7 @@ pub(crate) fn quantile(bins: &[(i32, u64)], share: f64) -> Option<f64> {
     })
 }
 
-/// How many values are at most `limit`: exact for values outside the bin that the limit itself falls into.
+/// Returns how many values are at most `limit`: exact for values outside the bin that the limit itself falls into.
 pub(crate) fn at_most(bins: &[(i32, u64)], limit: f64) -> u64 {
     let last = bin(limit);
     bins.iter()

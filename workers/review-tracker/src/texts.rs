@@ -1,4 +1,4 @@
-//! What clients of the API read when they are refused. The dashboard's texts are in `dashboard/texts.rs`.
+//! Texts for clients of the API that are refused. Those of a page are in its file.
 
 use std::fmt::Display;
 
@@ -90,7 +90,7 @@ pub(crate) fn others_memory(project: &str) -> Problem {
     )
 }
 
-/// Nobody says whose memory.
+/// The query does not name a project.
 pub(crate) fn no_project() -> Problem {
     Problem::new(
         400,
@@ -115,7 +115,7 @@ pub(crate) fn no_tables() -> Problem {
     Problem::new(503, "not-configured", "Not configured", NO_TABLES)
 }
 
-/// What to do about a database without tables.
+/// The remedy for a database without tables.
 pub(crate) const NO_TABLES: &str = "The database has no tables yet, or old ones. Run \
     `wrangler d1 migrations apply review-tracker -e review-tracker` with `--local` or `--remote`.";
 

@@ -1,4 +1,4 @@
-//! What administrators do: read and write the document, flip switches, look back, roll back.
+//! Requests of administrators: read and write the document, flip switches, look back, roll back.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use conclave_shared::{
     config::{ProviderSwitch, SCHEMA_VERSION, unknown_fields},
     model::ModelId,
 };
-use conclave_worker_common::{Outcome, Refusal, allow, holder, json, now_ms, problem, read_capped};
+use conclave_worker_common::{Outcome, allow, holder, is_json, json, limit, now_ms, read_capped, refusal};
 use serde::de::DeserializeOwned;
 use serde_json::json as value;
 use worker::{Env, Request, Response, RouteContext};
@@ -14,18 +14,19 @@ use worker::{Env, Request, Response, RouteContext};
 use crate::{
     current,
     ledger::{self, Ask, HistoryEntry, Revision, Write, Written},
-    limit,
     revision::{Command, check_document},
     texts,
 };
 
 /// The secret that lists the administrators' tokens, best as `name:token`.
 pub(crate) const ADMIN_TOKENS: &str = "ADMIN_TOKENS";
+/// The binding that counts administrators' requests by token.
+const REQUESTS: &str = "ADMIN_REQUESTS";
 /// The largest body. A document of a big installation has some ten kilobytes.
 const MAX_BODY: usize = 256 * 1024;
 /// The longest reason, in bytes.
 const MAX_REASON: usize = 500;
-/// How many revisions one answer has.
+/// Maximum number of revisions in one answer.
 const MAX_HISTORY: u32 = 200;
 const DEFAULT_HISTORY: u32 = 50;
 
@@ -62,7 +63,7 @@ pub(crate) async fn validate(mut request: Request, env: &Env) -> Outcome<Respons
     let document = body(&mut request).await?;
     match check_document(&document) {
         Ok(()) => {
-            // No fault, but without effect, which whoever wrote them should hear.
+            // No fault, but without effect, which their writer should hear.
             let unknown = unknown_fields(&document);
             Ok(json(200, &value!({ "valid": true, "unknown": unknown }))?)
         }
@@ -148,10 +149,15 @@ pub(crate) async fn rollback(request: &Request, context: &RouteContext<()>) -> O
     write(env, &current, Command::Rollback { to }, seen, who, why).await
 }
 
-/// Lets an administrator pass and says who it is.
+/// Counts an administrator's request against the rate limit.
+pub(crate) async fn count(env: &Env, who: &str) -> Outcome<()> {
+    limit::count(env, REQUESTS, who.to_owned()).await
+}
+
+/// Lets an administrator pass, and returns the name.
 async fn authorize(request: &Request, env: &Env) -> Outcome<String> {
     let who = holder(request, env, ADMIN_TOKENS).await?;
-    limit::admin(env, &who).await?;
+    count(env, &who).await?;
     Ok(who)
 }
 
@@ -195,15 +201,13 @@ fn expected(request: &Request, current: u64) -> Outcome<Option<u64>> {
     Err(refusal(&texts::stale_tag(&tag))?)
 }
 
-/// Whether an `If-Match` header names this tag. `*` would be "whatever it is", which is what loses updates.
+/// Returns whether an `If-Match` header names this tag. `*` would be "whatever it is", which is what loses updates.
 fn names(if_match: &str, tag: &str) -> bool {
     if_match.split(',').any(|candidate| candidate.trim() == tag)
 }
 
 async fn body<T: DeserializeOwned>(request: &mut Request) -> Outcome<T> {
-    let kind = request.headers().get("content-type")?.unwrap_or_default();
-    let kind = kind.split(';').next().unwrap_or_default().trim();
-    if !kind.eq_ignore_ascii_case("application/json") {
+    if !is_json(request)? {
         return Err(refusal(&texts::not_json())?);
     }
     let bytes = read_capped(request, MAX_BODY).await?;
@@ -247,8 +251,4 @@ fn revision_number(context: &RouteContext<()>) -> Outcome<u64> {
 
 fn parameter(context: &RouteContext<()>, name: &str) -> String {
     context.param(name).cloned().unwrap_or_default()
-}
-
-fn refusal(fault: &conclave_shared::problem::Problem) -> worker::Result<Refusal> {
-    problem(fault).map(Refusal::Answer)
 }

@@ -20,7 +20,7 @@ use crate::{
     texts,
 };
 
-/// How long an isolate answers from memory, unless the variable [`MEMORY_MS`] says otherwise.
+/// The time that an isolate answers from memory, unless the variable [`MEMORY_MS`] says otherwise.
 const FRESH_MS: i64 = 1_000;
 
 /// The variable that sets it, in milliseconds; 0 reads both stores for every request.
@@ -30,9 +30,9 @@ const MEMORY_MS: &str = "MEMORY_MS";
 #[derive(Debug)]
 pub(crate) struct Current {
     read_at_ms: i64,
-    /// What the Durable Object knows.
+    /// The state of the Durable Object.
     pub(crate) snapshot: Snapshot,
-    /// What KV holds.
+    /// The values of KV.
     pub(crate) stored: Stored,
     /// Both merged, ready to be answered with.
     served: Rc<Served>,
@@ -47,7 +47,7 @@ struct Served {
     answers: RefCell<BTreeMap<Vec<usize>, Rc<Answer>>>,
 }
 
-/// What a project is answered with.
+/// The answer to a project.
 #[derive(Debug)]
 pub(crate) struct Answer {
     /// The effective configuration as JSON.
@@ -89,8 +89,8 @@ fn with(headers: &Headers) -> ResponseBuilder {
     ResponseBuilder::new().with_headers(Headers(headers.0.clone()))
 }
 
-/// The most answers that are kept. More combinations of entries than this are made anew each time.
-const MOST_ANSWERS: usize = 64;
+/// Maximum number of answers that are kept. More combinations of entries than this are made anew each time.
+const MAX_ANSWERS: usize = 64;
 
 impl Served {
     fn new(effective: EffectiveConfig) -> Self {
@@ -112,7 +112,7 @@ impl Served {
         let tag = tag(self.effective.config.revision, &body);
         let answer = Rc::new(Answer::new(body, tag)?);
         let mut answers = self.answers.borrow_mut();
-        if answers.len() < MOST_ANSWERS {
+        if answers.len() < MAX_ANSWERS {
             answers.insert(matching, Rc::clone(&answer));
         }
         Ok(answer)
@@ -123,7 +123,7 @@ thread_local! {
     static MEMORY: RefCell<Option<Rc<Current>>> = const { RefCell::new(None) };
     /// When the request that is reading the stores began to.
     static READING_SINCE_MS: Cell<Option<i64>> = const { Cell::new(None) };
-    /// How often the memory was forgotten: what was being read meanwhile is not kept.
+    /// Number of times that the memory was forgotten: what was being read meanwhile is not kept.
     static FORGOTTEN: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -136,10 +136,10 @@ pub(crate) async fn get(env: &Env) -> Result<Rc<Current>> {
     let (now, fresh) = (now_ms(), fresh_ms(env));
     if let Some(current) = &known {
         let age = now - current.read_at_ms;
-        let somebody_reads = READING_SINCE_MS
+        let is_being_read = READING_SINCE_MS
             .get()
             .is_some_and(|since| (0..fresh).contains(&(now - since)));
-        if (0..fresh).contains(&age) && (age < fresh / 4 * 3 || somebody_reads) {
+        if (0..fresh).contains(&age) && (age < fresh / 4 * 3 || is_being_read) {
             return Ok(Rc::clone(current));
         }
     }
@@ -208,7 +208,7 @@ async fn read(env: &Env, known: Option<Rc<Current>>) -> Result<Rc<Current>> {
     Ok(current)
 }
 
-/// Without KV nobody knows what was deleted there: what was written through the API stands.
+/// Without KV it is not known what was deleted there: what was written through the API stands.
 fn unsettled(mut snapshot: Snapshot) -> Snapshot {
     for write in snapshot.writes.values_mut() {
         write.synced = false;
@@ -216,14 +216,14 @@ fn unsettled(mut snapshot: Snapshot) -> Snapshot {
     snapshot
 }
 
-/// The revision, and what tells values apart that were written to KV by hand.
+/// The revision, and a digest of values that were written to KV by hand.
 fn tag(revision: u64, body: &[u8]) -> String {
     let digest = conclave_worker_common::entity_tag::of(body);
     format!("\"{revision}-{}\"", digest.trim_matches('"'))
 }
 
 impl Current {
-    /// What a project is answered with; the empty path stands for none.
+    /// Returns the answer to a project; the empty path stands for none.
     pub(crate) fn answer(&self, project: &str) -> Result<Rc<Answer>> {
         self.served.answer(project)
     }

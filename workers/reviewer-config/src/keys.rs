@@ -3,10 +3,10 @@
 /// The whole document, as JSON.
 pub(crate) const DOCUMENT: &str = "config/document";
 
-/// What the keys of provider switches begin with; the provider's name follows.
+/// The beginning of the keys of provider switches; the provider's name follows.
 pub(crate) const PROVIDER_PREFIX: &str = "provider/";
 
-/// What the keys of past revisions begin with; the number follows. Written for people, never read.
+/// The beginning of the keys of past revisions; the number follows. Written for people, never read.
 pub(crate) const REVISION_PREFIX: &str = "config/revision/";
 
 /// The most switches that are read. Also what one bulk read of KV can hold.

@@ -25,7 +25,7 @@ use crate::{
 const BINDING: &str = "LEDGER";
 const NAME: &str = "current";
 
-/// How soon KV follows a write, and how soon it is tried again. Writes of one second go to KV together, as KV takes one
+/// The time until KV follows a write, and until it is tried again. Writes of one second go to KV together, as KV takes one
 /// write a second and key.
 const SYNC_AFTER: Duration = Duration::from_millis(50);
 const SYNC_AGAIN: Duration = Duration::from_secs(5);
@@ -39,7 +39,7 @@ CREATE TABLE IF NOT EXISTS writes (
   key TEXT PRIMARY KEY, revision INTEGER NOT NULL, at_ms INTEGER NOT NULL, replaced TEXT, synced INTEGER NOT NULL DEFAULT 0);
 ";
 
-/// What the Worker asks the object.
+/// The Worker's questions to the object.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
 pub(crate) enum Ask {
@@ -66,7 +66,7 @@ pub(crate) struct Write {
     pub(crate) by_hand: std::collections::BTreeMap<String, String>,
 }
 
-/// What the object answers to a write.
+/// The object's answer to a write.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub(crate) enum Written {
@@ -81,7 +81,7 @@ pub(crate) enum Written {
 pub(crate) struct HistoryEntry {
     pub(crate) revision: u64,
     pub(crate) at_ms: i64,
-    /// Whose token it was; empty for one without a name.
+    /// The name of the token; empty for one without a name.
     pub(crate) who: String,
     pub(crate) why: Option<String>,
     pub(crate) action: String,
@@ -300,7 +300,7 @@ impl Ledger {
                 let value = value_of(&snapshot.state, key)?;
                 store::write(&self.env, key, value.as_deref(), write.revision).await?;
             }
-            // Only if nobody has written it meanwhile.
+            // Only if it has not been written meanwhile.
             self.sql().exec(
                 "UPDATE writes SET synced = 1 WHERE key = ? AND revision = ?",
                 vec![key.as_str().into(), integer(write.revision)?],

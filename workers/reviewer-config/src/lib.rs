@@ -1,4 +1,4 @@
-//! The control plane Worker: tells every running review which models and providers it may use now.
+//! The control plane Worker: shows every running review which models and providers it may use now.
 //!
 //! Operators write Workers KV: one key for the whole document and one key a provider switch, so that taking a broken
 //! provider out is a single `wrangler kv key put`. Reviews read the merged result with `GET /v1/config`. Whatever is
@@ -9,7 +9,6 @@ mod admin;
 mod current;
 mod keys;
 mod ledger;
-mod limit;
 mod merge;
 mod page;
 mod read;

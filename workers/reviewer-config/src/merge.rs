@@ -17,7 +17,7 @@ use crate::{
     texts,
 };
 
-/// How far KV may be behind, as documented: 60 s.
+/// Maximum delay of KV, as documented: 60 s.
 const KV_DELAY_MS: i64 = 60_000;
 
 /// The last write of a key through the API.
@@ -27,13 +27,13 @@ pub(crate) struct KeyWrite {
     pub(crate) revision: u64,
     /// When, in milliseconds since 1970.
     pub(crate) at_ms: i64,
-    /// The text that stood in KV and that nobody had written through the API.
+    /// The text that stood in KV and that was not written through the API.
     pub(crate) replaced: Option<String>,
-    /// Whether KV has it.
+    /// Set if KV has it.
     pub(crate) synced: bool,
 }
 
-/// What the Durable Object knows.
+/// The state of the Durable Object.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Snapshot {
     /// The current revision; 0 before the first write.
@@ -44,7 +44,7 @@ pub(crate) struct Snapshot {
     pub(crate) writes: BTreeMap<String, KeyWrite>,
 }
 
-/// Where a key's value comes from.
+/// The origin of a key's value.
 #[derive(Debug, PartialEq, Eq)]
 enum InForce<'a> {
     /// The Durable Object's state, or nothing if it has none.

@@ -1,6 +1,6 @@
 //! The page of administrators: what is in force, and the switches.
 //!
-//! Pages are made by the Worker, have no script, and ask nobody else for anything. What can be done here goes through the
+//! Pages are made by the Worker, have no script, and load nothing from elsewhere. What can be done here goes through the
 //! same code as the API, the history and the limits included.
 
 mod format;
@@ -11,19 +11,17 @@ mod texts;
 use conclave_shared::config::ProviderSwitch;
 use conclave_worker_common::{
     Asset, BASE_STYLE, Frame, ICON, Login, LoginWords, Outcome, Refusal, Sessions, allow, asset, configured, finish,
-    frame,
-    html::{Html, html},
-    now_ms, page, read_capped, same_origin, see_other,
+    frame, html::Html, now_ms, page, read_capped, same_origin, see_other,
 };
 use url::form_urlencoded;
 use worker::{Env, Request, Response, Router};
 
 use crate::{
     admin::{self, ADMIN_TOKENS},
-    current, limit,
+    current,
 };
 
-/// What pages are made with.
+/// Style sheets of the pages.
 const ASSETS: [Asset; 2] = [
     Asset::style("admin.css", &[BASE_STYLE, include_str!("../assets/admin.css")]),
     ICON,
@@ -46,7 +44,7 @@ const SESSIONS: Sessions = Sessions {
     lifetime_seconds: 12 * 3_600,
 };
 
-/// How administrators log in.
+/// The log-in of administrators.
 const LOGIN: Login = Login {
     sessions: SESSIONS,
     tokens: ADMIN_TOKENS,
@@ -90,7 +88,7 @@ async fn require_login(request: &Request, env: &Env) -> Outcome<String> {
     let Some(who) = SESSIONS.holder(&cookies, &tokens, now_ms()).map(str::to_owned) else {
         return Err(Refusal::Answer(see_other("/login")?));
     };
-    limit::admin(env, &who).await?;
+    admin::count(env, &who).await?;
     Ok(who)
 }
 
@@ -112,7 +110,7 @@ async fn flip(mut request: Request, env: &Env, provider: String) -> Outcome<Resp
         "false" if !reason.is_empty() => false,
         _ => {
             let html = FRAME.notice_page(texts::NOTHING_CHANGED, texts::REASON_NEEDED);
-            return Ok(page(422, &html)?);
+            return Ok(page(422, html)?);
         }
     };
     let switch = ProviderSwitch {
@@ -124,8 +122,8 @@ async fn flip(mut request: Request, env: &Env, provider: String) -> Outcome<Resp
     Ok(see_other("/")?)
 }
 
-/// A page for somebody who is logged in.
+/// A page for a person who is logged in.
 fn signed_in(who: &str, body: &Html) -> Html {
-    let header = frame::header(&html!(""), &texts::logged_in_as(who));
+    let header = frame::header(&Html::default(), &texts::logged_in_as(who));
     FRAME.document(texts::TITLE, &[], &header, body)
 }

@@ -1,6 +1,6 @@
 //! `GET /v1/config`: the configuration in force for a project.
 
-use conclave_worker_common::{Outcome, Refusal, allow, entity_tag, problem};
+use conclave_worker_common::{Outcome, allow, entity_tag, refusal};
 use url::form_urlencoded;
 use worker::{Env, Request, Response};
 
@@ -38,12 +38,12 @@ fn project(request: &Request, reader: Reader) -> Outcome<String> {
         .as_ref()
         .is_some_and(|path| path.len() > MAX_PROJECT || path.chars().any(char::is_control))
     {
-        return Err(Refusal::Answer(problem(&texts::bad_project(MAX_PROJECT))?));
+        return Err(refusal(&texts::bad_project(MAX_PROJECT))?);
     }
     match (reader, asked) {
         (Reader::Token, asked) => Ok(asked.unwrap_or_default()),
         (Reader::Job(job), None) => Ok(job.project_path),
         (Reader::Job(job), Some(asked)) if asked.eq_ignore_ascii_case(&job.project_path) => Ok(asked),
-        (Reader::Job(job), Some(_)) => Err(Refusal::Answer(problem(&texts::other_project(&job.project_path))?)),
+        (Reader::Job(job), Some(_)) => Err(refusal(&texts::other_project(&job.project_path))?),
     }
 }

@@ -1,4 +1,4 @@
-//! Who may read: a token of the secret, or a job of an allowed project.
+//! Readers: a token of the secret, or a job of an allowed project.
 
 use conclave_shared::oidc::{JobIdentity, looks_like_a_token};
 use conclave_worker_common::{
@@ -11,7 +11,7 @@ use crate::admin::ADMIN_TOKENS;
 /// The secret that lists the readers' tokens.
 const READER_TOKENS: &str = "READER_TOKENS";
 
-/// Who reads.
+/// A reader.
 pub(crate) enum Reader {
     /// The holder of a token: any project.
     Token,

@@ -29,7 +29,7 @@ pub(crate) enum Command {
     Replace { document: Value },
     /// One provider's switch.
     Switch { provider: String, switch: ProviderSwitch },
-    /// Who stands in for whom, in the document that is in force.
+    /// Fallback models, in the document that is in force.
     Failback {
         failback: BTreeMap<String, Option<ModelId>>,
         /// The document in force, where that is one that was written to KV by hand.
@@ -40,7 +40,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// What the log of changes says of it.
+    /// Returns its line in the log of changes.
     pub(crate) fn action(&self) -> String {
         match self {
             Self::Replace { .. } => texts::action_replace(),
@@ -51,7 +51,7 @@ impl Command {
     }
 }
 
-/// What a write changes: the state, and the KV keys that have to follow.
+/// The changes of a write: the state, and the KV keys that have to follow.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Change {
     /// The new state.

@@ -20,20 +20,20 @@ pub(crate) struct KvValue {
     pub(crate) revision: Option<u64>,
 }
 
-/// What is stored, unread: texts that may hold anything.
+/// The stored values, unread: texts that may hold anything.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Stored {
     /// The document, or `None` where there is none.
     pub(crate) document: Option<KvValue>,
     /// The provider switches by their whole key.
     pub(crate) switches: BTreeMap<String, KvValue>,
-    /// Whether there are more switches than were read.
+    /// Set if there are more switches than were read.
     pub(crate) more_switches: bool,
-    /// What could not be read at all.
+    /// Faults of what could not be read at all.
     pub(crate) warnings: Vec<String>,
 }
 
-/// What a value that was written through the API carries, and one that was written by hand does not.
+/// The mark of a value that was written through the API, and one that was written by hand does not.
 #[derive(Debug, Serialize, Deserialize)]
 struct Stamp {
     revision: u64,

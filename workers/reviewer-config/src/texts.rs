@@ -1,4 +1,4 @@
-//! What operators and reviews read from this Worker.
+//! Texts for operators and reviews.
 
 use conclave_shared::{config::ConfigFault, model::ModelId, problem::Problem};
 
@@ -83,7 +83,7 @@ pub(crate) fn action_switch(provider: &str, enabled: bool) -> String {
 }
 
 pub(crate) fn action_failback() -> String {
-    "set who stands in for whom".to_owned()
+    "set the fallback models".to_owned()
 }
 
 pub(crate) fn action_rollback(to: u64) -> String {
@@ -131,7 +131,7 @@ pub(crate) fn stale_tag(current: &str) -> Problem {
         "stale",
         "Changed meanwhile",
         format!(
-            "Somebody has changed it since you read it; nothing was written. Read it again (it is {current} now) and repeat your change."
+            "It was changed after you read it; nothing was written. Read it again (it is {current} now) and repeat your change."
         ),
     )
 }
@@ -142,7 +142,7 @@ pub(crate) fn if_match_needed(current: &str) -> Problem {
         "if-match-needed",
         "If-Match needed",
         format!(
-            "Send the `ETag` of the document that your change is based on as `If-Match`, so that nobody's change is lost. It is {current} now."
+            "Send the `ETag` of the document that your change is based on as `If-Match`, so that no other change is lost. It is {current} now."
         ),
     )
 }

@@ -13,7 +13,7 @@ use futures_util::{
 };
 use worker::{AbortController, Delay, Fetch, Method, Request, RequestInit, RequestRedirect, Url, console_error};
 
-use crate::{Outcome, Refusal, now_ms, problem, texts};
+use crate::{Outcome, now_ms, refusal, texts};
 
 /// Keys this old are asked for again.
 const FRESH_MS: i64 = 10 * 60_000;
@@ -61,10 +61,10 @@ pub(super) async fn find(url: &Url, id: Option<&str>) -> Outcome<Option<PublicKe
         return Ok(None);
     }
     if asked {
-        return Err(Refusal::Answer(problem(&texts::no_keys())?));
+        return Err(refusal(&texts::no_keys())?);
     }
     if age.is_some() {
-        // Before the answer: whoever comes meanwhile does with the keys that there are. Without any, all have to ask.
+        // Before the answer: requests that come meanwhile do with the keys that there are. Without any, all have to ask.
         with_known(url, |known| known.asked_at_ms = Some(now));
     }
     match fetch(url).await {
@@ -82,7 +82,7 @@ pub(super) async fn find(url: &Url, id: Option<&str>) -> Outcome<Option<PublicKe
             with_known(url, |known| known.asked_at_ms = Some(now_ms()));
             match found {
                 Some(found) => Ok(Some(found)),
-                None => Err(Refusal::Answer(problem(&texts::no_keys())?)),
+                None => Err(refusal(&texts::no_keys())?),
             }
         }
     }
@@ -120,5 +120,5 @@ async fn ask(url: &Url, signal: &worker::AbortSignal) -> Result<KeySet, String> 
             return Err(format!("more than {MAX_BODY} bytes"));
         }
     }
-    KeySet::read(&body).ok_or_else(|| "the answer is no set of keys".to_owned())
+    KeySet::read(&body).ok_or_else(|| "the answer is not a set of keys".to_owned())
 }

@@ -9,7 +9,7 @@ use worker::{
     wasm_bindgen_futures::JsFuture,
 };
 
-/// Whether a key has made this signature. A key that cannot be used has made none.
+/// Returns whether a key has made this signature. A key that cannot be used has made none.
 pub(super) async fn fits(key: &PublicKey, signed: &[u8], signature: &[u8]) -> Result<bool> {
     let crypto: Crypto = Reflect::get(&global(), &"crypto".into())?.unchecked_into();
     let subtle = crypto.subtle();

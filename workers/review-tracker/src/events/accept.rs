@@ -9,7 +9,7 @@ use super::{
 };
 use crate::clock::DAY_MS;
 
-/// How far a client's clock may be ahead. An event counts at the time of its arrival then.
+/// Maximum lead of a client's clock. An event counts at the time of its arrival then.
 const CLOCK_SKEW_MS: i64 = DAY_MS;
 /// The clock skew from which on it is counted.
 const NOTABLE_SKEW_MS: i64 = 60_000;

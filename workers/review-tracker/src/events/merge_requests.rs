@@ -32,7 +32,7 @@ const REVIEWS: &str = "INSERT INTO daily_counts (project, kind, day, tier, a, n)
   WHERE part = 'first' AND is_first = 1 OR part = 'again' AND reviews > is_first
   GROUP BY 1, 3, 4, 5 ON CONFLICT DO UPDATE SET n = n + excluded.n";
 
-/// How often they were reviewed.
+/// Adds the numbers of reviews.
 const REVIEWED: &str = "UPDATE merge_requests SET reviews = reviews + j.n
   FROM (SELECT value->>0 AS project, value->>1 AS number, sum(value->>4) AS n FROM json_each(?1) GROUP BY 1, 2) AS j
   WHERE merge_requests.project = j.project AND merge_requests.merge_request = j.number";

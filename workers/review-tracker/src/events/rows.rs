@@ -137,7 +137,7 @@ pub(super) struct Writer<'a, 'r> {
     rows: &'r mut Rows<'a>,
 }
 
-/// A label of a count: a word of ours, or a name of a kind that clients choose freely, of which only so many are told apart.
+/// A label of a count: a word of ours, or a name of a kind that clients choose freely, of which only so many are kept apart.
 #[derive(Clone, Copy)]
 pub(super) struct Label<'a>(Option<&'static str>, &'a str);
 

@@ -20,7 +20,7 @@ pub(crate) struct Totals {
     pub(crate) names: BTreeMap<String, Vec<String>>,
     /// Runs of the time whose raw rows are kept that began and did not report an end within their limit.
     pub(crate) lost: u64,
-    /// How full the database is, if that is known.
+    /// The size of the database, if that is known.
     pub(crate) database: Option<DatabaseSize>,
 }
 

@@ -45,7 +45,7 @@ struct RawBatch {
     events: Vec<Value>,
 }
 
-/// Reads a batch. Only a body that is no batch at all is refused as a whole: a newer client's unknown event must not
+/// Reads a batch. Only a body that is not a batch at all is refused as a whole: a newer client's unknown event must not
 /// cost the ones that are understood.
 pub fn batch(body: &[u8], terms: Terms<'_>) -> Result<Decoded, Problem> {
     let mut decoded = Decoded::default();

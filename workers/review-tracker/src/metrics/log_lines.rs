@@ -18,7 +18,7 @@ const MAX_SAMPLES: usize = 100;
 /// The most bytes of all lines together.
 const MAX_BYTES: usize = 64_000;
 
-/// What a sum is told apart by: its labels and its suffix.
+/// The key of a sum: its labels and its suffix.
 type Key<'a> = (Vec<(&'a str, &'a str)>, &'a str);
 
 /// The lines. Borders of histograms are left out, because their count and sum tell enough here, and so are series at zero.

@@ -1,7 +1,6 @@
-//! What operators may do with the outbox, over HTTP: look at it, replay dead letters, throw one away.
+//! The outbox for operators, over HTTP: look at it, replay dead letters, throw one away.
 
-use conclave_shared::problem::Problem;
-use conclave_worker_common::{Outcome, Refusal, allow, authorize, json, not_found, problem};
+use conclave_worker_common::{Outcome, allow, authorize, json, not_found, refusal};
 use serde_json::{Value, json as object};
 use worker::{Env, Method, Request, Response};
 
@@ -27,7 +26,7 @@ pub(crate) async fn letter(request: &Request, env: &Env, id: &str) -> Outcome<Re
         return if super::discard(env, id).await? {
             Ok(json(200, &object!({ "discarded": 1 }))?)
         } else {
-            Err(refused(&texts::no_letter(id))?)
+            Err(refusal(&texts::no_letter(id))?)
         };
     }
     match super::letter(env, id).await? {
@@ -35,7 +34,7 @@ pub(crate) async fn letter(request: &Request, env: &Env, id: &str) -> Outcome<Re
             200,
             &serde_json::from_str::<Value>(&body).unwrap_or(Value::String(body)),
         )?),
-        None => Err(refused(&texts::no_letter(id))?),
+        None => Err(refusal(&texts::no_letter(id))?),
     }
 }
 
@@ -48,7 +47,7 @@ pub(crate) async fn replay(request: &Request, env: &Env, id: Option<&str>) -> Ou
         Some(id) => {
             let id = known(request, id)?;
             if !super::replay(env, id).await? {
-                return Err(refused(&texts::no_letter(id))?);
+                return Err(refusal(&texts::no_letter(id))?);
             }
             1
         }
@@ -59,10 +58,6 @@ pub(crate) async fn replay(request: &Request, env: &Env, id: Option<&str>) -> Ou
 fn known(request: &Request, id: &str) -> Outcome<LetterId> {
     match id.parse() {
         Ok(id) => Ok(id),
-        Err(()) => Err(refused(&not_found(&request.path()))?),
+        Err(()) => Err(refusal(&not_found(&request.path()))?),
     }
-}
-
-fn refused(why: &Problem) -> worker::Result<Refusal> {
-    problem(why).map(Refusal::Answer)
 }

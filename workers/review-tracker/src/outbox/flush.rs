@@ -22,7 +22,7 @@ pub(super) const FLUSHES: usize = 20;
 /// The pause between two transactions.
 pub(super) const TURN: Duration = Duration::from_millis(1);
 
-/// How often a batch is tried by itself before it is given up.
+/// Attempts at a batch by itself before it is given up.
 pub(super) const ATTEMPTS: u32 = 5;
 
 /// The variable that says how long the first wait after a failure is, in milliseconds.
@@ -30,17 +30,17 @@ pub(super) const RETRY_MS: &str = "OUTBOX_RETRY_MS";
 const DEFAULT_RETRY_MS: u64 = 1000;
 const MAX_WAIT_MS: u64 = 60_000;
 
-/// What waits in one object at most, in bytes: as much as half of what an object may hold on the free plan. What comes then is
-/// refused, and clients are told to come again.
+/// Maximum bytes that wait in one object: as much as half of what an object may hold on the free plan. What comes then is
+/// refused, and clients are asked to come again.
 pub(super) const MAX_BYTES: usize = 512 * 1024 * 1024;
 
-/// How soon a batch is written.
+/// Returns the time until a batch is written.
 pub(super) fn flush_after(set: Option<&str>) -> Duration {
     let set = set.and_then(|set| set.trim().parse().ok());
     Duration::from_millis(set.unwrap_or(DEFAULT_FLUSH_MS).min(MAX_WAIT_MS))
 }
 
-/// How many events are written in one transaction.
+/// Returns the number of events that are written in one transaction.
 pub(super) fn flush_events(set: Option<&str>) -> u64 {
     let set = set.and_then(|set| set.trim().parse().ok());
     set.unwrap_or(DEFAULT_FLUSH_EVENTS)
@@ -53,13 +53,13 @@ pub(super) fn retry_ms(set: Option<&str>) -> u64 {
     set.unwrap_or(DEFAULT_RETRY_MS).clamp(1, MAX_WAIT_MS)
 }
 
-/// How long to wait after so many failures: twice as long each time, up to a minute.
+/// Returns the wait after so many failures: twice as long each time, up to a minute.
 pub(super) fn wait_ms(retry_ms: u64, failures: u32) -> u64 {
     let factor = 1_u64 << failures.saturating_sub(1).min(20);
     retry_ms.saturating_mul(factor).min(MAX_WAIT_MS)
 }
 
-/// How many of the waiting batches, by their sizes and numbers of events, are written together.
+/// Returns how many of the waiting batches, by their sizes and numbers of events, are written together.
 pub(super) fn together(sizes: impl Iterator<Item = (u64, u64)>, max_events: u64) -> usize {
     let (mut bytes, mut events) = (0, 0);
     sizes

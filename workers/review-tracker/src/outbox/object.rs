@@ -193,7 +193,7 @@ impl Outbox {
     }
 }
 
-/// What an error says, without the trace of the runtime's own code that D1's errors carry.
+/// Returns the message of an error, without the trace of the runtime's own code that D1's errors carry.
 fn short(text: &str) -> String {
     let said = text.rsplit("JsValue(").next().unwrap_or_default();
     said.lines()

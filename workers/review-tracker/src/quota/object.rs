@@ -19,7 +19,7 @@ pub struct Quota {
     minute: RefCell<Minute>,
 }
 
-/// What was sent in a minute, by account. It ends with the object; then a new minute begins a little early.
+/// Events of a minute, by account. It ends with the object; then a new minute begins a little early.
 #[derive(Debug, Default)]
 struct Minute {
     number: i64,

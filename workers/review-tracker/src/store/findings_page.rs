@@ -1,174 +1,98 @@
-//! What the page about findings shows, from rollups.
+//! The data of the page about findings, from rollups.
 
 use std::collections::HashMap;
 
 use conclave_worker_common::Outcome;
 use serde::Deserialize;
-use worker::{D1PreparedStatement, Env};
+use worker::Env;
 
 use super::{
     Window,
     query::{database, fault, number, rows},
     spans::week,
-    window::{bound, grain, tier},
+    window::{bound, counts, grain, tier},
 };
+use crate::events::Count;
 
-/// The most weeks whose hot files are added up.
+/// Maximum number of weeks whose hot files are added up.
 const MAX_WEEKS: i64 = 14;
 
-/// What the page is made of.
+/// The data of the page.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct FindingsPage {
-    /// Judged findings.
-    pub(crate) judged: Vec<JudgedCount>,
+    /// Judged findings by reviewer, severity and fate.
+    pub(crate) judged: Vec<Count>,
     /// Kept findings by day.
     pub(crate) days: Vec<DaySeverity>,
-    /// What became of findings of earlier reviews.
-    pub(crate) outcomes: Vec<OutcomeCount>,
-    /// Why findings were merged or dropped.
-    pub(crate) reasons: Vec<ReasonCount>,
-    /// What judges removed.
-    pub(crate) removed: Vec<RemovedCount>,
+    /// Settled findings of earlier reviews by reviewer (`a`) and outcome (`c`).
+    pub(crate) outcomes: Vec<Count>,
+    /// Merged and dropped findings by fate (`b`) and reason (`c`).
+    pub(crate) reasons: Vec<Count>,
+    /// Findings that judges removed, by severity, reason and refutation.
+    pub(crate) removed: Vec<Count>,
     /// Kept findings by category, the most frequent first.
     pub(crate) categories: Vec<CategoryCount>,
-    /// Where kept findings were posted.
-    pub(crate) placements: Vec<PlacementCount>,
+    /// Kept findings by the place where they were posted.
+    pub(crate) placements: Vec<Count>,
     /// Findings that completed runs counted themselves: critical, warning, suggestion.
     pub(crate) counted: SeveritySums,
     /// The files with the most kept findings.
     pub(crate) hot: Vec<HotFile>,
 }
 
-/// Judged findings of a kind.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct JudgedCount {
-    /// Who reported them.
-    pub(crate) reviewer: String,
-    /// How bad.
-    pub(crate) severity: String,
-    /// What the judge did.
-    pub(crate) fate: String,
-    /// How many.
-    pub(crate) findings: u64,
-}
-
 /// Kept findings of a day.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct DaySeverity {
-    /// The day.
     pub(crate) day: i64,
-    /// How bad.
     pub(crate) severity: String,
-    /// How many.
-    pub(crate) findings: u64,
-}
-
-/// Settled findings.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct OutcomeCount {
-    /// Who had reported them.
-    pub(crate) reviewer: String,
-    /// `fixed`, `resolved` or `rejected`.
-    pub(crate) outcome: String,
-    /// How many.
-    pub(crate) findings: u64,
-}
-
-/// Findings that were merged or dropped.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct ReasonCount {
-    /// `merged` or `dropped`.
-    pub(crate) fate: String,
-    /// Why.
-    pub(crate) reason: String,
-    /// How many.
-    pub(crate) findings: u64,
-}
-
-/// Findings that judges removed.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct RemovedCount {
-    /// How bad they were reported to be.
-    pub(crate) severity: String,
-    /// Why.
-    pub(crate) reason: String,
-    /// The code that was quoted against them: `unchanged_code`, `this_change`, `invalid` or `none`.
-    pub(crate) refutation: String,
-    /// How many.
-    pub(crate) findings: u64,
+    pub(crate) n: u64,
 }
 
 /// Kept findings of a category.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct CategoryCount {
-    /// The category.
     pub(crate) category: String,
-    /// How many, by severity.
+    /// Numbers by severity.
     pub(crate) critical: u64,
-    /// See `critical`.
     pub(crate) warning: u64,
-    /// See `critical`.
     pub(crate) suggestion: u64,
-}
-
-/// Kept findings by place.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct PlacementCount {
-    /// `line`, `file` or `summary`.
-    pub(crate) placement: String,
-    /// How many.
-    pub(crate) findings: u64,
 }
 
 /// Findings by severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 pub(crate) struct SeveritySums {
-    /// How many.
     pub(crate) critical: u64,
-    /// See `critical`.
     pub(crate) warning: u64,
-    /// See `critical`.
     pub(crate) suggestion: u64,
 }
 
 /// A file with findings.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct HotFile {
-    /// Its project.
     pub(crate) project: String,
-    /// The file.
     pub(crate) path: String,
     /// Kept findings.
     pub(crate) findings: u64,
     /// Of them, by severity.
     pub(crate) critical: u64,
-    /// See `critical`.
     pub(crate) warning: u64,
-    /// See `critical`.
     pub(crate) suggestion: u64,
 }
 
-const STATEMENTS: [&str; 8] = [
-    "SELECT reviewer, severity, fate, sum(findings) AS findings FROM daily_findings
-     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1, 2, 3",
-    "SELECT day, severity, sum(findings) AS findings FROM daily_findings
-     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) AND fate = 'kept' GROUP BY 1, 2",
-    "SELECT reviewer, outcome, sum(findings) AS findings FROM daily_outcomes
-     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1, 2",
-    "SELECT fate, reason, sum(findings) AS findings FROM daily_reasons
-     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 50",
-    "SELECT severity, reason, refutation, sum(findings) AS findings FROM daily_removed
-     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1, 2, 3
-     ORDER BY iif(severity = 'critical', 0, iif(severity = 'warning', 1, 2)), 4 DESC LIMIT 50",
-    "SELECT category, sum(iif(severity = 'critical', findings, 0)) AS critical,
-     sum(iif(severity = 'warning', findings, 0)) AS warning, sum(iif(severity = 'suggestion', findings, 0)) AS suggestion
-     FROM daily_categories WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1 ORDER BY sum(findings) DESC, 1 LIMIT 50",
-    "SELECT placement, sum(findings) AS findings FROM daily_placements
-     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1 ORDER BY 2 DESC",
-    "SELECT coalesce(sum(critical), 0) AS critical, coalesce(sum(warning), 0) AS warning,
-     coalesce(sum(suggestion), 0) AS suggestion FROM daily_runs
-     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4)",
-];
+const DAYS: &str = "SELECT day, severity, sum(findings) AS n FROM daily_findings
+  WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) AND fate = 'kept' GROUP BY 1, 2";
+
+const CATEGORIES: &str = "SELECT category, sum(iif(severity = 'critical', findings, 0)) AS critical,
+  sum(iif(severity = 'warning', findings, 0)) AS warning, sum(iif(severity = 'suggestion', findings, 0)) AS suggestion
+  FROM daily_categories WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1
+  ORDER BY sum(findings) DESC, 1 LIMIT 50";
+
+const COUNTED: &str = "SELECT coalesce(sum(critical), 0) AS critical, coalesce(sum(warning), 0) AS warning,
+  coalesce(sum(suggestion), 0) AS suggestion FROM daily_runs
+  WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4)";
+
+/// Critical findings first.
+const BY_SEVERITY: &str = "ORDER BY iif(a = 'critical', 0, iif(a = 'warning', 1, 2)), 4 DESC LIMIT 50";
 
 /// The worst files of a week: an index has them in this order, so that a hundred rows are read however many there are.
 const HOT: &str = "SELECT project, path, findings, critical, warning, suggestion FROM hot_files
@@ -177,10 +101,16 @@ const HOT: &str = "SELECT project, path, findings, critical, warning, suggestion
 /// Reads the page in one round trip.
 pub(crate) async fn findings_page(env: &Env, query: &Window) -> Outcome<FindingsPage> {
     let database = database(env)?;
-    let mut statements: Vec<D1PreparedStatement> = STATEMENTS
-        .into_iter()
-        .map(|statement| bound(&database, statement, query))
-        .collect::<worker::Result<_>>()?;
+    let mut statements = vec![
+        counts(&database, "finding", "a, b, c", "", query)?,
+        bound(&database, DAYS, query)?,
+        counts(&database, "outcome", "a, c", "", query)?,
+        counts(&database, "reason", "b, c", "ORDER BY 3 DESC LIMIT 50", query)?,
+        counts(&database, "removed", "a, b, c", BY_SEVERITY, query)?,
+        bound(&database, CATEGORIES, query)?,
+        counts(&database, "placement", "a", "ORDER BY 2 DESC", query)?,
+        bound(&database, COUNTED, query)?,
+    ];
     for week in weeks(query) {
         statements.push(database.prepare(HOT).bind(&[grain(query), tier(query), number(week)])?);
     }

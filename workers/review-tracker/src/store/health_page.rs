@@ -1,4 +1,4 @@
-//! What the page about the tracker itself shows, from rollups.
+//! The data of the page about the tracker itself, from rollups.
 
 use conclave_worker_common::Outcome;
 use serde::Deserialize;
@@ -7,24 +7,25 @@ use worker::Env;
 use super::{
     Window,
     query::{database, fault, number, rows},
-    window::{Bins, bound},
+    window::{Bins, bound, counts},
 };
+use crate::events::Count;
 
-/// What the page is made of.
+/// The data of the page.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct HealthPage {
-    /// How long events waited, by day.
+    /// The time that events waited, by day.
     pub(crate) lag: Vec<(i64, Bins)>,
     /// Accepted events by day.
     pub(crate) days: Vec<DayCount>,
     /// Accepted events by kind.
-    pub(crate) kinds: Vec<KindCount>,
+    pub(crate) kinds: Vec<Count>,
     /// Events that clients dropped, by day.
     pub(crate) dropped: Vec<DayCount>,
     /// Events whose clock was ahead, by day.
     pub(crate) skewed: Vec<DayCount>,
-    /// What verdicts asked of the forge, and what that showed.
-    pub(crate) verdicts: Vec<VerdictShown>,
+    /// Verdicts by the state that they asked of the forge, the one that it showed, and whether they differ (`yes` or `no`).
+    pub(crate) verdicts: Vec<Count>,
     /// Figures of the runs themselves.
     pub(crate) figures: Vec<Figure>,
     /// When the newest event of all projects happened, and when it came.
@@ -34,32 +35,8 @@ pub(crate) struct HealthPage {
 /// A count of a day.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct DayCount {
-    /// The day.
     pub(crate) day: i64,
-    /// How many.
-    pub(crate) events: u64,
-}
-
-/// Events of a kind.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct KindCount {
-    /// The kind.
-    pub(crate) kind: String,
-    /// How many.
-    pub(crate) events: u64,
-}
-
-/// What verdicts asked of the forge.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct VerdictShown {
-    /// What was asked.
-    pub(crate) wanted: String,
-    /// What is shown; empty where the forge does not tell.
-    pub(crate) shown: String,
-    /// `yes` or `no`.
-    pub(crate) mismatch: String,
-    /// How many.
-    pub(crate) runs: u64,
+    pub(crate) n: u64,
 }
 
 /// A figure of runs.
@@ -67,7 +44,7 @@ pub(crate) struct VerdictShown {
 pub(crate) struct Figure {
     /// Its name, with its unit at the end.
     pub(crate) name: String,
-    /// How many values.
+    /// Number of values.
     pub(crate) n: u64,
     /// Their sum.
     pub(crate) total: f64,
@@ -91,21 +68,8 @@ struct LagRow {
     n: u64,
 }
 
-const STATEMENTS: [&str; 6] = [
-    "SELECT day, sum(events) AS events FROM daily_events
-     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1",
-    "SELECT kind, sum(events) AS events FROM daily_events
-     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1 ORDER BY 2 DESC",
-    "SELECT day, sum(events) AS events FROM daily_dropped
-     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1",
-    "SELECT day, sum(events) AS events FROM daily_skewed
-     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1",
-    "SELECT wanted, shown, mismatch, sum(runs) AS runs FROM daily_verdicts
-     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4)
-     GROUP BY 1, 2, 3 ORDER BY 4 DESC",
-    "SELECT name, sum(n) AS n, sum(total) AS total, max(largest) AS largest FROM daily_metrics
-     WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1 ORDER BY 1",
-];
+const FIGURES: &str = "SELECT name, sum(n) AS n, sum(total) AS total, max(largest) AS largest FROM daily_metrics
+  WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1 ORDER BY 1";
 
 /// Lag has no project and no tier. By day, because days are what an operator compares.
 const LAG: &str = "SELECT start AS day, bin, sum(n) AS n FROM bins
@@ -118,10 +82,16 @@ const NEWEST: &str = "SELECT at_ms, received_ms FROM events ORDER BY at_ms DESC 
 pub(crate) async fn health_page(env: &Env, query: &Window) -> Outcome<HealthPage> {
     let database = database(env)?;
     let days = [number(query.first_day), number(query.last_day)];
-    let mut statements = vec![database.prepare(LAG).bind(&days)?, database.prepare(NEWEST)];
-    for statement in STATEMENTS {
-        statements.push(bound(&database, statement, query)?);
-    }
+    let statements = vec![
+        database.prepare(LAG).bind(&days)?,
+        database.prepare(NEWEST),
+        counts(&database, "event", "day", "", query)?,
+        counts(&database, "event", "a", "ORDER BY 2 DESC", query)?,
+        counts(&database, "dropped", "day", "", query)?,
+        counts(&database, "skewed", "day", "", query)?,
+        counts(&database, "verdict", "a, b, c", "ORDER BY 4 DESC", query)?,
+        bound(&database, FIGURES, query)?,
+    ];
     let mut results = database.batch(statements).await.map_err(fault)?.into_iter();
     let mut lag: Vec<(i64, Bins)> = Vec::new();
     for row in rows::<LagRow>(&mut results)? {

@@ -10,12 +10,12 @@ use super::{
 };
 use crate::clock::DAY_MS;
 
-/// How long a run takes at most that does not state its limit, in milliseconds. No review's default limits add up to more.
+/// Limit of a run that does not state one, in milliseconds. No review's default limits add up to more.
 pub(crate) const DEFAULT_LIMIT_MS: i64 = 2 * 3_600_000;
-/// What a run may take longer than its limit: it ends what it has begun, and its events arrive a little later.
+/// The time that a run may take beyond its limit: it ends what it has begun, and its events arrive a little later.
 pub(crate) const GRACE_MS: i64 = 5 * 60_000;
 
-/// What a run without an end looks like. The words of the index `runs_open`, which holds these runs only.
+/// The condition for a run without an end. The words of the index `runs_open`, which holds these runs only.
 pub(super) const OPEN: &str = "verdict IS NULL AND skipped = 0 AND failed_kind IS NULL";
 /// When it is lost: after its limit and the grace, or after the default.
 pub(super) const DEADLINE_MS: &str = "(at_ms + coalesce(limit_ms + 300000, 7200000))";

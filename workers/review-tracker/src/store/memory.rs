@@ -1,5 +1,5 @@
-//! What repositories remember. The rows come from a trigger on `events` (`migrations/0006_proof.sql`). Only what is proved
-//! to come from the project itself is told: the rest is from before there was a proof.
+//! The memory of repositories. The rows come from a trigger on `events` (`migrations/0006_proof.sql`). Only what is proved
+//! to come from the project itself is sent: the rest is from before there was a proof.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +13,8 @@ use crate::clock::DAY_MS;
 
 /// So long something is remembered: code and people change.
 const REMEMBERED_MS: i64 = 365 * DAY_MS;
-/// So many files are told.
-const MOST_HOT_SPOTS: usize = 50;
+/// Maximum number of files that are sent.
+const MAX_HOT_SPOTS: usize = 50;
 
 /// The newest of one outcome. The number bounds the answer.
 const NEWEST: &str = "SELECT merge_request, fingerprint, claim, category, path, at_ms FROM memory
@@ -45,7 +45,7 @@ struct Count {
     n: u64,
 }
 
-/// What a project remembers.
+/// Reads the memory of a project.
 pub(crate) async fn memory(env: &Env, project: &str, now_ms: i64) -> Outcome<RepositoryMemory> {
     let database = database(env)?;
     let since = now_ms.saturating_sub(REMEMBERED_MS);
@@ -128,7 +128,7 @@ fn hot_spots(rows: Vec<Row>) -> Vec<HotSpot> {
         .collect();
     // Stable: what is equal stays in the order of the paths.
     spots.sort_by_key(|spot| std::cmp::Reverse(spot.fixed));
-    spots.truncate(MOST_HOT_SPOTS);
+    spots.truncate(MAX_HOT_SPOTS);
     spots
 }
 
@@ -182,7 +182,7 @@ mod tests {
         let mut all = vec![row(1, "f1", None, "src/b.py", 1), row(2, "f2", None, "src/b.py", 7)];
         all.extend((0..100).map(|number| row(3, "f3", None, &format!("src/{number:03}.py"), 2)));
         let spots = hot_spots(all);
-        assert_eq!(spots.len(), MOST_HOT_SPOTS);
+        assert_eq!(spots.len(), MAX_HOT_SPOTS);
         assert_eq!(
             (spots[0].path.as_str(), spots[0].fixed, spots[0].last_ms),
             ("src/b.py", 2, 7)

@@ -1,4 +1,4 @@
-//! What the page about models shows: from rollups, and the latest changes of circuits.
+//! The data of the page about models: from rollups, and the latest changes of circuits.
 
 use conclave_worker_common::Outcome;
 use serde::Deserialize;
@@ -8,23 +8,23 @@ use worker::{Env, wasm_bindgen::JsValue};
 use super::{
     Window,
     query::{database, fault, number, rows},
-    window::{bound, tier},
+    window::{bound, counts, tier},
 };
-use crate::clock::DAY_MS;
+use crate::{clock::DAY_MS, events::Count};
 
-/// What the page is made of.
+/// The data of the page.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct ModelsPage {
-    /// What models were used for, the dearest first.
+    /// Usage by model, the dearest first.
     pub(crate) models: Vec<UsageSum>,
-    /// What reviewers and the coordinator used.
+    /// Usage by reviewer and the coordinator.
     pub(crate) agents: Vec<UsageSum>,
     /// Cost by day and model.
     pub(crate) days: Vec<DayCost>,
-    /// How sessions ended.
-    pub(crate) sessions: Vec<SessionCount>,
-    /// Models that took over.
-    pub(crate) failbacks: Vec<FailbackCount>,
+    /// Sessions by agent and outcome.
+    pub(crate) sessions: Vec<Count>,
+    /// Replaced models (`a`), the models that took over, and the reason, the most frequent first.
+    pub(crate) failbacks: Vec<Count>,
     /// The latest changes of circuits.
     pub(crate) circuits: Vec<CircuitRow>,
     /// The latest switches from one provider to another.
@@ -36,7 +36,6 @@ pub(crate) struct ModelsPage {
 pub(crate) struct UsageSum {
     /// The model, or the agent.
     pub(crate) name: String,
-    /// Requests.
     pub(crate) calls: u64,
     /// Uncached prompt tokens.
     pub(crate) input: u64,
@@ -46,70 +45,38 @@ pub(crate) struct UsageSum {
     pub(crate) cache_read: u64,
     /// Prompt tokens that went into a cache.
     pub(crate) cache_write: u64,
-    /// Their price.
     pub(crate) cost_usd: f64,
 }
 
 impl UsageSum {
-    /// Both added up.
-    pub(crate) fn and(self, other: &Self) -> Self {
-        Self {
-            name: self.name,
-            calls: self.calls + other.calls,
-            input: self.input + other.input,
-            output: self.output + other.output,
-            cache_read: self.cache_read + other.cache_read,
-            cache_write: self.cache_write + other.cache_write,
-            cost_usd: self.cost_usd + other.cost_usd,
-        }
+    /// The sum of all.
+    pub(crate) fn total(all: &[Self]) -> Self {
+        all.iter().fold(Self::default(), |mut sum, usage| {
+            sum.calls += usage.calls;
+            sum.input += usage.input;
+            sum.output += usage.output;
+            sum.cache_read += usage.cache_read;
+            sum.cache_write += usage.cache_write;
+            sum.cost_usd += usage.cost_usd;
+            sum
+        })
     }
 }
 
 /// A model's cost on a day.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) struct DayCost {
-    /// The day.
     pub(crate) day: i64,
-    /// The model.
     pub(crate) model: String,
-    /// What it cost.
     pub(crate) cost_usd: f64,
-}
-
-/// Sessions of an agent.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct SessionCount {
-    /// Who.
-    pub(crate) reviewer: String,
-    /// How they ended.
-    pub(crate) outcome: String,
-    /// How many.
-    pub(crate) sessions: u64,
-}
-
-/// How often a model took over from another.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct FailbackCount {
-    /// The model that was replaced.
-    pub(crate) from_model: String,
-    /// The model that took over.
-    pub(crate) to_model: String,
-    /// `failed`, `circuit_open` or `reprompted`.
-    pub(crate) reason: String,
-    /// How often.
-    pub(crate) failbacks: u64,
 }
 
 /// A circuit changed.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct CircuitRow {
-    /// When.
     pub(crate) at_ms: i64,
-    /// In which run.
     pub(crate) run_id: Uuid,
-    /// The run's project.
     pub(crate) project: String,
-    /// Whose circuit.
     pub(crate) model: String,
     /// `closed`, `open` or `half_open`.
     pub(crate) state: String,
@@ -118,19 +85,12 @@ pub(crate) struct CircuitRow {
 /// A session went on with another provider.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct SwitchRow {
-    /// When.
     pub(crate) at_ms: i64,
-    /// In which run.
     pub(crate) run_id: Uuid,
-    /// The run's project.
     pub(crate) project: String,
-    /// Whose session.
     pub(crate) reviewer: String,
-    /// The model that was replaced.
     pub(crate) from_model: String,
-    /// The model that took over.
     pub(crate) to_model: String,
-    /// Why.
     pub(crate) reason: String,
 }
 
@@ -139,12 +99,6 @@ const SUMS: &str = "sum(calls) AS calls, sum(input) AS input, sum(output + reaso
 
 const DAYS: &str = "SELECT day, model, sum(cost_usd) AS cost_usd FROM daily_usage
   WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1, 2";
-
-const SESSIONS: &str = "SELECT reviewer, outcome, sum(sessions) AS sessions FROM daily_sessions
-  WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1, 2";
-
-const FAILBACKS: &str = "SELECT from_model, to_model, reason, sum(failbacks) AS failbacks FROM daily_failbacks
-  WHERE project = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR tier = ?4) GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3 LIMIT 100";
 
 /// The latest ones by an index on their time, so that it does not matter how many there are.
 const CIRCUITS: &str = "SELECT at_ms, run_id, project, model, state FROM circuits
@@ -186,8 +140,14 @@ pub(crate) async fn models_page(env: &Env, query: &Window) -> Outcome<ModelsPage
         bound(&database, &usage_by("model"), query)?,
         bound(&database, &usage_by("reviewer"), query)?,
         bound(&database, DAYS, query)?,
-        bound(&database, SESSIONS, query)?,
-        bound(&database, FAILBACKS, query)?,
+        counts(&database, "session", "a, b", "", query)?,
+        counts(
+            &database,
+            "failback",
+            "a, b, c",
+            "ORDER BY 4 DESC, 1, 2, 3 LIMIT 100",
+            query,
+        )?,
         database.prepare(CIRCUITS).bind(&raw)?,
         database.prepare(SWITCHES).bind(&raw)?,
     ];

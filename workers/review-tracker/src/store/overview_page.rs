@@ -1,18 +1,22 @@
-//! What the overview shows, from rollups.
+//! The data of the overview, from rollups.
 
 use conclave_worker_common::Outcome;
 use serde::Deserialize;
 use worker::{Env, wasm_bindgen::JsValue};
 
 use super::{
-    Ends, Window, ends,
+    Window, lost,
     query::{database, fault, rows},
     retention::first_day_with_bins,
     spans::{BINS, spans},
-    window::{Distributions, bound, distributions, grain},
+    window::{Distributions, bound, counts, distributions, grain},
 };
+use crate::{clock, events::Count};
 
-/// What the overview is made of.
+/// Repositories that are listed.
+const MAX_PROJECTS: u32 = 50;
+
+/// The data of the overview.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct OverviewPage {
     /// Completed runs by day and verdict.
@@ -21,39 +25,42 @@ pub(crate) struct OverviewPage {
     pub(crate) tiers: Vec<TierSum>,
     /// Distributions of `duration_ms` and `cost_usd` by tier.
     pub(crate) distributions: Distributions,
-    /// Other counts of the window.
-    pub(crate) counts: Counts,
-    /// How runs end, and where.
-    pub(crate) ends: Ends,
+    /// Counts of the window by kind.
+    counts: Vec<Count>,
+    /// Failed runs by stage and kind, the most frequent first.
+    pub(crate) failed: Vec<Count>,
+    /// Inconclusive runs by cause, the most frequent first.
+    pub(crate) causes: Vec<Count>,
+    /// Reviews of merge requests: `first` or `again`.
+    reviews: Vec<Count>,
+    /// Runs that did not report an end within their limit.
+    pub(crate) lost: u64,
+    /// The repositories with the most runs.
+    pub(crate) projects: Vec<ProjectSum>,
 }
 
 /// Runs of a day with a verdict.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) struct DayVerdict {
-    /// The day.
     pub(crate) day: i64,
-    /// The verdict.
     pub(crate) verdict: String,
-    /// How many.
     pub(crate) runs: u64,
-    /// What they cost.
+    /// Their cost.
     pub(crate) cost_usd: f64,
 }
 
 /// Sums of a tier.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 pub(crate) struct TierSum {
-    /// The tier.
     pub(crate) tier: String,
     /// Completed runs.
     pub(crate) runs: u64,
     /// Their durations.
     pub(crate) duration_ms: f64,
-    /// Their cost.
     pub(crate) cost_usd: f64,
     /// Their uncached prompt tokens.
     pub(crate) input: u64,
-    /// What they were answered, reasoning included.
+    /// Their output tokens, reasoning included.
     pub(crate) output: u64,
     /// Their cached prompt tokens.
     pub(crate) cache_read: u64,
@@ -61,9 +68,7 @@ pub(crate) struct TierSum {
     pub(crate) cache_write: u64,
     /// Findings that stand, by severity.
     pub(crate) critical: u64,
-    /// See `critical`.
     pub(crate) warning: u64,
-    /// See `critical`.
     pub(crate) suggestion: u64,
     /// Runs without the coordinator.
     pub(crate) degraded: u64,
@@ -79,32 +84,37 @@ impl TierSum {
 }
 
 impl OverviewPage {
-    /// How long a run took on average.
-    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-    pub(crate) fn mean_duration_ms(&self) -> Option<f64> {
-        let runs: u64 = self.tiers.iter().map(|tier| tier.runs).sum();
-        let all: f64 = self.tiers.iter().map(|tier| tier.duration_ms).sum();
-        (runs > 0).then(|| all / runs as f64)
+    /// The number of a kind that is counted without labels, or of all its labels.
+    pub(crate) fn count(&self, kind: &str) -> u64 {
+        let counts = self.counts.iter().filter(|count| count.kind == kind);
+        counts.map(|count| count.n).sum()
+    }
+
+    /// Completed reviews of merge requests, `first` ones or those that came `again`.
+    pub(crate) fn reviews_of_merge_requests(&self, part: &str) -> u64 {
+        let reviews = self.reviews.iter().filter(|count| count.a == part);
+        reviews.map(|count| count.n).sum()
     }
 }
 
-/// Counts of a window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Counts {
-    /// Runs that began.
-    pub(crate) started: u64,
-    /// Merge requests that were reviewed for the first time.
-    pub(crate) merge_requests: u64,
-    /// Runs that ended because there was nothing to review.
-    pub(crate) nothing_to_review: u64,
-    /// Reviews that a person skipped. They have no tier.
-    pub(crate) break_glass: u64,
-}
-
-#[derive(Deserialize)]
-struct CountRow {
-    kind: String,
-    n: u64,
+/// Reviews of a repository.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(crate) struct ProjectSum {
+    pub(crate) project: String,
+    /// Completed runs.
+    pub(crate) runs: u64,
+    /// Those of them without a verdict on the change.
+    pub(crate) inconclusive: u64,
+    /// Failed runs.
+    pub(crate) failed: u64,
+    /// Cost of the completed runs.
+    pub(crate) cost_usd: f64,
+    /// Findings that stand.
+    pub(crate) findings: u64,
+    /// Critical ones of them.
+    pub(crate) critical: u64,
+    /// The last day with a run.
+    pub(crate) last_day: i64,
 }
 
 const DAYS: &str = "SELECT day, verdict, sum(runs) AS runs, sum(cost_usd) AS cost_usd FROM daily_runs
@@ -126,31 +136,37 @@ pub(crate) async fn overview_page(env: &Env, query: &Window) -> Outcome<Overview
     let database = database(env)?;
     let spans = spans(query.first_day, query.last_day, first_day_with_bins(env));
     let bins: Vec<JsValue> = [grain(query)].into_iter().chain(spans.parameters()).collect();
-    let mut statements = vec![
+    let projects = format!(
+        "SELECT project, sum(runs) AS runs, sum(inconclusive) AS inconclusive, sum(failed) AS failed, sum(cost_usd) AS cost_usd,
+         sum(findings) AS findings, sum(critical) AS critical, max(day) AS last_day FROM daily_projects
+         WHERE day BETWEEN ?2 AND ?3 AND (?1 = '*' OR project = ?1) AND (?4 IS NULL OR tier = ?4)
+         GROUP BY project ORDER BY runs + sum(failed) DESC, project LIMIT {MAX_PROJECTS}"
+    );
+    let statements = vec![
         bound(&database, DAYS, query)?,
         bound(&database, TIERS, query)?,
         database.prepare(BINS).bind(&bins)?,
         bound(&database, COUNTS, query)?,
+        counts(&database, "failed", "a, b", "ORDER BY 3 DESC, 1, 2", query)?,
+        counts(&database, "inconclusive", "a", "ORDER BY 2 DESC, 1", query)?,
+        counts(&database, "mr_review", "a", "", query)?,
+        lost::statement(&database, Some(query), clock::now_ms())?,
+        bound(&database, &projects, query)?,
     ];
-    statements.extend(ends::statements(&database, query)?);
     let mut results = database.batch(statements).await.map_err(fault)?.into_iter();
-    let mut page = OverviewPage {
+    let of_tier = |tier: &str| query.tier.as_ref().is_none_or(|wanted| wanted == tier);
+    Ok(OverviewPage {
         days: rows(&mut results)?,
         tiers: rows(&mut results)?,
         distributions: distributions(&mut results)?
             .into_iter()
-            .filter(|((_, tier), _)| query.tier.as_ref().is_none_or(|wanted| wanted == tier))
+            .filter(|((_, tier), _)| of_tier(tier))
             .collect(),
-        ..OverviewPage::default()
-    };
-    for row in rows::<CountRow>(&mut results)? {
-        match row.kind.as_str() {
-            "started" => page.counts.started = row.n,
-            "merge_request" => page.counts.merge_requests = row.n,
-            "run_skipped" => page.counts.nothing_to_review = row.n,
-            _ => page.counts.break_glass = row.n,
-        }
-    }
-    page.ends = ends::read(&mut results)?;
-    Ok(page)
+        counts: rows(&mut results)?,
+        failed: rows(&mut results)?,
+        causes: rows(&mut results)?,
+        reviews: rows(&mut results)?,
+        lost: lost::read(&mut results)?,
+        projects: rows(&mut results)?,
+    })
 }

@@ -1,4 +1,4 @@
-//! What every use of the database needs.
+//! Common parts of every use of the database.
 
 use conclave_worker_common::{Outcome, Refusal, problem};
 use serde::de::DeserializeOwned;

@@ -1,4 +1,4 @@
-//! What is kept, and for how long: raw rows for some days, rollups for ever, distributions of old days as weeks.
+//! Retention: raw rows for some days, rollups for ever, distributions of old days as weeks.
 //!
 //! Everything is done in small steps, so that no statement runs long and the database answers others in between.
 
@@ -30,7 +30,7 @@ const ROWS_A_TURN: usize = 40_000;
 /// Files that stay of each week that is over.
 const HOT_FILES_A_WEEK: i64 = 200;
 
-/// What hangs on a run: its table, and what a row of it is told apart by.
+/// Tables of what hangs on a run: and the key of its rows.
 const OF_A_RUN: [(&str, &str); 7] = [
     ("sessions", "event_id"),
     ("usage", "event_id, position"),
@@ -41,14 +41,14 @@ const OF_A_RUN: [(&str, &str); 7] = [
     ("outcomes", "event_id"),
 ];
 
-/// What was done in one go.
+/// The result of one turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct CleanedUp {
     /// Events that were deleted.
     pub(crate) events: usize,
     /// Runs that were deleted.
     pub(crate) runs: usize,
-    /// Whether there is more to delete.
+    /// Set if there is more to delete.
     pub(crate) more: bool,
 }
 
@@ -111,7 +111,7 @@ pub(crate) async fn clean_up(env: &Env) -> Result<CleanedUp> {
     Ok(done)
 }
 
-/// What a step deleted.
+/// The result of a step.
 #[derive(Debug, Clone, Copy, Default)]
 struct Deleted {
     runs: usize,
@@ -148,7 +148,7 @@ async fn delete_runs(database: &D1Database, cutoff: i64) -> Result<Deleted> {
     Ok(deleted)
 }
 
-/// Events, by their own time. Until they are gone, they are what tells that an id was counted.
+/// Events, by their own time. Until they are gone, they show that an id was counted.
 async fn delete_events(database: &D1Database, cutoff: i64) -> Result<usize> {
     let statement = "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE at_ms < ?1 ORDER BY at_ms LIMIT ?2)";
     let result = database

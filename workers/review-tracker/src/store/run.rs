@@ -20,7 +20,7 @@ pub(crate) struct RunDetail {
     pub(crate) more: RunMore,
     /// Its sessions, in the order in which they ended.
     pub(crate) sessions: Vec<SessionRow>,
-    /// What the sessions used.
+    /// Usage of the sessions.
     pub(crate) usage: Vec<UsageRow>,
     /// Its findings: what stands first, the worst first.
     pub(crate) findings: Vec<FindingRow>,
@@ -32,38 +32,30 @@ pub(crate) struct RunDetail {
     pub(crate) outcomes: Vec<OutcomeRow>,
 }
 
-/// What only a run's own page shows.
+/// Columns that only a run's own page shows.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) struct RunMore {
     /// `gitlab` or `local`.
     pub(crate) forge: Option<String>,
-    /// The version of the CLI.
     pub(crate) client_version: Option<String>,
-    /// Tokens of each kind.
     pub(crate) input: Option<u64>,
-    /// See `input`.
     pub(crate) output: Option<u64>,
-    /// See `input`.
     pub(crate) reasoning: Option<u64>,
-    /// See `input`.
     pub(crate) cache_read: Option<u64>,
-    /// See `input`.
     pub(crate) cache_write: Option<u64>,
-    /// Changed lines.
     pub(crate) lines: Option<u64>,
-    /// Files that were filtered out.
     pub(crate) filtered_files: Option<u64>,
     /// 1 when the verdict was given without the coordinator.
     pub(crate) degraded: Option<u8>,
-    /// Files that nobody opened.
+    /// Files that no reviewer opened.
     pub(crate) not_read: Option<u64>,
     /// Files that were given in part.
     pub(crate) cut: Option<u64>,
-    /// What else was not reviewed.
+    /// Other things that were not reviewed.
     pub(crate) gaps: Option<u64>,
-    /// What the verdict asked of the forge.
+    /// The state that the verdict asked of the forge.
     pub(crate) wanted: Option<String>,
-    /// What the forge showed.
+    /// The state that the forge showed.
     pub(crate) shown: Option<String>,
     /// 1 when they differ.
     pub(crate) mismatch: Option<u8>,
@@ -76,24 +68,19 @@ pub(crate) struct SessionRow {
     pub(crate) event_id: Uuid,
     /// When it ended.
     pub(crate) at_ms: i64,
-    /// Who.
     pub(crate) reviewer: String,
-    /// How it ended.
     pub(crate) outcome: String,
-    /// How long it took.
     pub(crate) duration_ms: i64,
-    /// How often it was started.
     pub(crate) attempts: u32,
-    /// What it reported.
+    /// Findings that it reported.
     pub(crate) findings: u64,
-    /// When it began.
     pub(crate) started_ms: Option<i64>,
     /// The models that it was started with, as JSON.
     pub(crate) models_tried: Option<String>,
 }
 
 impl SessionRow {
-    /// When it began; of an older client, as far as its duration tells.
+    /// When it began; of an older client, as far as its duration shows.
     pub(crate) fn start_ms(&self) -> i64 {
         self.started_ms.unwrap_or(self.at_ms - self.duration_ms)
     }
@@ -110,64 +97,43 @@ impl SessionRow {
 /// A model took over.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct FailbackRow {
-    /// When.
     pub(crate) at_ms: i64,
-    /// Whose session.
     pub(crate) reviewer: String,
-    /// The model that was replaced.
     pub(crate) from_model: String,
-    /// The model that took over.
     pub(crate) to_model: String,
-    /// Why.
     pub(crate) reason: String,
 }
 
 /// A circuit changed.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct CircuitChange {
-    /// When.
     pub(crate) at_ms: i64,
-    /// Whose.
     pub(crate) model: String,
-    /// To what.
     pub(crate) state: String,
 }
 
 /// A finding of an earlier review was settled.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct OutcomeRow {
-    /// Who had reported it.
+    /// The reviewer that had reported it.
     pub(crate) reviewer: String,
-    /// How bad.
     pub(crate) severity: String,
-    /// What kind.
     pub(crate) category: String,
-    /// Where.
     pub(crate) path: String,
-    /// How.
     pub(crate) outcome: String,
 }
 
-/// What a session used of one model.
+/// A session's usage of one model.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) struct UsageRow {
-    /// The session's event.
     pub(crate) event_id: Uuid,
-    /// The model.
     pub(crate) model: String,
-    /// Requests.
     pub(crate) calls: u64,
-    /// Tokens of each kind.
     pub(crate) input: u64,
-    /// See `input`.
     pub(crate) output: u64,
-    /// See `input`.
     pub(crate) reasoning: u64,
-    /// See `input`.
     pub(crate) cache_read: u64,
-    /// See `input`.
     pub(crate) cache_write: u64,
-    /// Their price.
     pub(crate) cost_usd: f64,
 }
 
@@ -187,19 +153,14 @@ impl UsageRow {
 /// One judged finding.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct FindingRow {
-    /// Who reported it.
+    /// The reviewer that reported it.
     pub(crate) reviewer: String,
-    /// How bad.
     pub(crate) severity: String,
-    /// What kind.
     pub(crate) category: String,
-    /// Where.
     pub(crate) path: String,
-    /// What the judge did.
+    /// The judge's decision.
     pub(crate) fate: String,
-    /// Why.
     pub(crate) reason_code: Option<String>,
-    /// Where it was posted.
     pub(crate) placement: Option<String>,
 }
 
@@ -225,7 +186,7 @@ const CIRCUITS: &str = "SELECT at_ms, model, state FROM circuits WHERE run_id = 
 const OUTCOMES: &str = "SELECT reviewer, severity, category, path, outcome FROM outcomes WHERE run_id = ?1
   ORDER BY outcome, path LIMIT 1000";
 
-/// Reads a run in one round trip; `None` when nobody has heard of it.
+/// Reads a run in one round trip; `None` when it is not known.
 pub(crate) async fn run(env: &Env, id: Uuid) -> Outcome<Option<RunDetail>> {
     let database = database(env)?;
     let parameters = [JsValue::from_str(&id.to_string())];

@@ -15,29 +15,19 @@ use crate::clock::{self, DAY_MS};
 /// One run as the table shows it. What is `None` has not been heard of yet.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) struct RunRow {
-    /// The run.
     pub(crate) run_id: Uuid,
-    /// Its project.
     pub(crate) project: String,
-    /// When it began.
     pub(crate) at_ms: i64,
-    /// Its merge request.
     pub(crate) merge_request: Option<u64>,
-    /// Its tier.
     pub(crate) tier: Option<String>,
-    /// Its verdict.
     pub(crate) verdict: Option<String>,
-    /// How long it took.
     pub(crate) duration_ms: Option<i64>,
-    /// What it cost.
     pub(crate) cost_usd: Option<f64>,
     /// Reviewed files.
     pub(crate) files: Option<u64>,
     /// Findings that stand.
     pub(crate) critical: Option<u64>,
-    /// See `critical`.
     pub(crate) warning: Option<u64>,
-    /// See `critical`.
     pub(crate) suggestion: Option<u64>,
     /// 1 when a person skipped the review, 2 when there was nothing to review: it has no verdict and never will.
     pub(crate) skipped: u8,
@@ -63,7 +53,6 @@ impl RunRow {
 pub(crate) struct Cursor {
     /// The run's beginning.
     pub(crate) at_ms: i64,
-    /// The run.
     pub(crate) run_id: Uuid,
 }
 
@@ -76,7 +65,7 @@ pub(crate) struct RunPage {
     pub(crate) next: Option<Cursor>,
 }
 
-/// What is searched for.
+/// A search for runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct RunSearch {
     /// A run.
@@ -85,11 +74,10 @@ pub(crate) struct RunSearch {
     pub(crate) merge_request: Option<i64>,
     /// A part of a project's path.
     pub(crate) part: Option<String>,
-    /// How it ended.
     pub(crate) ended: Option<Ended>,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// With this verdict.

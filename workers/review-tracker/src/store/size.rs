@@ -1,4 +1,4 @@
-//! How full the database is: what `D1` says after a statement, and what it may hold.
+//! The size of the database: what `D1` says after a statement, and what it may hold.
 
 use std::cell::RefCell;
 
@@ -19,7 +19,7 @@ thread_local! {
     static MEASURED: RefCell<Option<(i64, u64)>> = const { RefCell::new(None) };
 }
 
-/// How full it is.
+/// Returns how full it is.
 async fn size(env: &Env) -> Result<DatabaseSize> {
     let max_bytes = megabytes(env.var(MAX_MEGABYTES).ok().map(|set| set.to_string()).as_deref()) * MEGABYTE;
     let now_ms = clock::now_ms();
@@ -34,7 +34,7 @@ async fn size(env: &Env) -> Result<DatabaseSize> {
     Ok(DatabaseSize { used_bytes, max_bytes })
 }
 
-/// How full the database is; one that cannot be asked has other pages and alarms.
+/// Returns how full the database is; one that cannot be asked has other pages and alarms.
 pub(crate) async fn size_if_known(env: &Env) -> Option<DatabaseSize> {
     size(env)
         .await

@@ -34,7 +34,7 @@ const STATEMENTS: [&str; 5] = [
      iif(reviewer IN (SELECT name FROM agents), reviewer, 'other') AS reviewer, sum(input) AS input, sum(output) AS output,
      sum(reasoning) AS reasoning, sum(cache_read) AS cache_read, sum(cache_write) AS cache_write, sum(cost_usd) AS cost_usd
      FROM daily_usage WHERE project = '*' AND day = 0 GROUP BY 1, 2 ORDER BY 1, 2",
-    // No metric tells which model took over: two names in one row would be the square of their number.
+    // No metric shows which model took over: two names in one row would be the square of their number.
     // Nor why a judge removed a finding, which clients choose freely.
     "SELECT kind, a, iif(kind IN ('failback', 'removed'), '', b) AS b, c, sum(n) AS n FROM daily_counts WHERE project = '*'
      AND kind IN ('failed', 'run_skipped', 'inconclusive', 'mr_review', 'finding', 'removed', 'outcome', 'session', 'failback', 'circuit', 'break_glass', 'verdict', 'dropped', 'event', 'started',

@@ -1,4 +1,4 @@
-//! What a filter by tier leaves out.
+//! Events that a filter by tier leaves out.
 
 use conclave_worker_common::Outcome;
 use serde::Deserialize;
@@ -10,8 +10,8 @@ use super::{
     window::grain,
 };
 
-/// Events of runs whose tier nobody told, and what was counted before tiers were kept; of that, neither reviews that were skipped
-/// nor starts, which are told before the tier is decided.
+/// Events of runs whose tier is not known, and what was counted before tiers were kept; of that, neither reviews that were skipped
+/// nor starts, which are sent before the tier is decided.
 const STATEMENT: &str = "SELECT coalesce(sum(n), 0) AS n FROM daily_counts WHERE project = ?1 AND kind = 'event'
   AND day BETWEEN ?2 AND ?3 AND tier = '' AND a NOT IN ('break_glass', 'run_started')";
 
@@ -20,7 +20,7 @@ struct Count {
     n: u64,
 }
 
-/// How many events of a window are of no known tier, where only one tier is looked at.
+/// Returns how many events of a window are of no known tier, where only one tier is looked at.
 pub(crate) async fn unclassified(env: &Env, query: &Window) -> Outcome<u64> {
     if query.tier.is_none() {
         return Ok(0);

@@ -1,4 +1,4 @@
-//! The window that a page looks at, as parameters of its statements.
+//! The window that a page looks at, as parameters of its statements; and the counts of a window.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::query::number;
 /// Bins of a distribution, ascending.
 pub(crate) type Bins = Vec<(i32, u64)>;
 
-/// What a page is about.
+/// The part of the data that a page is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Window {
     /// One project, or all.
@@ -32,6 +32,22 @@ pub(crate) fn bound(database: &D1Database, sql: &str, query: &Window) -> Result<
         number(query.last_day),
         tier(query),
     ])
+}
+
+/// A statement for the counts of a kind in a window, as [`Count`](crate::events::Count), by some of their labels (`a`, `b`, `c`).
+/// Those of all time and of all projects are in the same table: the file of an event says what its labels are.
+pub(super) fn counts(
+    database: &D1Database,
+    kind: &str,
+    labels: &str,
+    order: &str,
+    query: &Window,
+) -> Result<D1PreparedStatement> {
+    let statement = format!(
+        "SELECT {labels}, sum(n) AS n FROM daily_counts WHERE project = ?1 AND kind = '{kind}' AND day BETWEEN ?2 AND ?3
+         AND (?4 IS NULL OR tier = ?4) GROUP BY {labels} {order}"
+    );
+    bound(database, &statement, query)
 }
 
 /// The tier, or NULL for all of them.

@@ -17,7 +17,7 @@ use crate::{
 /// Ids that one statement asks for.
 const MAX_IDS: usize = 5_000;
 
-/// How often it is looked up which events are known before a write is given up for now.
+/// Number of looks at which events are known before a write is given up for now.
 const LOOKS: usize = 3;
 
 /// Writes batches in one transaction. When this returns they are durable; repeating it changes nothing.
@@ -43,7 +43,7 @@ pub(crate) async fn write(env: &Env, batches: &[Batch]) -> Result<()> {
     Err("events became known while they were written".into())
 }
 
-/// What `SQLite` says when an event has a row already.
+/// The message of `SQLite` when an event has a row already.
 const KNOWN_EVENT: &str = "UNIQUE constraint failed: events.id";
 
 /// The events that have a row already.

@@ -1,10 +1,6 @@
 //! `GET /`: what is in force, and who changed it.
 
-use conclave_worker_common::{
-    Outcome, allow,
-    html::{Html, html},
-    page as finished,
-};
+use conclave_worker_common::{Outcome, allow, html::html, page as finished};
 use worker::{Env, Request, Response};
 
 use super::{require_login, sections, signed_in, texts};
@@ -13,7 +9,7 @@ use crate::{
     ledger::{self, Ask, HistoryEntry},
 };
 
-/// How many revisions the page shows at once.
+/// Revisions that the page shows at once.
 const REVISIONS: u32 = 20;
 
 /// Answers with the page.
@@ -24,7 +20,7 @@ pub(crate) async fn page(request: &Request, env: &Env) -> Outcome<Response> {
     let url = request.url()?;
     let before = url.query_pairs().find(|(name, _)| name == "before");
     let before: Option<u64> = before.and_then(|(_, value)| value.parse().ok());
-    // One more than is shown tells whether there are older ones.
+    // One more than is shown reveals whether there are older ones.
     let asked = Ask::History {
         before,
         limit: REVISIONS + 1,
@@ -37,29 +33,18 @@ pub(crate) async fn page(request: &Request, env: &Env) -> Outcome<Response> {
 
     let effective = current.effective();
     let config = &effective.config;
-    let body = html!(
-        r#"<div class="heading"><h1>{}</h1><p class="note">{}</p></div>
-{}{}<div class="columns">{}</div>{}{}{}"#,
-        texts::TITLE,
-        texts::revision(config.revision),
-        sections::warnings(&effective.warnings),
-        sections::providers(config),
-        sections::reviewers(config),
-        sections::projects(config),
-        sections::prices(config),
-        history_section(&history, older, before.is_some()),
-    );
-    Ok(finished(200, &signed_in(&who, &body))?)
-}
-
-fn history_section(history: &[HistoryEntry], older: Option<u64>, paged: bool) -> Html {
-    let newest = paged.then(|| html!(r#"<a href="/" rel="prev">{}</a>"#, texts::NEWEST));
-    let older = older.map(|revision| html!(r#"<a href="/?before={}" rel="next">{}</a>"#, revision, texts::OLDER));
-    html!(
-        r#"{}<nav class="pages" aria-label="{}">{}{}</nav>"#,
-        sections::history(history),
-        texts::HISTORY,
-        newest,
-        older,
-    )
+    let body = html! {
+        div.heading { h1 { (texts::TITLE) } p.note { (texts::revision(config.revision)) } }
+        (sections::warnings(&effective.warnings))
+        (sections::providers(config))
+        div.columns { (sections::reviewers(config)) }
+        (sections::projects(config))
+        (sections::prices(config))
+        (sections::history(&history))
+        nav.pages aria-label=(texts::HISTORY) {
+            @if before.is_some() { a href="/" rel="prev" { (texts::NEWEST) } }
+            @if let Some(older) = older { a href={ "/?before=" (older) } rel="next" { (texts::OLDER) } }
+        }
+    };
+    Ok(finished(200, signed_in(&who, &body))?)
 }

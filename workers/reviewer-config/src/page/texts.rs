@@ -1,4 +1,4 @@
-//! What administrators read on the page.
+//! Texts of the administrators' page.
 
 pub(crate) const TITLE: &str = "Reviewer configuration";
 pub(crate) const LOG_IN_TITLE: &str = "Configuration of reviews";
@@ -54,7 +54,7 @@ pub(crate) const WHAT: &str = "What";
 pub(crate) const WHY: &str = "Why";
 pub(crate) const OLDER: &str = "Older";
 pub(crate) const NEWEST: &str = "Newest";
-pub(crate) const NOBODY: &str = "a token without a name";
+pub(crate) const UNNAMED: &str = "a token without a name";
 
 /// The line below the title.
 pub(crate) fn revision(revision: u64) -> String {
@@ -64,7 +64,7 @@ pub(crate) fn revision(revision: u64) -> String {
     }
 }
 
-/// Who is logged in.
+/// The person who is logged in.
 pub(crate) fn logged_in_as(who: &str) -> String {
     if who.is_empty() {
         "logged in".to_owned()

@@ -1,10 +1,10 @@
 //! The steps of a chart over time: days, or weeks where days would be too many to tell apart.
 
-use super::table::{Cell, Row};
+use super::table::{Cell, TableOf};
 use crate::store::Window;
 
-/// The most days that are shown one by one.
-const MOST_DAYS: i64 = 100;
+/// Maximum number of days that are shown one by one.
+const MAX_DAYS: i64 = 100;
 
 /// The steps of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,11 +21,11 @@ impl Periods {
         Self {
             first: query.first_day,
             last: query.last_day,
-            step: if days > MOST_DAYS { 7 } else { 1 },
+            step: if days > MAX_DAYS { 7 } else { 1 },
         }
     }
 
-    /// Whether there is more than one step: else there is nothing to draw.
+    /// Returns whether there is more than one step: else there is nothing to draw.
     pub(crate) const fn several(self) -> bool {
         self.last > self.first
     }
@@ -40,10 +40,10 @@ impl Periods {
         (0..=(self.last - self.first) / self.step).map(move |index| self.first + index * self.step)
     }
 
-    /// A row a step, the latest first: its day, and what is told of it.
-    pub(crate) fn rows(self, cells: impl Fn(i64) -> Vec<Cell>) -> Vec<Row> {
-        let row = |start| Row::from([vec![Cell::Day(start)], cells(start)].concat());
-        self.starts().rev().map(row).collect()
+    /// A table with a row a step, the latest first, by their first days; without rows if there is nothing to show.
+    pub(crate) fn table(self, id: &'static str, title: &'static str, any: bool) -> TableOf<i64> {
+        let starts = self.starts().rev().filter(|_| any);
+        TableOf::new(id, title, starts).words("Day", "day", |start| Cell::Day(*start))
     }
 
     /// The first day of the step that a day is in.

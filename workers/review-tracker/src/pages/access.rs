@@ -1,11 +1,11 @@
 //! Cloudflare Access: people who were let in there carry a token of it. Its signature, its issuer and its audience are
-//! checked here, because whoever finds the Worker's own address comes around Access.
+//! checked here, because a request to the Worker's own address comes around Access.
 
 use conclave_shared::oidc::{AccessPolicy, OidcError};
-use conclave_worker_common::{FAILED, Outcome, Refusal, configured, jwt, now_ms, page};
+use conclave_worker_common::{FAILED, Outcome, Refusal, jwt, now_ms, page, setting};
 use worker::{Env, Request, Url};
 
-use super::{FRAME, texts};
+use super::{FRAME, NOT_READY};
 
 /// The header that Access adds to every request.
 pub(super) const HEADER: &str = "cf-access-jwt-assertion";
@@ -21,20 +21,20 @@ const KEYS_URL: &str = "ACCESS_JWKS_URL";
 /// Below the team's address.
 const CERTIFICATES: &str = "/cdn-cgi/access/certs";
 
-/// Whether people may come through Access.
+/// Returns whether people may come through Access.
 pub(super) fn is_on(env: &Env) -> bool {
-    value(env, TEAM).is_some()
+    setting(env, TEAM).is_some()
 }
 
-/// Whoever a request's token of Access is of; `None` if it has none, or Access is not set up.
+/// The person of a request's token of Access; `None` if it has none, or Access is not set up.
 pub(super) async fn verify(request: &Request, env: &Env) -> Outcome<Option<String>> {
-    let Some(team) = value(env, TEAM) else {
+    let Some(team) = setting(env, TEAM) else {
         return Ok(None);
     };
     let Some(token) = request.headers().get(HEADER)? else {
         return Ok(None);
     };
-    let Some(audience) = value(env, AUDIENCE) else {
+    let Some(audience) = setting(env, AUDIENCE) else {
         return Err(unset(AUDIENCE)?);
     };
     // Written with or without what every address begins with.
@@ -44,7 +44,7 @@ pub(super) async fn verify(request: &Request, env: &Env) -> Outcome<Option<Strin
         format!("https://{team}")
     };
     let policy = AccessPolicy::new(&team, &audience);
-    let keys = value(env, KEYS_URL).unwrap_or_else(|| format!("{}{CERTIFICATES}", policy.issuer));
+    let keys = setting(env, KEYS_URL).unwrap_or_else(|| format!("{}{CERTIFICATES}", policy.issuer));
     let Some(keys) = Url::parse(&keys).ok().filter(jwt::is_safe) else {
         return Err(unset(TEAM)?);
     };
@@ -52,8 +52,9 @@ pub(super) async fn verify(request: &Request, env: &Env) -> Outcome<Option<Strin
         Ok(Ok(signed)) => signed.check_access(&policy, now_ms() / 1000),
         Ok(Err(error)) => Err(error),
         Err(Refusal::Answer(_)) => {
-            let html = FRAME.notice_page(FAILED, texts::ACCESS_NO_KEYS);
-            return Err(Refusal::Answer(page(503, &html)?));
+            let detail = "The keys of Cloudflare Access cannot be read, so no one can be let in through it now. Try again in a moment; the \
+                 reason is in the Worker's log.";
+            return Err(Refusal::Answer(page(503, FRAME.notice_page(FAILED, detail))?));
         }
         Err(fault) => return Err(fault),
     };
@@ -64,17 +65,16 @@ pub(super) async fn verify(request: &Request, env: &Env) -> Outcome<Option<Strin
 }
 
 fn refused(error: &OidcError) -> worker::Result<Refusal> {
-    let html = FRAME.notice_page(texts::ACCESS_REFUSED, &texts::access_refused(error));
-    page(403, &html).map(Refusal::Answer)
+    let title = "Cloudflare Access let you in, this Worker does not";
+    let detail = format!(
+        "Its token {error}. The operator of this tracker can compare that with the Worker's ACCESS_TEAM_DOMAIN and ACCESS_AUD."
+    );
+    page(403, FRAME.notice_page(title, &detail)).map(Refusal::Answer)
 }
 
 fn unset(name: &str) -> worker::Result<Refusal> {
-    let html = FRAME.notice_page(texts::NOT_READY, &texts::access_unset(name));
-    page(503, &html).map(Refusal::Answer)
-}
-
-fn value(env: &Env, name: &str) -> Option<String> {
-    let value = configured(env, name)?;
-    let value = value.trim();
-    (!value.is_empty()).then(|| value.to_owned())
+    let detail = format!(
+        "People come through Cloudflare Access, and the Worker's variable {name} is not set, or is not an address."
+    );
+    page(503, FRAME.notice_page(NOT_READY, &detail)).map(Refusal::Answer)
 }

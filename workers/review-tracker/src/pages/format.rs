@@ -1,9 +1,36 @@
 //! Numbers, money, times as people read them.
 
 use chrono::{DateTime, NaiveDate, Utc};
+use conclave_shared::telemetry::DatabaseSize;
 
-/// What stands where there is nothing to show.
+/// Stands where there is nothing to show.
 pub(crate) const NOTHING: &str = "–";
+
+/// A value that may be unknown.
+pub(crate) fn or_nothing<T>(value: Option<T>, format: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| NOTHING.to_owned(), format)
+}
+
+/// A number of things: `1 review`, `2 reviews`.
+pub(crate) fn counted(value: u64, noun: &str) -> String {
+    let plural = if value == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", count(value))
+}
+
+/// The used and the allowed size of a database.
+pub(crate) fn database_size(database: DatabaseSize) -> String {
+    let megabytes = |bytes| count(bytes / 1_000_000);
+    format!(
+        "{} MB of {} MB",
+        megabytes(database.used_bytes),
+        megabytes(database.max_bytes)
+    )
+}
+
+/// The share of tokens that came from a cache.
+pub(crate) fn cached(share: f64) -> String {
+    format!("{} from the cache", percent(share))
+}
 
 /// A whole number in groups: `12,345`.
 pub(crate) fn count(value: u64) -> String {

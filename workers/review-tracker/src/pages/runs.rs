@@ -1,28 +1,27 @@
 //! `GET /runs`: the reviews one by one, searched and a page at a time.
 
-use conclave_worker_common::{Outcome, html::Html, html::html};
+use conclave_worker_common::{
+    Outcome,
+    html::{Html, html},
+};
 use uuid::Uuid;
 use worker::{Env, Request, Response, Url};
 
 use super::{
     cells::{VERDICTS, runs_table},
     filter::parameter,
-    format, layout,
-    page::{Asked, Content, finished},
-    texts,
+    format,
+    page::{Asked, Content, RUNS, finished, option},
 };
 use crate::store::{self, Cursor, Ended, RunSearch};
-
-/// Where this page is.
-pub(crate) const PATH: &str = "/runs";
 
 /// Runs on a page, and in a file.
 const PAGE_SIZE: u32 = 50;
 const FILE_SIZE: u32 = 5_000;
 
-/// What stands for runs without an end.
+/// Stands for runs without an end.
 const NOT_YET: &str = "open";
-/// What stands for runs that failed, and for those whose end was not heard of within their limit.
+/// Stand for runs that failed, and for those whose end was not reported within their limit.
 const FAILED: &str = "failed";
 const LOST: &str = "lost";
 
@@ -37,43 +36,27 @@ pub(crate) async fn page(request: &Request, env: &Env) -> Outcome<Response> {
     let size = if file { FILE_SIZE } else { PAGE_SIZE };
     let found = store::runs(env, &query, &search.query(), after, size).await?;
     let own = search.parameters();
-    let href = |more: &[(&str, &str)]| {
-        let all: Vec<(&str, &str)> = own
-            .iter()
-            .map(|(name, value)| (*name, value.as_str()))
-            .chain(more.iter().copied())
-            .collect();
-        asked.filter.href(PATH, &all)
+    let href = |more: Option<(&str, &str)>| {
+        let own = own.iter().map(|(name, value)| (*name, value.as_str()));
+        asked.filter.href(RUNS.path, &own.chain(more).collect::<Vec<_>>())
     };
-    let newest = after.map(|_| html!(r#"<a href="{}" rel="prev">{}</a>"#, href(&[]), texts::NEWEST));
-    let older = found.next.map(|next| {
-        let position = format!("{}_{}", next.at_ms, next.run_id);
-        html!(
-            r#"<a href="{}" rel="next">{}</a>"#,
-            href(&[("after", &position)]),
-            texts::OLDER
-        )
-    });
-    let mut table = runs_table(&found.runs, asked.now_ms);
-    table.after = html!(
-        r#"<nav class="pages" aria-label="{}">{}{}</nav>"#,
-        texts::RUNS,
-        newest,
-        older
-    );
+    let next = found.next.map(|next| format!("{}_{}", next.at_ms, next.run_id));
+    let ways = html! {
+        nav.pages aria-label=(RUNS.title) {
+            @if after.is_some() { a href=(href(None)) rel="prev" { "Newest reviews" } }
+            @if let Some(next) = &next { a href=(href(Some(("after", next)))) rel="next" { "Older reviews" } }
+        }
+    };
+    let table = runs_table(RUNS.title, &found.runs, asked.now_ms).after(ways).build();
     let content = Content {
-        title: texts::RUNS,
-        path: PATH,
-        lead: Html::default(),
-        tables: vec![table],
-        tail: Html::default(),
         fields: search.fields(),
         own,
+        ..Content::new(RUNS, Html::default(), vec![table])
     };
     finished(&asked, env, content).await
 }
 
-/// What is searched for, as it stands in the URL.
+/// The search as it stands in the URL.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Search {
     text: Option<String>,
@@ -122,21 +105,25 @@ impl Search {
     }
 
     fn fields(&self) -> Html {
-        let options = VERDICTS
-            .map(|verdict| layout::option(verdict, &format::words(verdict), self.ended.as_deref() == Some(verdict)));
-        html!(
-            r#"<label class="wide">{}<input type="search" name="q" value="{}" placeholder="{}" maxlength="256" autocomplete="off" spellcheck="false"></label>
-<label>{}<select name="verdict">{}{}{}{}{}</select></label>"#,
-            texts::SEARCH,
-            self.text,
-            texts::SEARCH_EXAMPLE,
-            texts::VERDICT,
-            layout::option("", texts::ANY_VERDICT, self.ended.is_none()),
-            Html::join(options),
-            layout::option(FAILED, texts::FAILED, self.ended.as_deref() == Some(FAILED)),
-            layout::option(LOST, texts::LOST, self.ended.as_deref() == Some(LOST)),
-            layout::option(NOT_YET, texts::NO_END, self.ended.as_deref() == Some(NOT_YET)),
-        )
+        let verdicts = VERDICTS.map(|verdict| (verdict, format::words(verdict)));
+        let others = [(FAILED, "Failed"), (LOST, "Lost"), (NOT_YET, "No end seen")];
+        let others = others.map(|(ended, name)| (ended, name.to_owned()));
+        html! {
+            label.wide {
+                "Search"
+                input type="search" name="q" value=(self.text.as_deref().unwrap_or_default()) placeholder="Project, !number or run"
+                    maxlength="256" autocomplete="off" spellcheck="false";
+            }
+            label {
+                "Verdict"
+                select name="verdict" {
+                    (option("", "Any verdict", self.ended.is_none()))
+                    @for (ended, name) in verdicts.into_iter().chain(others) {
+                        (option(ended, &name, self.ended.as_deref() == Some(ended)))
+                    }
+                }
+            }
+        }
     }
 }
 

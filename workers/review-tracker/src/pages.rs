@@ -1,18 +1,17 @@
 //! The dashboard: what people see.
 //!
-//! Pages are made by the Worker, are whole without a script, and ask nobody else for anything. Scripts draw the charts of
+//! Pages are made by the Worker, are whole without a script, and load nothing from elsewhere. Scripts draw the charts of
 //! what the tables beside them say, and let a link to the log-in page carry the token in its fragment; a person sends it.
 
 mod access;
 mod cells;
 mod chart;
 mod cross;
-mod ends;
+mod figures;
 mod filter;
 mod findings;
 mod format;
 mod health;
-mod layout;
 mod models;
 mod overview;
 mod page;
@@ -20,9 +19,7 @@ mod periods;
 mod run;
 mod run_tables;
 mod runs;
-mod summary;
 mod table;
-mod texts;
 
 use conclave_worker_common::{
     Asset, BASE_STYLE, Frame, ICON, Login, LoginWords, Outcome, Refusal, Sessions, allow, asset, configured, finish,
@@ -42,7 +39,7 @@ const SESSIONS: Sessions = Sessions {
     lifetime_seconds: 7 * 86_400,
 };
 
-/// What pages are made with. uPlot comes from npm, at the version that package.json pins.
+/// Style sheets and scripts of the pages. uPlot comes from npm, at the version that package.json pins.
 const ASSETS: [Asset; 4] = [
     Asset::style(
         "dashboard.css",
@@ -66,24 +63,34 @@ const ASSETS: [Asset; 4] = [
 /// The frame around every page.
 const FRAME: Frame = Frame {
     style: "dashboard.css",
-    back: texts::BACK,
-    failed: texts::FAILED_DETAIL,
+    back: "Back to the overview",
+    failed: "The page could not be made. Try again in a moment; the reason is in the Worker's log.",
 };
 
-/// How people log in.
+/// The title of a page that cannot be shown before the tracker is set up.
+const NOT_READY: &str = "The tracker is not set up yet";
+
+/// The log-in of people.
 const LOGIN: Login = Login {
     sessions: SESSIONS,
     tokens: DASHBOARD_TOKENS,
     frame: FRAME,
     scripts: &["login.js"],
     words: LoginWords {
-        title: texts::LOG_IN_TITLE,
+        title: "Conclave reviews",
         user: "dashboard",
-        token: texts::TOKEN,
-        hint: texts::LOG_IN_HINT,
-        by_link: Some(texts::LOG_IN_BY_LINK),
-        wrong: texts::WRONG_TOKEN,
-        unconfigured: (texts::NO_DASHBOARD_TOKENS, texts::NO_DASHBOARD_TOKENS_DETAIL),
+        token: "Access token",
+        hint: "It is one of this Worker's DASHBOARD_TOKENS. A link that ends in /login#token=… fills it in; what follows the # is never \
+               sent in a request's address.",
+        by_link: Some(
+            "The link that you have opened brings an access token. Log in with it only if you know who sent it.",
+        ),
+        wrong: "That token is not accepted. It may have been replaced: ask the operator of this tracker.",
+        unconfigured: (
+            "No token yet",
+            "No token is configured. Run `wrangler secret put DASHBOARD_TOKENS -e review-tracker` and give it one or more tokens \
+             separated by commas. For a local run, put the line DASHBOARD_TOKENS=… into .dev.vars beside wrangler.toml.",
+        ),
     },
 };
 
@@ -93,13 +100,13 @@ pub(crate) fn routes(router: Router<'static, ()>) -> Router<'static, ()> {
         .on_async("/", |request, context| async move {
             finish(shown(overview::page(&request, &context.env).await))
         })
-        .on_async(findings::PATH, |request, context| async move {
+        .on_async(page::FINDINGS.path, |request, context| async move {
             finish(shown(findings::page(&request, &context.env).await))
         })
-        .on_async(models::PATH, |request, context| async move {
+        .on_async(page::MODELS.path, |request, context| async move {
             finish(shown(models::page(&request, &context.env).await))
         })
-        .on_async(runs::PATH, |request, context| async move {
+        .on_async(page::RUNS.path, |request, context| async move {
             finish(shown(runs::page(&request, &context.env).await))
         })
         .on_async("/runs/:id", |request, context| async move {
@@ -119,8 +126,11 @@ pub(crate) fn routes(router: Router<'static, ()>) -> Router<'static, ()> {
 
 async fn login(mut request: Request, env: &Env) -> Outcome<Response> {
     if access::is_on(env) && configured(env, DASHBOARD_TOKENS).is_none() {
-        let html = FRAME.notice_page(texts::ACCESS_ONLY, texts::ACCESS_ONLY_DETAIL);
-        return Ok(answer(403, &html)?);
+        let html = FRAME.notice_page(
+            "Come through Cloudflare Access",
+            "This dashboard has no tokens of its own. Open it at the address that your organization's Access protects, and log in there.",
+        );
+        return Ok(answer(403, html)?);
     }
     LOGIN.answer(&mut request, env).await
 }
@@ -134,7 +144,7 @@ fn logout(request: &Request, env: &Env) -> Outcome<Response> {
     Ok(response)
 }
 
-/// Lets a person pass who is logged in, and says who, as far as that is known; everybody else is sent to the log-in page.
+/// Lets a person pass who is logged in, and returns the name, as far as that is known; all others are sent to the log-in page.
 async fn require_login(request: &Request, env: &Env) -> Outcome<String> {
     let cookies = request.headers().get("cookie")?.unwrap_or_default();
     let tokens = configured(env, DASHBOARD_TOKENS).unwrap_or_default();
@@ -147,7 +157,7 @@ async fn require_login(request: &Request, env: &Env) -> Outcome<String> {
     Err(Refusal::Answer(see_other("/login")?))
 }
 
-/// Lets a reader pass, and says who.
+/// Lets a reader pass, and returns the name.
 async fn require_reader(request: &Request, env: &Env) -> Outcome<String> {
     allow(request, &["GET", "HEAD"])?;
     require_login(request, env).await
@@ -157,8 +167,8 @@ async fn require_reader(request: &Request, env: &Env) -> Outcome<String> {
 fn shown(outcome: Outcome<Response>) -> Outcome<Response> {
     match outcome {
         Err(Refusal::Answer(response)) if response.status_code() == 503 && is_problem(&response)? => {
-            let html = FRAME.notice_page(texts::NOT_READY, crate::texts::NO_TABLES);
-            Ok(answer(503, &html)?)
+            let html = FRAME.notice_page(NOT_READY, crate::texts::NO_TABLES);
+            Ok(answer(503, html)?)
         }
         other => FRAME.shown(other),
     }

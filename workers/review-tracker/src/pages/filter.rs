@@ -1,4 +1,4 @@
-//! What of the data is looked at, as it stands in the URL of every page.
+//! The part of the data that is looked at, as it stands in the URL of every page.
 
 use url::form_urlencoded::Serializer;
 use worker::Url;
@@ -12,8 +12,8 @@ pub(crate) const WINDOWS: [u16; 4] = [1, 7, 30, 90];
 /// The window that is shown first.
 const DEFAULT_WINDOW: u16 = 30;
 
-/// The longest period, in days: everything is kept by the day, and more days are more to read.
-const LONGEST: i64 = 731;
+/// Maximum days of a period: everything is kept by the day, and more days are more to read.
+const MAX_DAYS: i64 = 731;
 
 /// Tiers that are offered.
 pub(crate) const TIERS: [&str; 3] = ["trivial", "lite", "full"];
@@ -27,7 +27,7 @@ pub(crate) enum Period {
     Days(i64, i64),
 }
 
-/// The filters of every page. What the URL has that makes no sense is taken as not said.
+/// The filters of every page. Nonsense in the URL is ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Filter {
     /// One project, or all.
@@ -62,7 +62,7 @@ impl Filter {
             (None, first, last) => {
                 let last = last.unwrap_or(today);
                 let first = first.unwrap_or(last - i64::from(DEFAULT_WINDOW) + 1);
-                period(first.min(last).max(last - LONGEST + 1), last, today)
+                period(first.min(last).max(last - MAX_DAYS + 1), last, today)
             }
         };
         Self {
@@ -110,7 +110,7 @@ impl Filter {
         }
     }
 
-    /// What to ask the store for.
+    /// The window to ask the store for.
     pub(crate) fn query(&self, now_ms: i64) -> Window {
         let (first_day, last_day) = match self.period {
             Period::Last(days) => {
@@ -193,6 +193,6 @@ mod tests {
         let days = |path| (query(path).first_day - TODAY, query(path).last_day - TODAY);
         assert_eq!(days("/?days=1"), (0, 0));
         assert_eq!(days("/?from=2024-10-04&to=2024-10-01"), (-3, -3));
-        assert_eq!(days("/?from=1970-01-01&to=2024-10-04"), (1 - LONGEST, 0));
+        assert_eq!(days("/?from=1970-01-01&to=2024-10-04"), (1 - MAX_DAYS, 0));
     }
 }

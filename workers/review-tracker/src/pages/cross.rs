@@ -24,6 +24,12 @@ impl<K: Ord, const N: usize> Cross<K, N> {
         self.0.get(key).copied().unwrap_or([0; N])
     }
 
+    /// The count of a label in a row.
+    pub(crate) fn of_label(&self, labels: [&str; N], key: &K, label: &str) -> u64 {
+        let mut counts = labels.into_iter().zip(self.get(key));
+        counts.find(|(known, _)| *known == label).map_or(0, |(_, count)| count)
+    }
+
     /// The rows.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (&K, [u64; N])> {
         self.0.iter().map(|(key, counts)| (key, *counts))
@@ -39,7 +45,7 @@ impl<K: Ord, const N: usize> Cross<K, N> {
         })
     }
 
-    /// Whether there is no row.
+    /// Returns whether there is no row.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -56,7 +62,8 @@ mod tests {
         let rows: Vec<_> = cross.rows().collect();
         assert_eq!(rows, [(&"a", [2, 0]), (&"b", [0, 4]), (&"c", [0, 0])]);
         assert_eq!(cross.sum(), [2, 4]);
-        assert_eq!((cross.get(&"b"), cross.get(&"nobody")), ([0, 4], [0, 0]));
+        assert_eq!((cross.get(&"b"), cross.get(&"none")), ([0, 4], [0, 0]));
+        assert_eq!(cross.of_label(["x", "y"], &"b", "y"), 4);
         assert!(!cross.is_empty());
     }
 }
