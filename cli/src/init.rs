@@ -29,7 +29,7 @@ pub(crate) struct Answers {
     pub(crate) job: Job,
     /// The image that it runs in.
     pub(crate) image: String,
-    /// Whether significant concerns fail the job.
+    /// True if significant concerns fail the job.
     pub(crate) block: bool,
 }
 

@@ -32,7 +32,7 @@ use support::{Conclave, PROVIDER_KEY, Repository, Workers, opencode};
 
 const BAR: Duration = Duration::from_secs(5);
 const LONGEST: Duration = Duration::from_mins(2);
-/// How long the provider thinks, so that a flip meets everybody in the middle of an answer.
+/// Time that the provider thinks, so that a flip meets everybody in the middle of an answer.
 const ANSWER: Duration = Duration::from_millis(2500);
 
 fn repository() -> Repository {

@@ -26,9 +26,9 @@ pub(super) struct Row {
     breaks: String,
     /// The verdict; none if there is no review.
     verdict: Option<String>,
-    /// Whether the review is on the merge request.
+    /// True if the review is on the merge request.
     posted: bool,
-    /// Whether the bot approves.
+    /// True if the bot approves.
     approved: bool,
     /// The exit code.
     exit: i32,

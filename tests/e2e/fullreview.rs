@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use crate::support::{PROVIDER_KEY, Repository, Terminal, opencode, provider};
 
-/// How long the session's model may take to be asked.
+/// Time that the session's model may take to be asked.
 const MAX_WAIT: Duration = Duration::from_mins(1);
 /// The command's file.
 const COMMAND: &str = include_str!("../../cli/src/assets/fullreview.md");

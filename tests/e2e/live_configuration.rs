@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Conclave, PROVIDER_KEY, Repository};
 
-/// How long a test waits for what has to happen first.
+/// Time that a test waits for what has to happen first.
 const PATIENCE: Duration = Duration::from_mins(3);
 
 /// A configuration service with one document, which can be exchanged.

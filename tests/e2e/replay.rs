@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::support::{Conclave, Outcome, Repository, provider};
 
-/// How long a session may take to end.
+/// Time that a session may take to end.
 const SOON: Duration = Duration::from_mins(3);
 
 /// A finished run is shown again without a model or its repository.

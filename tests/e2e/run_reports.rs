@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Conclave, Pipeline, Repository, Workers, crowd, executable, provider};
 
-/// How long a test waits for what has to happen first.
+/// Time that a test waits for what has to happen first.
 const PATIENCE: Duration = Duration::from_mins(3);
 
 /// A tracker that takes everything.

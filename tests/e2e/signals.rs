@@ -21,12 +21,12 @@ use crate::support::{
     Conclave, Pipeline, Repository, Workers, Wrapper, crowd, executable, nothing_left_running, provider,
 };
 
-/// How long everything may take after a signal: ten seconds, on a machine that does nothing else.
+/// Returns how long everything may take after a signal: ten seconds, on a machine that does nothing else.
 fn all_gone() -> Duration {
     Duration::from_secs(10).mul_f64(crowd())
 }
 
-/// How long a test waits for what has to happen first, on a machine that does a lot else.
+/// Time that a test waits for what has to happen first, on a machine that does a lot else.
 const PATIENCE: Duration = Duration::from_mins(3);
 
 fn send(child: &Child, signal: Signal) {

@@ -61,7 +61,7 @@ pub(crate) async fn differing(
     Ok(found.into_iter().map(file).collect())
 }
 
-/// Whether the attributes of other files change.
+/// Returns whether the attributes of other files change.
 fn changes_attributes(diff: &FilteredDiff) -> bool {
     let is_attributes = |path: &str| {
         let name = path.rsplit('/').next().unwrap_or(path);
@@ -116,7 +116,8 @@ async fn changing(
     Ok(found)
 }
 
-/// Whether a program or an encoding makes something else of the file. Pictures and the like may be kept by Git LFS.
+/// Returns whether a program or an encoding makes something else of the file. Pictures and the like may be kept by Git
+/// LFS.
 fn is_rewritten(path: &str, attributes: &CheckoutAttributes) -> bool {
     let encoded = attributes.encoding.as_deref().is_some_and(|encoding| {
         let encoding = encoding.to_ascii_lowercase();

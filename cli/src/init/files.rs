@@ -76,7 +76,7 @@ pub(super) fn ci_snippet(there: &str, answers: &Answers) -> String {
     }
 }
 
-/// Whether a pipeline has the review already.
+/// Returns whether a pipeline has the review already.
 pub(super) fn includes_conclave(there: &str) -> bool {
     there
         .lines()

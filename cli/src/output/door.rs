@@ -74,7 +74,7 @@ fn clean_line(line: &str, keep: Keep, cleaned: &mut String) {
     }
 }
 
-/// Whether a mark that a CI system acts on goes on at this place, so that a space in front of it breaks it.
+/// Returns whether a mark that a CI system acts on goes on at this place, so that a space in front of it breaks it.
 fn is_mark(line: &str, at: usize) -> bool {
     let (head, rest) = line.split_at(at);
     match rest.as_bytes().first() {
@@ -97,7 +97,7 @@ fn is_mark(line: &str, at: usize) -> bool {
     }
 }
 
-/// Whether a workflow command of GitHub goes on at this colon: `::error::`, at the beginning of a word.
+/// Returns whether a workflow command of GitHub goes on at this colon: `::error::`, at the beginning of a word.
 fn is_command(head: &str, rest: &str) -> bool {
     let Some(before) = head.strip_suffix(':') else {
         return false;

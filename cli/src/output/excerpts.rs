@@ -33,7 +33,7 @@ impl Excerpts {
         self.0.insert(path.to_owned(), kept);
     }
 
-    /// Whether the file has been asked for.
+    /// Returns whether the file has been asked for.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.0.contains_key(path)
     }

@@ -86,7 +86,8 @@ impl Links {
     }
 }
 
-/// Whether the terminal is one that is known to show links. Others print the address as text, or nothing at all.
+/// Returns whether the terminal is one that is known to show links. Others print the address as text, or nothing at
+/// all.
 fn are_shown(environment: &Environment) -> bool {
     let is = |name: &str, values: &[&str]| environment.get(name).is_some_and(|value| values.contains(&value));
     if let Some(forced) = environment.get("FORCE_HYPERLINK") {

@@ -15,12 +15,13 @@ pub(crate) fn set_locale(environment: &Environment) {
     let _ = ASCII_ONLY.set(!is_utf8(environment));
 }
 
-/// Whether signs of ours have to be ASCII.
+/// Returns whether signs of ours have to be ASCII.
 pub(crate) fn is_ascii_only() -> bool {
     ASCII_ONLY.get().copied().unwrap_or_default()
 }
 
-/// Whether the locale's character set is UTF-8. Without any locale it is taken to be: so it is in most containers.
+/// Returns whether the locale's character set is UTF-8. Without any locale it is taken to be: so it is in most
+/// containers.
 fn is_utf8(environment: &Environment) -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()

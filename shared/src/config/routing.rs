@@ -16,7 +16,7 @@ pub struct RouteInput<'a> {
     pub preset: Preset,
     /// Providers for which there are credentials. A provider without counts as switched off.
     pub credentials: &'a BTreeSet<String>,
-    /// Whether the merge request's tier is `trivial`.
+    /// True if the merge request's tier is `trivial`.
     pub trivial: bool,
     /// The classes of models of reviewers that a project has added; [`NO_CLASSES`] where nobody has.
     pub classes: &'a BTreeMap<String, ModelTier>,
@@ -56,7 +56,7 @@ pub struct SkippedModel {
     pub model: ModelId,
     /// Why it is not used, in words.
     pub reason: String,
-    /// Whether an operator switched its provider off; otherwise there are no credentials for it.
+    /// True if an operator switched its provider off; otherwise there are no credentials for it.
     pub switched_off: bool,
 }
 

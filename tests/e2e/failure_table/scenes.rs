@@ -14,10 +14,10 @@ use crate::support::{Conclave, Outcome, Pipeline, Repository, Workers, Wrapper, 
 
 /// The only reviewer of a change this small.
 const REVIEWER: &str = "generalist";
-/// How long a model is waited for to be asked.
+/// Time that a model is waited for to be asked.
 const ASKED: Duration = Duration::from_mins(3);
 
-/// How long a run is waited for to begin its records.
+/// Time that a run is waited for to begin its records.
 const BEGUN: Duration = Duration::from_mins(3);
 
 /// A clean merge request, its pipeline and its provider.

@@ -164,7 +164,7 @@ impl Pipeline {
         self.notes_of(self.merge_request)
     }
 
-    /// Whether the bot approves.
+    /// Returns whether the bot approves.
     pub(crate) fn approved(&self) -> bool {
         let snapshot = self.gitlab.snapshot(self.merge_request);
         snapshot.approved_by.iter().any(|name| name == BOT)

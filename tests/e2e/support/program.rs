@@ -257,7 +257,7 @@ impl Conclave {
     }
 }
 
-/// How long what was killed may take to be gone, on a machine that does a lot else.
+/// Time that what was killed may take to be gone, on a machine that does a lot else.
 const SETTLED: Duration = Duration::from_mins(1);
 
 /// Waits until no process refers to this run directory or its home any more.

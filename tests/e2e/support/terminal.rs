@@ -15,7 +15,7 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// How long a test waits for what has to appear, on a machine that does a lot else.
+    /// Time that a test waits for what has to appear, on a machine that does a lot else.
     const PATIENCE: Duration = Duration::from_mins(2);
 
     /// Runs a command of a shell in a terminal of this size, with nothing in its environment but these variables.

@@ -10,7 +10,7 @@ use tokio::{
 
 use super::repository_root;
 
-/// How long they may take, on a machine that does a lot else.
+/// Time that they may take, on a machine that does a lot else.
 const STARTUP: Duration = Duration::from_mins(3);
 
 /// The running Workers; they end with this. The address of one that does not run is empty.

@@ -18,7 +18,7 @@ use conclave_engine::plugin::ProviderWire;
 use futures_util::{StreamExt, stream};
 use tokio::{net::TcpListener, task::JoinHandle};
 
-/// How often a row is answered.
+/// Number of times that a row is answered.
 const MOST: usize = 6;
 
 /// How a row answers.

@@ -9,7 +9,7 @@ use super::{
 };
 
 const MARKER: &str = "conclave: no healthy model";
-/// How long OpenCode waits at the providers that are called `quick-…`.
+/// Time that OpenCode waits at the providers that are called `quick-…`.
 const PATIENCE: u64 = 4_000;
 
 /// What a row is to lead to.

@@ -106,7 +106,7 @@ pub struct FileDiff {
     pub unread: Option<Unread>,
     /// The encoding that the patch was decoded from. Git and the forge show such a file as binary.
     pub decoded: Option<Encoding>,
-    /// Whether the patch could be that of a Git LFS pointer.
+    /// True if the patch could be that of a Git LFS pointer.
     pub maybe_pointer: bool,
 }
 
@@ -116,7 +116,7 @@ impl FileDiff {
         self.added + self.removed
     }
 
-    /// Whether a reviewer has anything to read in the patch.
+    /// Returns whether a reviewer has anything to read in the patch.
     pub fn has_content(&self) -> bool {
         self.content != Content::None
     }
@@ -136,12 +136,12 @@ impl FileDiff {
         Some(if was_empty { DiffRow { old: 0, ..row } } else { row })
     }
 
-    /// Whether the file can be executed at head.
+    /// Returns whether the file can be executed at head.
     pub fn is_executable(&self) -> bool {
         self.modes.1 == EXECUTABLE
     }
 
-    /// Whether this change makes a file executable.
+    /// Returns whether this change makes a file executable.
     pub fn becomes_executable(&self) -> bool {
         self.is_executable() && self.modes.0 != EXECUTABLE
     }

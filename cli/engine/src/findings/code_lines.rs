@@ -54,7 +54,7 @@ fn begins_comment(rest: &str, mark: &str, before: &str) -> bool {
     }
 }
 
-/// How long a text in quotes is that begins here and ends on the same line.
+/// Returns how long a text in quotes is that begins here and ends on the same line.
 fn text_length(rest: &str) -> Option<usize> {
     let quote = rest.chars().next().filter(|first| matches!(first, '"' | '\'' | '`'))?;
     let mut escaped = false;

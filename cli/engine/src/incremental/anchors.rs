@@ -80,7 +80,7 @@ impl Anchor {
         }
     }
 
-    /// Whether it is the same code, wherever that stands.
+    /// Returns whether it is the same code, wherever that stands.
     pub fn is_same_code(&self, other: &Self) -> bool {
         self.code == other.code
     }

@@ -58,7 +58,7 @@ impl Review {
         }
     }
 
-    /// Whether something ended the run before its result was posted.
+    /// Returns whether something ended the run before its result was posted.
     pub fn was_stopped(&self) -> bool {
         [StopCause::Asked, StopCause::OutOfTime]
             .iter()

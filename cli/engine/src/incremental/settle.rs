@@ -31,7 +31,7 @@ pub struct SettleInput<'a> {
     pub words: &'a Words,
     /// The new findings, judged.
     pub judged: Vec<JudgedFinding>,
-    /// Whether the review is not a whole one. Then nothing counts as fixed, whoever says so.
+    /// True if the review is not a whole one. Then nothing counts as fixed, whoever says so.
     pub degraded: bool,
     /// The reviewed commit.
     pub head_sha: &'a str,

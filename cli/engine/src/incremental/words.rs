@@ -47,8 +47,8 @@ pub struct Word {
 }
 
 impl Word {
-    /// Whether the word takes effect only with code that refutes the finding: a serious one is withdrawn, or called fixed
-    /// although the code that it quotes stands as before.
+    /// Returns whether the word takes effect only with code that refutes the finding: a serious one is withdrawn, or
+    /// called fixed although the code that it quotes stands as before.
     pub(crate) fn needs_refutation(&self, finding: &ExistingFinding) -> bool {
         let contradicts_code = match self.status {
             Status::Withdrawn => true,

@@ -91,8 +91,8 @@ pub fn holds(findings: &[JudgedFinding], prompt_paths: &PathGlobs) -> Vec<Approv
     holds
 }
 
-/// Whether the finding says that the change tries to steer its reviewers. In files whose words are the product a judge may
-/// find it harmless, by code.
+/// Returns whether the finding says that the change tries to steer its reviewers. In files whose words are the product
+/// a judge may find it harmless, by code.
 fn steers(entry: &JudgedFinding, prompt_paths: &PathGlobs) -> bool {
     let is_harmless = entry.removed_by == Some(RemovedBy::Judge) && prompt_paths.is_match(&entry.finding.file);
     entry.finding.is_prompt_injection() && !is_harmless

@@ -54,7 +54,8 @@ pub(super) fn repeats(findings: &[Finding]) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Whether both are reports of one problem by what they say of themselves: its identity, or its kind and its file.
+/// Returns whether both are reports of one problem by what they say of themselves: its identity, or its kind and its
+/// file.
 pub(super) fn is_same_claim(one: &Finding, other: &Finding) -> bool {
     one.fingerprint == other.fingerprint || (one.category == other.category && one.file == other.file)
 }

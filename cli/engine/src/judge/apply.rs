@@ -34,7 +34,7 @@ pub struct Grounds {
 struct Ruled {
     effect: Effect,
     weight: Weight,
-    /// Whether the decision needs a refutation.
+    /// True if the decision needs a refutation.
     needs_refutation: bool,
     overruled: Option<Overruled>,
 }
@@ -100,7 +100,7 @@ pub fn apply(findings: Vec<Finding>, submission: &Submission, grounds: &Grounds)
     judged
 }
 
-/// Whether a section is that of a reviewer: its title stands in the note, and is not the judge's to write.
+/// Returns whether a section is that of a reviewer: its title stands in the note, and is not the judge's to write.
 fn is_section(section: &ReviewerName, reviewers: &HashSet<ReviewerName>) -> bool {
     ReviewerName::STANDING.contains(&section.as_str()) || reviewers.contains(section)
 }
@@ -255,7 +255,7 @@ impl<'a> Rules<'a> {
         (Effect::Keep, Some(fault))
     }
 
-    /// Whether code says that both are reports of one problem.
+    /// Returns whether code says that both are reports of one problem.
     fn is_repeat(&self, one: usize, other: usize) -> bool {
         let (a, b) = (&self.findings[one], &self.findings[other]);
         let grouped = || {
@@ -272,7 +272,7 @@ impl<'a> Rules<'a> {
         refutation.filter(|refutation| refutation.is_valid())
     }
 
-    /// Whether code refutes the finding so that it may be taken out.
+    /// Returns whether code refutes the finding so that it may be taken out.
     fn is_removable(&self, finding: &Finding) -> bool {
         self.refutation(finding).is_some()
             && (!finding.is_prompt_injection() || self.grounds.prompt_paths.is_match(&finding.file))

@@ -45,7 +45,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Whether both say the same of the same package, wherever that stands.
+    /// Returns whether both say the same of the same package, wherever that stands.
     pub(super) fn is_same_package(&self, other: &Self) -> bool {
         (
             &self.name,

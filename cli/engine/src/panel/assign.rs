@@ -14,7 +14,8 @@ use conclave_shared::{
 /// The reviewers that read what is in no required reviewer's field, in the order in which they are asked.
 const FALLBACK_READERS: [&str; 5] = ["correctness", "generalist", "code_quality", "security", "performance"];
 
-/// Whether files of this role are in the field of this reviewer. A reviewer that is not known here reads everything.
+/// Returns whether files of this role are in the field of this reviewer. A reviewer that is not known here reads
+/// everything.
 fn is_in_field(reviewer: &str, role: Role) -> bool {
     use Role::{
         AgentInstructions, Build, BuildManifest, Changelog, Config, Container, Interface, Locale, LockFile, Manifest,

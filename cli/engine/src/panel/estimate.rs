@@ -71,7 +71,7 @@ pub struct SessionEstimate {
     pub name: ReviewerName,
     /// The model that it starts with; none can be used where there is none.
     pub model: Option<ModelId>,
-    /// How often the model is asked.
+    /// Number of times that the model is asked.
     pub turns: u64,
     /// Tokens of all turns.
     pub tokens: TokenUsage,

@@ -56,12 +56,12 @@ impl Focus {
         (!wishes.is_empty()).then(|| Self(wishes.to_vec()))
     }
 
-    /// Whether those who are asked for sit in place of the panel.
+    /// Returns whether those who are asked for sit in place of the panel.
     pub(super) fn replaces_panel(&self) -> bool {
         self.0.iter().any(|wish| !wish.besides)
     }
 
-    /// Whether this reviewer is asked for.
+    /// Returns whether this reviewer is asked for.
     pub(super) fn names(&self, name: &str) -> bool {
         self.0.iter().any(|wish| wish.name.as_str() == name)
     }

@@ -22,7 +22,7 @@ pub struct Prior {
     pub reviewed: Vec<ReviewedFiles>,
     /// Findings that earlier reviews removed because of code of the change itself, in files that this review leaves out.
     pub refuted: Vec<JudgedFinding>,
-    /// Whether a light-hearted question may still be answered.
+    /// True if a light-hearted question may still be answered.
     pub aside_open: bool,
 }
 

@@ -47,7 +47,7 @@ pub enum SessionEvent {
     StepFinished(String),
     /// The runtime waits before it asks the provider again.
     Retrying {
-        /// How often it has failed.
+        /// Number of times that it has failed.
         attempt: u64,
     },
     /// A turn failed. The event does not say which one, and it may be told late: after the next prompt.
@@ -78,7 +78,7 @@ pub struct SessionAnswer {
     pub text: String,
     /// Why the model stopped, if it did.
     pub finish: Option<String>,
-    /// Whether the message is complete.
+    /// True if the message is complete.
     pub complete: bool,
     /// Why it failed, if it did.
     pub fault: Option<SessionFault>,
@@ -106,7 +106,7 @@ pub struct FileRead {
     pub first: u64,
     /// The last line that was shown; `None` if nothing comes after it in the file.
     pub last: Option<u64>,
-    /// Whether lines among them were too long and were cut.
+    /// True if lines among them were too long and were cut.
     pub cut_lines: bool,
 }
 
@@ -127,7 +127,7 @@ pub trait AgentRuntime: Send + Sync {
     async fn prompt(&self, session: &SessionId, prompt: &SessionPrompt) -> Result<(), RuntimeError>;
     /// Ends what the session is doing.
     async fn abort(&self, session: &SessionId) -> Result<(), RuntimeError>;
-    /// Whether the session is at work.
+    /// Returns whether the session is at work.
     async fn is_busy(&self, session: &SessionId) -> Result<bool, RuntimeError>;
     /// The last answer.
     async fn last_answer(&self, session: &SessionId) -> Result<SessionAnswer, RuntimeError>;

@@ -23,7 +23,7 @@ pub struct ModelCall {
     pub tokens: TokenUsage,
     /// What that costs; nothing where no price is known.
     pub cost_usd: f64,
-    /// How long it took.
+    /// Time that it took.
     pub duration: Duration,
     /// How it ended.
     pub outcome: CallOutcome,

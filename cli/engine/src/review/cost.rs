@@ -7,7 +7,7 @@ use conclave_shared::telemetry::TokensByModel;
 pub struct Cost {
     /// What is known, in US dollars.
     pub usd: f64,
-    /// Whether something of unknown price comes on top.
+    /// True if something of unknown price comes on top.
     pub more: bool,
 }
 

@@ -34,7 +34,7 @@ pub struct OtherConclusion {
 }
 
 impl Meanwhile {
-    /// Whether nothing has happened.
+    /// Returns whether nothing has happened.
     pub const fn is_empty(&self) -> bool {
         self.findings.is_empty() && self.other.is_none() && self.stopped.is_none()
     }

@@ -37,9 +37,9 @@ pub struct ReviewSubject {
     pub existing_findings: Vec<ExistingFinding>,
     /// Our own last review, as it stands on the forge.
     pub previous_review: Option<Untrusted>,
-    /// Whether the author says that it is not finished.
+    /// True if the author says that it is not finished.
     pub draft: bool,
-    /// Whether it comes from another project: such a one is never approved.
+    /// True if it comes from another project: such a one is never approved.
     pub from_fork: bool,
 }
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 use conclave_shared::config::{Limits, seconds};
 use tokio::time::Instant;
 
-/// How often a quiet session is asked about: events can be lost.
+/// Number of times that a quiet session is asked about: events can be lost.
 const POLL: Duration = Duration::from_secs(3);
-/// How long a session may be quiet before the log says that it still thinks.
+/// Time that a session may be quiet before the log says that it still thinks.
 const HEARTBEAT: Duration = Duration::from_secs(30);
 
 /// Why an attempt is given up.

@@ -22,7 +22,7 @@ pub struct RouteFacts {
     pub preset: Preset,
     /// Providers for which there are credentials.
     pub credentials: BTreeSet<String>,
-    /// Whether the merge request's tier is `trivial`.
+    /// True if the merge request's tier is `trivial`.
     pub trivial: bool,
     /// The classes of models of the project's own reviewers.
     pub classes: BTreeMap<String, ModelTier>,
@@ -91,7 +91,7 @@ impl LiveRoutes {
         self.document.borrow().as_ref().map(|document| document.limits.clone())
     }
 
-    /// How long one attempt of this reviewer, or of the coordinator, may take by the changed document.
+    /// Returns how long one attempt of this reviewer, or of the coordinator, may take by the changed document.
     pub(super) fn attempt(&self, name: &str) -> Option<Duration> {
         let document = self.document.borrow().clone()?;
         Some(if name == ReviewerName::COORDINATOR {

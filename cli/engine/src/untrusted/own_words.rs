@@ -27,7 +27,7 @@ pub struct OwnWords {
 /// A block of a comment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OwnBlock {
-    /// Whether it is a paragraph at the top level: no heading, no list, no table.
+    /// True if it is a paragraph at the top level: no heading, no list, no table.
     pub paragraph: bool,
     /// Its lines.
     pub lines: Vec<OwnLine>,
@@ -38,7 +38,7 @@ pub struct OwnBlock {
 pub struct OwnLine {
     /// Its text, without marks of emphasis.
     pub text: String,
-    /// Whether anything but plain text stands in it: emphasis, a link, code, a formula, raw HTML.
+    /// True if anything but plain text stands in it: emphasis, a link, code, a formula, raw HTML.
     pub marked_up: bool,
 }
 
@@ -91,7 +91,8 @@ impl OwnBlock {
     }
 }
 
-/// Whether a block of raw HTML begins at this place of a text, at the top level: not in code, in a quote, or in a list.
+/// Returns whether a block of raw HTML begins at this place of a text, at the top level: not in code, in a quote, or in
+/// a list.
 pub fn begins_html(text: &str, at: usize) -> bool {
     let mut depth: usize = 0;
     for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
@@ -105,7 +106,7 @@ pub fn begins_html(text: &str, at: usize) -> bool {
     false
 }
 
-/// Whether a block of code has an end of its own.
+/// Returns whether a block of code has an end of its own.
 fn is_closed(block: &str) -> bool {
     let mark = block.trim_start().chars().next().unwrap_or('`');
     let mut lines = block.trim_end().lines();

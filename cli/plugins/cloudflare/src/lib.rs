@@ -89,7 +89,7 @@ impl AiGateway {
         ]
     }
 
-    /// Whether an address is one of this gateway's.
+    /// Returns whether an address is one of this gateway's.
     pub fn holds(&self, address: &Url) -> bool {
         let below = |path: &str| path.trim_end_matches('/').to_owned() + "/";
         address.origin() == self.url.origin() && below(address.path()).starts_with(&below(self.url.path()))

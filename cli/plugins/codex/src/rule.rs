@@ -28,7 +28,7 @@ pub struct Rule {
 pub struct Demand {
     /// Users and groups, each with `@`.
     pub who: Vec<String>,
-    /// Whether they are to be made reviewers of the merge request.
+    /// True if they are to be made reviewers of the merge request.
     pub add_as_reviewers: bool,
 }
 

@@ -35,8 +35,8 @@ impl Pace {
     }
 }
 
-/// How long GitLab asks to wait, by the answer's headers: in seconds, or until a time, of which there are two spellings.
-/// The server's own clock says what time it is, so that a wrong one here does no harm.
+/// Returns how long GitLab asks to wait, by the answer's headers: in seconds, or until a time, of which there are two
+/// spellings. The server's own clock says what time it is, so that a wrong one here does no harm.
 pub(crate) fn asked(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let retry_after = text(RETRY_AFTER.as_str());
@@ -56,7 +56,7 @@ pub(crate) fn asked(headers: &HeaderMap) -> Option<Duration> {
     Some(until.signed_duration_since(now).to_std().unwrap_or_default())
 }
 
-/// How long to wait after an answer that used up what may be asked in this span of time.
+/// Returns how long to wait after an answer that used up what may be asked in this span of time.
 pub(crate) fn used_up(headers: &HeaderMap) -> Option<Duration> {
     let remaining = headers.get("ratelimit-remaining")?.to_str().ok()?;
     if remaining.trim() == "0" { asked(headers) } else { None }

@@ -40,7 +40,7 @@ pub enum MemoryError {
 }
 
 impl MemoryError {
-    /// Whether the service failed, rather than what it was asked for.
+    /// Returns whether the service failed, rather than what it was asked for.
     pub const fn is_service(&self) -> bool {
         matches!(self, Self::Service { .. } | Self::Unknown(_))
     }

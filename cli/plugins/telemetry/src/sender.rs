@@ -28,7 +28,7 @@ use crate::{
 
 /// Time for the last flush.
 const FLUSH: Duration = Duration::from_secs(2);
-/// How long an event waits for company.
+/// Time that an event waits for company.
 const GATHER: Duration = Duration::from_millis(250);
 /// How many requests are on their way at once.
 const AT_ONCE: usize = 4;

@@ -83,7 +83,7 @@ pub(crate) async fn check(repository: &Repository, diff: &Diff, trusted: &PathGl
     Ok(result)
 }
 
-/// Whether the change takes a lock file away, also by giving it another name.
+/// Returns whether the change takes a lock file away, also by giving it another name.
 fn is_removed(file: &FileDiff) -> bool {
     let is_lock = |path: &str| LockFormat::of(path).is_some() || is_unknown_lock_file(path);
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();

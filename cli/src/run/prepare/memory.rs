@@ -6,8 +6,8 @@ use conclave_engine::memory::Recall;
 use conclave_plugin_telemetry::{TelemetrySettings, TrackerClient};
 use tokio::time::timeout;
 
-/// How long the prompts wait for what is still on its way. It was asked for while the diff was read and the runtime was
-/// starting, so a tracker that is well has answered long before.
+/// Time that the prompts wait for what is still on its way. It was asked for while the diff was read and the runtime
+/// was starting, so a tracker that is well has answered long before.
 const GRACE: Duration = Duration::from_millis(40);
 
 /// Where a repository's memory is.

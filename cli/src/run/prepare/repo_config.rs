@@ -12,7 +12,7 @@ const MOST_PROBLEMS: usize = 20;
 /// What the repository says, and what is wrong with it.
 #[derive(Debug, Default)]
 pub(crate) struct LoadedRepoConfig {
-    /// Whether the target branch has the file.
+    /// True if the target branch has the file.
     pub(crate) found: bool,
     /// The settings in force, and the problems of that file.
     pub(crate) in_force: ParsedRepoConfig,

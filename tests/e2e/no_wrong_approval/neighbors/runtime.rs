@@ -8,7 +8,7 @@ use serde_json::json;
 use super::Neighbor;
 use crate::support::{BRIEF, Conclave, Repository, executable, opencode, provider};
 
-/// How long a child that starts may take to say how it was started.
+/// Time that a child that starts may take to say how it was started.
 const STARTED: Duration = Duration::from_mins(1);
 
 /// Waits until the file exists, and returns its text.

@@ -11,7 +11,7 @@ use tokio::{
 
 use crate::support::{Conclave, Repository, provider};
 
-/// How long the run may take to have its servers, and a server to close what takes a place.
+/// Time that the run may take to have its servers, and a server to close what takes a place.
 const SOON: Duration = Duration::from_mins(1);
 /// Connections of the neighbor: more than there is room for, less than this process may have.
 const CROWD: usize = 300;

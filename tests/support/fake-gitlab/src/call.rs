@@ -104,7 +104,7 @@ impl Call<'_> {
         }
     }
 
-    /// Whether the caller may read internal notes.
+    /// Returns whether the caller may read internal notes.
     pub(crate) fn reads_internal_notes(&self, project: u64) -> bool {
         let user = self.caller.as_ref().map(|caller| caller.user);
         user.is_some_and(|user| self.state.has_access(project, user, AccessLevel::Reporter))
@@ -129,7 +129,7 @@ impl Call<'_> {
             .map(|(_, value)| value.as_str())
     }
 
-    /// Whether a boolean query parameter is set.
+    /// Returns whether a boolean query parameter is set.
     pub(crate) fn query_flag(&self, name: &str) -> bool {
         self.query_text(name).is_some_and(|value| matches!(value, "true" | "1"))
     }

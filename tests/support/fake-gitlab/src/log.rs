@@ -23,12 +23,13 @@ pub struct RequestRecord {
 }
 
 impl RequestRecord {
-    /// Whether the request tried to change something.
+    /// Returns whether the request tried to change something.
     pub fn is_write(&self) -> bool {
         !matches!(self.method.as_str(), "GET" | "HEAD")
     }
 
-    /// Whether method and path match; in the pattern `*` and `{name}` stand for one segment, a last `**` for the rest.
+    /// Returns whether method and path match; in the pattern `*` and `{name}` stand for one segment, a last `**` for
+    /// the rest.
     pub fn matches(&self, method: &str, pattern: &str) -> bool {
         self.method == method && crate::spec::Template::parse(pattern).matches(&self.path).is_some()
     }

@@ -9,7 +9,7 @@ use crate::log::{RequestRecord, Violation};
 use crate::server::FakeGitlab;
 use crate::snapshot::{self, MergeRequestSnapshot};
 
-/// How long [`FakeGitlab::wait_for_requests`] waits.
+/// Time that [`FakeGitlab::wait_for_requests`] waits.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl FakeGitlab {

@@ -112,7 +112,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether the version is that of the Enterprise Edition, which has approval rules even on the Free tier.
+    /// Returns whether the version is that of the Enterprise Edition, which has approval rules even on the Free tier.
     pub(crate) fn is_enterprise(&self) -> bool {
         self.version.ends_with("-ee")
     }

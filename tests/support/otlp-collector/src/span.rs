@@ -18,7 +18,7 @@ pub struct CollectedSpan {
     pub span_id: String,
     /// Its parent, likewise; empty for a root.
     pub parent_span_id: String,
-    /// Whether the parent belongs to another program.
+    /// True if the parent belongs to another program.
     pub parent_is_remote: bool,
     /// Its name.
     pub name: String,

@@ -84,7 +84,7 @@ pub struct ModelRequest {
 }
 
 impl ModelRequest {
-    /// Whether a tool of exactly this name is offered.
+    /// Returns whether a tool of exactly this name is offered.
     pub fn offers(&self, tool: &str) -> bool {
         self.tools.iter().any(|name| name == tool)
     }

@@ -67,7 +67,7 @@ pub struct Violation {
 /// What all requests share.
 pub(crate) struct State {
     pub(crate) key: Option<String>,
-    /// Whether it is a model server that asks for no key.
+    /// True if it is a model server that asks for no key.
     pub(crate) keyless: bool,
     pub(crate) ai_gateway: Option<AiGateway>,
     /// Our own address.

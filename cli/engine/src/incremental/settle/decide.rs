@@ -44,11 +44,11 @@ pub(super) fn rank(entry: &JudgedFinding) -> Rank {
 /// What the new findings say of an earlier one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen {
-    /// Whether the panel reports it again: it is there, also where the judge drops the repetition as one.
+    /// True if the panel reports it again: it is there, also where the judge drops the repetition as one.
     pub(super) again: bool,
     /// The worst of those that repeat it.
     pub(super) worst: Option<Rank>,
-    /// Whether that is worse than it was.
+    /// True if that is worse than it was.
     pub(super) worse: bool,
 }
 
@@ -108,7 +108,7 @@ pub(super) fn decide(finding: &ExistingFinding, words: &Words, seen: Seen, degra
     }
 }
 
-/// Whether somebody has tried to settle the finding whose word is not enough for that.
+/// Returns whether somebody has tried to settle the finding whose word is not enough for that.
 pub(super) fn lacks_right(finding: &ExistingFinding) -> bool {
     let resolved = finding.state == ThreadState::ResolvedByAuthor && !finding.author_may_settle;
     resolved || unanswered(finding).is_some_and(|argument| argument.is_without_right)

@@ -54,7 +54,7 @@ pub(super) fn stand(
     entry
 }
 
-/// Whether a thread showed the finding, and somebody deleted it.
+/// Returns whether a thread showed the finding, and somebody deleted it.
 pub(super) fn is_deleted(finding: &ExistingFinding) -> bool {
     finding.thread.is_none() && finding.before == Before::Posted
 }
@@ -144,14 +144,14 @@ pub(super) fn repeats(
     repeats
 }
 
-/// Whether the judge's word that a new finding repeats this earlier one would hide something: one of both is serious, and
-/// they are of different kinds, so that the end or the severity of one would become the other's.
+/// Returns whether the judge's word that a new finding repeats this earlier one would hide something: one of both is
+/// serious, and they are of different kinds, so that the end or the severity of one would become the other's.
 fn hides(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
     let is_serious = entry.weighs() || finding.record.is_serious();
     is_serious && entry.finding.fingerprint != finding.record.fingerprint && !is_same_kind(finding, entry)
 }
 
-/// Whether code, not only the judge's word, says that the new finding repeats the earlier one.
+/// Returns whether code, not only the judge's word, says that the new finding repeats the earlier one.
 pub(super) fn is_repeat_by_code(finding: &ExistingFinding, entry: &JudgedFinding) -> bool {
     finding.record.fingerprint == entry.finding.fingerprint || is_same_code(finding, entry)
 }

@@ -43,7 +43,7 @@ pub(super) fn joints(text: &str) -> Vec<usize> {
     joints
 }
 
-/// Whether a reference would go from `before`, the end of `head`, to `character`, the beginning of `rest`.
+/// Returns whether a reference would go from `before`, the end of `head`, to `character`, the beginning of `rest`.
 fn is_joint(head: &str, before: char, character: char, rest: &str) -> bool {
     let in_front = &head[..head.len() - before.len_utf8()];
     let by_sign = match before {
@@ -66,19 +66,21 @@ fn is_joint(head: &str, before: char, character: char, rest: &str) -> bool {
         || (character == '.' && begins_with(last(head, "www".len()), "www"))
 }
 
-/// Whether `character` is what begins a mention, also to readers that make characters plain first.
+/// Returns whether `character` is what begins a mention, also to readers that make characters plain first.
 fn is_at(character: char) -> bool {
     matches!(character, '@' | '＠' | '﹫')
 }
 
-/// Whether the text behind a bracket is a kind and its colon, as in `[vulnerability:1]`, or a table of contents.
+/// Returns whether the text behind a bracket is a kind and its colon, as in `[vulnerability:1]`, or a table of
+/// contents.
 fn names_a_kind(text: &str) -> bool {
     let behind =
         text.trim_start_matches(|character: char| character.is_alphanumeric() || matches!(character, '_' | '-'));
     (behind.len() < text.len() && behind.starts_with(':')) || begins_with(text, "toc]") || begins_with(text, "_toc_")
 }
 
-/// Whether the text in front of a hyphen and the character behind it make the key of an issue: `ABC-1`, `GL-1`, `CU-a1`.
+/// Returns whether the text in front of a hyphen and the character behind it make the key of an issue: `ABC-1`, `GL-1`,
+/// `CU-a1`.
 fn is_key(head: &str, behind: char) -> bool {
     let word = word(head);
     if behind.is_ascii_digit() {
@@ -88,7 +90,7 @@ fn is_key(head: &str, behind: char) -> bool {
     }
 }
 
-/// Whether the text ends with a word that a number of an item follows.
+/// Returns whether the text ends with a word that a number of an item follows.
 pub(super) fn is_numbered(head: &str) -> bool {
     // Also inside of a longer word: a joiner in front of it would make it one of its own.
     NUMBERED.iter().any(|name| begins_with(last(head, name.len()), name))
@@ -107,7 +109,7 @@ fn word(text: &str) -> &str {
     &text[text.trim_end_matches(part_of_word).len()..]
 }
 
-/// Whether the text begins with these ASCII letters, in any case.
+/// Returns whether the text begins with these ASCII letters, in any case.
 fn begins_with(text: &str, letters: &str) -> bool {
     text.get(..letters.len())
         .is_some_and(|start| start.eq_ignore_ascii_case(letters))

@@ -10,12 +10,12 @@ const REST: &str = "!--";
 #[derive(Debug, Default)]
 pub(super) struct OpenTags {
     open: Vec<String>,
-    /// Whether there was any tag.
+    /// True if there was any tag.
     pub(super) any: bool,
 }
 
 impl OpenTags {
-    /// Whether the text that follows stands inside of an element.
+    /// Returns whether the text that follows stands inside of an element.
     pub(super) fn is_inside(&self) -> bool {
         !self.open.is_empty()
     }

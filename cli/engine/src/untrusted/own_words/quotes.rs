@@ -7,7 +7,7 @@ use super::options;
 /// A comment without them.
 pub(super) struct Unquoted {
     pub(super) text: String,
-    /// Whether it is not sure what belongs to a quote. Then all that may belong to one is gone.
+    /// True if it is not sure what belongs to a quote. Then all that may belong to one is gone.
     pub(super) doubtful: bool,
 }
 
@@ -56,7 +56,7 @@ fn fence(line: &str) -> Option<Fence> {
         .then_some((indentation, marks.len()))
 }
 
-/// Whether the line begins a quote behind this text: in a block of code, or in raw HTML, it does not.
+/// Returns whether the line begins a quote behind this text: in a block of code, or in raw HTML, it does not.
 fn opens_a_quote(before: &str, line: &str) -> bool {
     let text = format!("{before}{line}");
     let starts = |(event, range): (Event<'_>, std::ops::Range<usize>)| {

@@ -152,7 +152,7 @@ fn check_range(
     }
 }
 
-/// Whether type and line numbers of one end of a range agree with its row. Type and numbers are optional.
+/// Returns whether type and line numbers of one end of a range agree with its row. Type and numbers are optional.
 fn end_fits(end: &RangeEnd, row: Row) -> bool {
     let kind_fits = match end.kind.as_deref() {
         None => true,

@@ -107,7 +107,7 @@ impl Spec {
             })
     }
 
-    /// Whether some method exists on the path.
+    /// Returns whether some method exists on the path.
     pub(crate) fn knows_path(&self, path: &str) -> bool {
         self.operations
             .iter()
@@ -134,7 +134,7 @@ impl Spec {
 }
 
 impl Operation {
-    /// Whether the answer comes in pages.
+    /// Returns whether the answer comes in pages.
     pub(crate) fn is_paged(&self) -> bool {
         self.parameters.iter().any(|parameter| parameter.name == "per_page")
     }

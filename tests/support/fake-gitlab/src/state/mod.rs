@@ -104,7 +104,7 @@ impl State {
         self.project(project).members.get(&user).copied()
     }
 
-    /// Whether the user has at least the access level.
+    /// Returns whether the user has at least the access level.
     pub(crate) fn has_access(&self, project: u64, user: u64, level: AccessLevel) -> bool {
         self.access_level(project, user).is_some_and(|own| own >= level)
     }

@@ -50,7 +50,7 @@ pub(crate) struct Token {
     pub(crate) revoked: bool,
     /// The day on which it ends.
     pub(crate) expires_at: Option<String>,
-    /// Whether that day has come.
+    /// True if that day has come.
     pub(crate) expired: bool,
 }
 

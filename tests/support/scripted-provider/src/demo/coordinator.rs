@@ -170,7 +170,7 @@ fn review(reviewers: &[Value]) -> Value {
     })
 }
 
-/// Whether it is dropped only with code that refutes it, which the demo model does not look for.
+/// Returns whether it is dropped only with code that refutes it, which the demo model does not look for.
 fn weighs(finding: &Value) -> bool {
     finding["severity"] == "critical" || finding["category"] == "prompt-injection"
 }

@@ -56,7 +56,7 @@ impl Language {
     }
 }
 
-/// Whether a path is one of tests or of their data.
+/// Returns whether a path is one of tests or of their data.
 pub(super) fn is_test_path(path: &str) -> bool {
     found!(
         path,
@@ -64,7 +64,7 @@ pub(super) fn is_test_path(path: &str) -> bool {
     )
 }
 
-/// Whether a path is one of vendored or generated files.
+/// Returns whether a path is one of vendored or generated files.
 pub(super) fn is_foreign_path(path: &str) -> bool {
     found!(
         path,

@@ -39,7 +39,7 @@ pub(super) fn findings(change: &Change) -> Vec<Finding> {
     findings
 }
 
-/// Whether a line commands; a line that quotes the phrase talks about it.
+/// Returns whether a line commands; a line that quotes the phrase talks about it.
 fn is_injection(line: &str) -> bool {
     found!(
         line,

@@ -111,7 +111,7 @@ pub(super) const ALSO_BUGS: &[Rule] = &[Rule {
     check: |spot| (built_sql(spot) && found!(spot.text(), r#"'\$?\{[^{}]*\}'|'%s'|'["`]\s*[+.]"#)).then(String::new),
 }];
 
-/// Whether a text is SQL; lower case needs one more keyword, as prose also selects from things.
+/// Returns whether a text is SQL; lower case needs one more keyword, as prose also selects from things.
 fn is_sql(text: &str) -> bool {
     found!(
         text,
