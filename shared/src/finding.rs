@@ -1,7 +1,162 @@
 //! A problem that a reviewer found, and what makes two reports the same problem.
 
 mod fingerprint;
-mod model;
+
+use serde::{Deserialize, Serialize};
 
 pub use fingerprint::{Fingerprint, fingerprint};
-pub use model::{Doubt, EvidenceStatus, Finding, Quote, RuleCitation};
+
+use crate::{named_enum, reviewer::ReviewerName, severity::Severity};
+
+/// Code quoted from a place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Quote {
+    /// The file, relative to the repository's root.
+    pub file: String,
+    /// The line of the first quoted line, from 1.
+    pub line: u32,
+    /// The code as it stands there.
+    pub code: String,
+}
+
+/// The rule of the organisation that a finding is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct RuleCitation {
+    /// The rule's id.
+    pub id: String,
+    /// Where the rule is explained, as the organisation wrote it.
+    pub link: String,
+}
+
+/// What the evidence check found out about a finding's quote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[derive(schemars::JsonSchema)]
+pub enum EvidenceStatus {
+    /// The quote stands where the reviewer said.
+    Verified,
+    /// The quote stands elsewhere in the file; the line was corrected to it.
+    Moved,
+}
+
+named_enum! {
+    /// Why a claim is not taken on one quote alone: kinds of claims that people turned down far more often than they agreed
+    /// with them, and signs in the code that something is off. No proof that the claim is wrong.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[derive(schemars::JsonSchema)]
+    pub enum Doubt {
+        /// It says that the code does not build, or that a name is not there. A build would have said so.
+        BuildClaim = "build_claim",
+        /// It asks the author to confirm, verify or ensure something.
+        VerifyRequest = "verify_request",
+        /// It says that something is good, or that there is no problem.
+        Praise = "praise",
+        /// It retells the change as a danger: a breaking change, without a consumer that it breaks.
+        BreakingChange = "breaking_change",
+        /// It asks for tests.
+        TestRequest = "test_request",
+        /// It is about the description of the merge request, not about code.
+        Description = "description",
+        /// It is about wording, grammar or punctuation.
+        Wording = "wording",
+        /// It is in a file of prose or data, where what contradicts it stands elsewhere.
+        ProseOrData = "prose_or_data",
+        /// No quoted line is one that the merge request adds.
+        UnchangedLine = "unchanged_line",
+        /// It says itself that the diff alone does not show it.
+        NeedsContext = "needs_context",
+        /// The fix is the code that is there already.
+        FixIsTheCode = "fix_is_the_code",
+        /// What is said to be missing is imported or defined in the same file.
+        NamedInFile = "named_in_file",
+    }
+}
+
+/// One problem, as a reviewer reported it and the evidence check left it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Finding {
+    /// The name that the coordinator uses: `F1`, `F2`, … in the order of the panel.
+    pub id: String,
+    /// Who reported it first.
+    pub reviewer: ReviewerName,
+    /// Everybody who reported it, the first included.
+    pub found_by: Vec<ReviewerName>,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What kind of problem, in kebab case.
+    pub category: String,
+    /// The rule that is broken, for a finding of `codex`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<RuleCitation>,
+    /// The file, relative to the repository's root.
+    pub file: String,
+    /// The line at head (at base for a deleted file), from 1.
+    pub line: u32,
+    /// The last line, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_line: Option<u32>,
+    /// The problem in one sentence.
+    pub claim: String,
+    /// The code that shows it.
+    pub evidence: String,
+    /// A second place that the claim rests on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second: Option<Quote>,
+    /// Which input or state leads to which wrong result.
+    pub scenario: String,
+    /// What the reviewer opened to make sure.
+    pub checked: String,
+    /// From 0 to 1, as the reviewer puts it.
+    pub confidence: f64,
+    /// The smallest change that would solve it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
+    /// What the evidence check found.
+    pub evidence_status: EvidenceStatus,
+    /// The stable identity of the problem.
+    pub fingerprint: Fingerprint,
+    /// Why it should not be taken on one quote alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<Doubt>,
+}
+
+impl Finding {
+    /// What rules found, and not a model: without a claim yet.
+    pub fn of_rules(rules: &str, severity: Severity, category: &str, quote: Quote) -> Self {
+        let reviewer = ReviewerName::new(rules).unwrap_or_else(|_| ReviewerName::coordinator());
+        Self {
+            id: String::new(),
+            found_by: vec![reviewer.clone()],
+            reviewer,
+            severity,
+            fingerprint: fingerprint(&quote.file, category, &quote.code),
+            category: category.to_owned(),
+            rule: None,
+            file: quote.file,
+            line: quote.line,
+            end_line: None,
+            claim: String::new(),
+            evidence: quote.code,
+            second: None,
+            scenario: String::new(),
+            checked: String::new(),
+            confidence: 1.0,
+            fix: None,
+            evidence_status: EvidenceStatus::Verified,
+            doubts: Vec::new(),
+        }
+    }
+
+    /// The category of text that tries to steer the review.
+    pub const PROMPT_INJECTION: &'static str = "prompt-injection";
+
+    /// Returns whether it needs a second quoted place and has none.
+    pub fn lacks_second_quote(&self) -> bool {
+        !self.doubts.is_empty() && self.second.is_none()
+    }
+
+    /// Returns whether it is about text that tries to steer the review.
+    pub fn is_prompt_injection(&self) -> bool {
+        self.category == Self::PROMPT_INJECTION
+    }
+}

@@ -11,6 +11,7 @@ pub mod finding;
 pub mod invisible;
 pub mod memory;
 pub mod model;
+mod named_enum;
 pub mod nearest;
 pub mod oidc;
 pub mod path_globs;

@@ -96,7 +96,7 @@ impl RepositoryMemory {
         merge_requests.len()
     }
 
-    /// Whether nothing is remembered.
+    /// Returns whether nothing is remembered.
     pub const fn is_empty(&self) -> bool {
         self.rejected.is_empty() && self.hot_spots.is_empty()
     }

@@ -19,7 +19,7 @@ pub const MAX_TOKEN: usize = 16 * 1024;
 /// How far the clocks of GitLab and of this side may be apart, in seconds.
 pub const LEEWAY_SECONDS: i64 = 60;
 /// The shortest key, in bits.
-const LEAST_BITS: usize = 2048;
+const MIN_BITS: usize = 2048;
 
 /// Whose tokens are taken.
 #[derive(Debug, Clone)]
@@ -102,13 +102,13 @@ pub enum OidcError {
 }
 
 impl OidcError {
-    /// Whether the token is genuine, and what it asks for is not allowed.
+    /// Returns whether the token is genuine, and what it asks for is not allowed.
     pub const fn is_forbidden(&self) -> bool {
         matches!(self, Self::Project(_))
     }
 }
 
-/// Whether a bearer token has the shape of a JWT.
+/// Returns whether a bearer token has the shape of a JWT.
 pub fn looks_like_a_token(text: &str) -> bool {
     text.len() <= MAX_TOKEN && text.bytes().filter(|byte| *byte == b'.').count() == 2 && text.starts_with("ey")
 }
@@ -321,7 +321,7 @@ impl KeySet {
             let fits = key.kty == "RSA"
                 && key.purpose.as_deref().is_none_or(|purpose| purpose == "sig")
                 && key.alg.as_deref().is_none_or(|algorithm| algorithm == ALGORITHM)
-                && bytes(&key.n).is_ok_and(|modulus| modulus.len() * 8 >= LEAST_BITS);
+                && bytes(&key.n).is_ok_and(|modulus| modulus.len() * 8 >= MIN_BITS);
             fits.then_some(PublicKey {
                 id: key.kid,
                 modulus: key.n,

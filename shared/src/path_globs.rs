@@ -91,7 +91,7 @@ impl PathGlobs {
         &self.set
     }
 
-    /// Whether any pattern matches.
+    /// Returns whether any pattern matches.
     pub fn is_match(&self, path: &str) -> bool {
         self.set.is_match(path)
     }

@@ -67,7 +67,7 @@ impl ReviewerName {
     /// The names that rules report under, where a reviewer's name stands otherwise.
     pub const RULES: [&'static str; 3] = [Self::LOCK_FILES, Self::TROJAN_SOURCE, Self::SECTION_MARK];
 
-    /// Whether it is one that a project has added.
+    /// Returns whether it is one that a project has added.
     pub fn is_own(&self) -> bool {
         let name = self.0.as_str();
         !Self::STANDING.contains(&name) && name != Self::COORDINATOR && !Self::RULES.contains(&name)

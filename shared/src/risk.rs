@@ -6,4 +6,4 @@ mod security_paths;
 
 pub use classify::{FileChange, RiskAssessment, RiskTier, classify};
 pub use rules::{RiskRules, RiskSettings};
-pub use security_paths::{PatternFault, SECURITY_PATHS, SecurityPaths};
+pub use security_paths::{PatternFault, SecurityPaths, security_patterns};

@@ -5,7 +5,7 @@ use subtle::ConstantTimeEq;
 
 use crate::path_globs::PathGlobs;
 
-/// Whether `presented` is one of the comma-separated `accepted` tokens.
+/// Returns whether `presented` is one of the comma-separated `accepted` tokens.
 ///
 /// Digests are compared rather than texts, so neither the length nor the first wrong byte shows in the time taken, and
 /// all accepted tokens are looked at. An empty list accepts nothing.
@@ -48,7 +48,7 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// Whether it is good for a project.
+    /// Returns whether it is good for a project.
     pub fn allows(&self, project: &str) -> bool {
         self.projects.as_ref().is_none_or(|projects| projects.is_match(project))
     }

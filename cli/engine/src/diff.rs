@@ -5,11 +5,11 @@
 
 mod decoded;
 mod encoding;
+mod file_diff;
 mod filter;
 mod filter_reason;
 mod generated;
 mod line_map;
-mod model;
 mod peek;
 mod reader;
 mod records;
@@ -18,10 +18,10 @@ mod section;
 
 pub use decoded::{DecodedPatch, decoded_patch};
 pub use encoding::{Encoding, text_of};
+pub use file_diff::{ChangeKind, Content, Diff, FileDiff, PatchRange, Unread};
 pub use filter::{FilterRules, FilteredDiff, FilteredFile, depends_on_content, filter, is_left_out_by_name};
 pub use filter_reason::FilterReason;
 pub use line_map::{DiffRow, LineMap, RowKind};
-pub use model::{ChangeKind, Content, Diff, FileDiff, PatchRange, Unread};
 pub use peek::{Peek, peek};
 pub use reader::{DiffLimits, DiffParseError, DiffReader};
 pub use runs::{changes_kind, has_ident, is_map, may_be_encoded};

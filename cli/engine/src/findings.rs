@@ -9,11 +9,13 @@ mod matching;
 mod refutation;
 mod scan;
 mod tags;
+mod written;
 
 pub use conclave_shared::finding::Doubt;
 pub use doubts::doubts_of_text;
-pub use evidence::{Checked, Hallucinated, SourceReader, check, path_of};
+pub use evidence::{Checked, Hallucinated, SourceReader, check};
 pub(crate) use fold::is_invisible;
 pub use matching::{Claims, Likeness, background_table, claim_words, record_agreement, same_claims};
 pub(crate) use refutation::{QuotedFile, check_refutation};
 pub use scan::{RawFinding, ScanOutcome, holds_findings, scan};
+pub use written::path_of;

@@ -6,15 +6,15 @@
 //! finding like a reviewer's; no model takes part, and none is needed.
 
 mod compare;
+mod entry;
 mod json;
 mod lines;
-mod model;
 mod toml;
 mod yaml;
 
 use conclave_shared::{finding::Finding, path_kind::LockFormat};
 
-use self::model::LockFile;
+use self::entry::LockFile;
 
 /// Maximum size of a lock file that is read, in bytes.
 pub const MAX_LOCK_FILE: usize = 24 << 20;

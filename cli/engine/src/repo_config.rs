@@ -131,30 +131,19 @@ pub struct ReviewSettings {
     pub prompt_paths: Vec<String>,
 }
 
-/// Up to which severity the author of a merge request settles its findings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum AuthorSettles {
-    /// None of them.
-    None,
-    /// Suggestions.
-    Suggestion,
-    /// Suggestions and warnings.
-    #[default]
-    Warning,
-    /// All, but those about words that try to steer the review.
-    Critical,
-}
-
-impl AuthorSettles {
-    /// The name in the settings.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Suggestion => "suggestion",
-            Self::Warning => "warning",
-            Self::Critical => "critical",
-        }
+conclave_shared::named_enum! {
+    /// Up to which severity the author of a merge request settles its findings.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+    pub enum AuthorSettles {
+        /// None of them.
+        None = "none",
+        /// Suggestions.
+        Suggestion = "suggestion",
+        /// Suggestions and warnings.
+        #[default]
+        Warning = "warning",
+        /// All, but those about words that try to steer the review.
+        Critical = "critical",
     }
 }
 

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use conclave_shared::{
     comment_marks::CommentMarks,
-    finding::{EvidenceStatus, Finding, fingerprint},
+    finding::{Finding, Quote},
     path_kind::{Form, PathKind, Wording},
     reviewer::ReviewerName,
     severity::Severity,
@@ -51,7 +51,7 @@ struct Place {
     what: String,
 }
 
-/// Whether this file holds code, as far as these rules go. Documents that steer a tool, such as `AGENTS.md`, do.
+/// Returns whether this file holds code, as far as these rules go. Documents that steer a tool, such as `AGENTS.md`, do.
 pub fn is_checked(path: &str) -> bool {
     let PathKind { form, wording, .. } = PathKind::of(path);
     match wording {
@@ -61,14 +61,14 @@ pub fn is_checked(path: &str) -> bool {
     }
 }
 
-/// Whether a patch can hold anything that these rules look for.
+/// Returns whether a patch can hold anything that these rules look for.
 fn is_plain(patch: &[u8]) -> bool {
     let lone = |at: usize| patch.get(at + 1).is_some_and(|next| *next != b'\n');
     let control = |byte: &u8| byte.is_ascii_control() && !matches!(byte, b'\n' | b'\t' | b'\r');
     patch.is_ascii() && !memchr::memchr_iter(b'\r', patch).any(lone) && !patch.iter().any(control)
 }
 
-/// Whether the path of a file holds characters that show another one.
+/// Returns whether the path of a file holds characters that show another one.
 pub fn is_disguised_path(path: &str) -> bool {
     let characters: Vec<char> = path.chars().collect();
     (0..characters.len()).any(|at| trick(&characters, at, false).is_some())
@@ -192,7 +192,6 @@ fn lines(patch: &str) -> impl Iterator<Item = (u32, bool, &str)> {
 }
 
 fn finding(path: &str, fault: &Fault, places: &[Place]) -> Finding {
-    let reviewer = ReviewerName::new(ReviewerName::TROJAN_SOURCE).unwrap_or_else(|_| ReviewerName::coordinator());
     let first = &places[0];
     let (severity, claim, scenario) = match fault {
         Fault::Character(Trick::Direction, severity) => (
@@ -257,26 +256,17 @@ fn finding(path: &str, fault: &Fault, places: &[Place]) -> Finding {
     } else {
         format!("{scenario} The same in line {}.", others.join(", "))
     };
-    Finding {
-        rule: None,
-        id: String::new(),
-        found_by: vec![reviewer.clone()],
-        reviewer,
-        severity,
-        fingerprint: fingerprint(path, CATEGORY, &first.code),
-        category: CATEGORY.to_owned(),
+    let quote = Quote {
         file: path.to_owned(),
         line: first.line,
-        end_line: None,
+        code: first.code.clone(),
+    };
+    Finding {
         claim,
-        evidence: first.code.clone(),
-        second: None,
         scenario,
         checked: "Each added line of the file, by rules.".to_owned(),
         confidence: CONFIDENCE,
-        fix: None,
-        evidence_status: EvidenceStatus::Verified,
-        doubts: Vec::new(),
+        ..Finding::of_rules(ReviewerName::TROJAN_SOURCE, severity, CATEGORY, quote)
     }
 }
 

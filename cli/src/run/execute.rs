@@ -12,11 +12,11 @@ use conclave_engine::{
     plugin::RuntimeConfig,
     ports::ProgressEvent,
     prompt::PromptLibrary,
-    review::{ConfigurationFallback, ConfigurationInstead, Review},
+    review::Review,
     session::{Desk, RouteFacts},
 };
 use conclave_git::check_out_workspace;
-use conclave_plugin_reviewer_config::{Follower, Instead};
+use conclave_plugin_reviewer_config::Follower;
 use conclave_shared::{
     config::{ConfigDocument, PriceList},
     path_globs::PathGlobs,
@@ -88,13 +88,7 @@ fn date_prices(review: &mut Review, prices: &PriceList) {
 
 /// Adds what counted where the configuration service had no answer at the start.
 fn with_configuration(mut review: Review, follower: &Follower) -> Review {
-    review.configuration = follower.unanswered().map(|unanswered| ConfigurationFallback {
-        instead: match unanswered.instead {
-            Instead::Defaults => ConfigurationInstead::Defaults,
-            Instead::EarlierAnswer => ConfigurationInstead::EarlierAnswer,
-        },
-        reason: unanswered.reason,
-    });
+    review.configuration = follower.unanswered();
     review
 }
 

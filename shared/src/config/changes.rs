@@ -1,8 +1,8 @@
 //! What a document that changed during a run means for it, in lines for the review's account.
 
-use std::{collections::BTreeMap, fmt::Write};
+use std::collections::BTreeMap;
 
-use super::{ConfigDocument, ModelTier, TIME_LIMITS};
+use super::{ConfigDocument, Limits, ModelTier, TIME_LIMITS};
 use crate::model::ModelId;
 
 /// Limits that count once, before or at the start of a run.
@@ -57,9 +57,30 @@ fn models(lines: &mut Vec<String>, before: &ConfigDocument, after: &ConfigDocume
     }
 }
 
+/// A limit's value in words.
+type Shown = fn(&Limits) -> String;
+
+/// The limits that are not times.
+const COUNTS: [(&str, Shown); 10] = [
+    ("sessions", |limits| limits.sessions.to_string()),
+    ("tool_calls", |limits| limits.tool_calls.to_string()),
+    ("breaker.failures", |limits| limits.breaker.failures.to_string()),
+    ("breaker.window", |limits| limits.breaker.window.to_string()),
+    ("breaker.failure_percent", |limits| {
+        limits.breaker.failure_percent.to_string()
+    }),
+    ("breaker.open_seconds", |limits| limits.breaker.open_seconds.to_string()),
+    ("budget.run_usd", |limits| amount(limits.budget.run_usd)),
+    ("budget.run_tokens", |limits| amount(limits.budget.run_tokens)),
+    ("budget.run_calls", |limits| amount(limits.budget.run_calls)),
+    ("budget.merge_request_usd", |limits| {
+        amount(limits.budget.merge_request_usd)
+    }),
+];
+
 fn limits(lines: &mut Vec<String>, before: &ConfigDocument, after: &ConfigDocument) {
-    let (earlier, now) = (&before.limits, &after.limits);
-    let mut line = |name: &str, was: String, is: String| {
+    let mut line = |name: &str, shown: &dyn Fn(&Limits) -> String| {
+        let (was, is) = (shown(&before.limits), shown(&after.limits));
         if was != is {
             let when = if AT_THE_START.contains(&name) {
                 "from the next review on"
@@ -70,43 +91,22 @@ fn limits(lines: &mut Vec<String>, before: &ConfigDocument, after: &ConfigDocume
         }
     };
     for limit in TIME_LIMITS {
-        let seconds = |limits| format!("{} s", limit.of(limits));
-        line(limit.name, seconds(earlier), seconds(now));
+        line(limit.name, &|limits| format!("{} s", limit.of(limits)));
     }
-    line("sessions", earlier.sessions.to_string(), now.sessions.to_string());
-    line("tool_calls", earlier.tool_calls.to_string(), now.tool_calls.to_string());
-    let (was, is) = (earlier.breaker, now.breaker);
-    line("breaker.failures", was.failures.to_string(), is.failures.to_string());
-    line("breaker.window", was.window.to_string(), is.window.to_string());
-    line(
-        "breaker.failure_percent",
-        was.failure_percent.to_string(),
-        is.failure_percent.to_string(),
-    );
-    line(
-        "breaker.open_seconds",
-        was.open_seconds.to_string(),
-        is.open_seconds.to_string(),
-    );
-    let (was, is) = (earlier.budget, now.budget);
-    line("budget.run_usd", amount(was.run_usd), amount(is.run_usd));
-    line("budget.run_tokens", amount(was.run_tokens), amount(is.run_tokens));
-    line("budget.run_calls", amount(was.run_calls), amount(is.run_calls));
-    line(
-        "budget.merge_request_usd",
-        amount(was.merge_request_usd),
-        amount(is.merge_request_usd),
-    );
+    for (name, shown) in COUNTS {
+        line(name, &shown);
+    }
 }
 
-/// What decides the panel, which is not decided again.
+/// The parts that decide the panel, which is not decided again.
 fn later(lines: &mut Vec<String>, before: &ConfigDocument, after: &ConfigDocument) {
-    let panel = [
+    for (what, changed) in [
         ("the risk rules have", before.risk != after.risk),
         ("the panels have", before.panels != after.panels),
-    ];
-    for (what, _) in panel.iter().filter(|(_, changed)| *changed) {
-        lines.push(format!("{what} changed, from the next review on"));
+    ] {
+        if changed {
+            lines.push(format!("{what} changed, from the next review on"));
+        }
     }
 }
 
@@ -120,14 +120,11 @@ fn differing<'d, V: PartialEq>(before: &'d BTreeMap<String, V>, after: &'d BTree
 }
 
 fn list(models: &[ModelId]) -> String {
-    let mut text = String::new();
-    for (index, model) in models.iter().enumerate() {
-        let _ = write!(text, "{}{model}", if index > 0 { ", " } else { "" });
+    if models.is_empty() {
+        return "the built-in ones".to_owned();
     }
-    if text.is_empty() {
-        text.push_str("the built-in ones");
-    }
-    text
+    let names: Vec<&str> = models.iter().map(ModelId::as_str).collect();
+    names.join(", ")
 }
 
 fn amount<N: ToString>(limit: Option<N>) -> String {

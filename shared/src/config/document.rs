@@ -156,7 +156,7 @@ pub struct ModelPreferences {
 }
 
 impl ModelPreferences {
-    /// Whether no class is named.
+    /// Returns whether no class is named.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

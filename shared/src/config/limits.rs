@@ -152,7 +152,7 @@ macro_rules! time_limits {
         }
 
         impl LimitOverrides {
-            /// Whether nothing is overridden.
+            /// Returns whether nothing is overridden.
             pub fn is_empty(&self) -> bool {
                 *self == Self::default()
             }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::ModelId;
+use crate::{model::ModelId, named_enum};
 
 /// The three classes of models that reviewers are assigned to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -31,29 +31,19 @@ impl ModelTier {
     }
 }
 
-/// A named set of model preferences.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Preset {
-    /// The newest generation: better and cheaper than the yardstick's.
-    #[default]
-    Current,
-    /// What the system that Conclave is measured against ran.
-    Yardstick,
+named_enum! {
+    /// A named set of model preferences.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    pub enum Preset {
+        /// The newest generation: better and cheaper than the yardstick's.
+        #[default]
+        Current = "current",
+        /// What the system that Conclave is measured against ran.
+        Yardstick = "yardstick",
+    }
 }
 
 impl Preset {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Current, Self::Yardstick];
-
-    /// The name, as people write it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Current => "current",
-            Self::Yardstick => "yardstick",
-        }
-    }
-
     /// The models of a tier in order of preference. Below its own models a light tier lists the standard ones: a team
     /// with the key of a single provider still gets every reviewer.
     pub fn models(self, tier: ModelTier) -> Vec<ModelId> {

@@ -166,7 +166,7 @@ impl PriceList {
     }
 }
 
-/// Whether a text is a day of the calendar, as `2026-11-01`.
+/// Returns whether a text is a day of the calendar, as `2026-11-01`.
 fn is_date(text: &str) -> bool {
     let bytes = text.as_bytes();
     let shaped = bytes.len() == 10

@@ -2,38 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::named_enum;
+
 use super::{RiskRules, SecurityPaths};
 
-/// How much of a panel a merge request gets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[derive(schemars::JsonSchema)]
-pub enum RiskTier {
-    /// One generalist.
-    Trivial,
-    /// A small panel.
-    Lite,
-    /// Everybody.
-    Full,
-}
-
-impl RiskTier {
-    /// All of them, the smallest first.
-    pub const ALL: [Self; 3] = [Self::Trivial, Self::Lite, Self::Full];
-
-    /// The name on the wire and in the review.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Trivial => "trivial",
-            Self::Lite => "lite",
-            Self::Full => "full",
-        }
-    }
-}
-
-impl std::fmt::Display for RiskTier {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.pad(self.as_str())
+named_enum! {
+    /// How much of a panel a merge request gets.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[derive(schemars::JsonSchema)]
+    pub enum RiskTier {
+        /// One generalist.
+        Trivial = "trivial",
+        /// A small panel.
+        Lite = "lite",
+        /// Everybody.
+        Full = "full",
     }
 }
 

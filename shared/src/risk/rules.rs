@@ -91,7 +91,7 @@ impl RiskSettings {
         self.not_security_paths.extend(not_security_paths);
     }
 
-    /// Whether nothing is overridden.
+    /// Returns whether nothing is overridden.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }

@@ -13,106 +13,29 @@ use crate::{
     path_kind::{PathKind, Wording},
 };
 
-/// The built-in patterns. README and `docs/security-paths.md` show this list.
-pub const SECURITY_PATHS: [&str; 91] = [
+/// The built-in patterns. `docs/security-paths.md` shows this list.
+const BUILT_IN: &[&str] = &[
     // Directories whose every file counts.
-    "auth/",
-    "crypto/",
-    "security/",
-    "iam/",
+    "auth/ crypto/ security/ iam/",
     // Who somebody is.
-    "auth",
-    "authn",
-    "authenticat*",
-    "login*",
-    "logon",
-    "logout",
-    "signin",
-    "signup",
-    "signout",
-    "sso",
-    "saml",
-    "ldap",
-    "kerberos",
-    "*oauth*",
-    "oidc",
-    "openid",
-    "mfa",
-    "2fa",
-    "otp",
-    "totp",
-    "webauthn",
-    "passkey",
-    "identity",
-    "impersonat*",
-    "session",
-    "cookie",
+    "auth authn authenticat* login* logon logout signin signup signout sso saml ldap kerberos *oauth* oidc openid \
+     mfa 2fa otp totp webauthn passkey identity impersonat* session cookie",
     // What somebody may do.
-    "authz",
-    "authoriz*",
-    "authoris*",
-    "permission*",
-    "privilege",
-    "acl",
-    "rbac",
-    "abac",
-    "iam",
-    "sudo",
-    "sudoers",
-    "csrf",
-    "xsrf",
-    "cors",
-    "csp",
-    "codeowners",
+    "authz authoriz* authoris* permission* privilege acl rbac abac iam sudo sudoers csrf xsrf cors csp codeowners",
     // Secrets.
-    "*token",
-    "jwt*",
-    "jwk",
-    "jwks",
-    "*password*",
-    "*passwd*",
-    "passphrase",
-    "secret",
-    "*credential*",
-    "apikey",
-    "keystore",
-    "keychain",
-    "keyring",
-    "vault",
-    "kms",
-    ".env",
-    ".env.*",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".htpasswd",
-    ".htaccess",
-    ".ssh/",
-    "*.{pem,key,p12,pfx,jks,crt,cer,der}",
+    "*token jwt* jwk jwks *password* *passwd* passphrase secret *credential* apikey keystore keychain keyring \
+     vault kms .env .env.* .netrc .npmrc .pypirc .htpasswd .htaccess .ssh/ *.{pem,key,p12,pfx,jks,crt,cer,der}",
     // Cryptography.
-    "crypto",
-    "cryptograph*",
-    "cipher",
-    "*encrypt*",
-    "*decrypt*",
-    "hmac",
-    "cert",
-    "certificate",
-    "x509",
-    "pki",
-    "tls",
-    "mtls",
-    "ssl",
-    "signing",
-    "signer",
-    "sanitiz*",
-    "sanitis*",
+    "crypto cryptograph* cipher *encrypt* *decrypt* hmac cert certificate x509 pki tls mtls ssl signing signer \
+     sanitiz* sanitis*",
     // Money.
-    "payment*",
-    "billing",
-    "payout",
-    "wallet",
+    "payment* billing payout wallet",
 ];
+
+/// The built-in patterns, each once.
+pub fn security_patterns() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().flat_map(|patterns| patterns.split_ascii_whitespace())
+}
 
 /// A pattern of an operator that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,8 +72,8 @@ impl SecurityPaths {
     pub fn new(settings: &RiskSettings) -> Result<Self, Vec<PatternFault>> {
         let mut faults = Vec::new();
         for (index, removed) in settings.security_paths_removed.iter().enumerate() {
-            if !SECURITY_PATHS.contains(&removed.as_str()) {
-                let hint = nearest(removed, SECURITY_PATHS)
+            if !security_patterns().any(|pattern| pattern == removed) {
+                let hint = nearest(removed, security_patterns())
                     .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
                 faults.push(PatternFault {
                     list: "security_paths_removed",
@@ -159,9 +82,7 @@ impl SecurityPaths {
                 });
             }
         }
-        let built_in = SECURITY_PATHS
-            .iter()
-            .copied()
+        let built_in = security_patterns()
             .filter(|pattern| !settings.security_paths_removed.iter().any(|removed| removed == pattern))
             .map(|pattern| (None, pattern));
         let own = settings.security_paths.iter().enumerate();
@@ -186,22 +107,21 @@ impl SecurityPaths {
                 }
             }
         }
-        let globs = PathGlobs::ignoring_case(&globs).unwrap_or_else(|bad| {
-            faults.extend(bad.into_iter().map(|bad| PatternFault {
-                list: "security_paths",
-                index: places.get(bad.index).copied().unwrap_or_default(),
-                detail: bad.to_string(),
-            }));
-            PathGlobs::default()
+        let mut globs_of = |list: &'static str, patterns: &[&str], place: &dyn Fn(usize) -> usize| {
+            PathGlobs::ignoring_case(patterns).unwrap_or_else(|bad| {
+                faults.extend(bad.into_iter().map(|bad| PatternFault {
+                    list,
+                    index: place(bad.index),
+                    detail: bad.to_string(),
+                }));
+                PathGlobs::default()
+            })
+        };
+        let exempt: Vec<&str> = settings.not_security_paths.iter().map(String::as_str).collect();
+        let globs = globs_of("security_paths", &globs, &|index| {
+            places.get(index).copied().unwrap_or_default()
         });
-        let exempt = PathGlobs::ignoring_case(&settings.not_security_paths).unwrap_or_else(|bad| {
-            faults.extend(bad.into_iter().map(|bad| PatternFault {
-                list: "not_security_paths",
-                index: bad.index,
-                detail: bad.to_string(),
-            }));
-            PathGlobs::default()
-        });
+        let exempt = globs_of("not_security_paths", &exempt, &|index| index);
         if faults.is_empty() {
             Ok(Self { words, globs, exempt })
         } else {
@@ -232,7 +152,7 @@ impl SecurityPaths {
     }
 }
 
-/// Whether a pattern is matched against the whole path.
+/// Returns whether a pattern is matched against the whole path.
 fn is_glob(pattern: &str) -> bool {
     pattern.contains(['/', '.', '?', '[', '{'])
 }

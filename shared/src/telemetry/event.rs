@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{FindingEvent, FindingOutcome, InconclusiveCause, Metrics, RunFailed, RunSkipped};
-use crate::{model::ModelId, pricing::TokenUsage, risk::RiskTier, verdict::Verdict};
+use crate::{model::ModelId, named_enum, pricing::TokenUsage, risk::RiskTier, verdict::Verdict};
 
 /// The version of the events' shape. A tracker takes events of its own and of older versions, and of newer ones what
 /// it can read: unknown fields are ignored, an unknown kind is named in the answer.
@@ -186,30 +186,19 @@ pub struct RunCoverage {
     pub gaps: u64,
 }
 
-/// The end of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[derive(schemars::JsonSchema)]
-pub enum ReviewerOutcome {
-    /// It answered, and the answer could be read.
-    Ok,
-    /// It ended in an error, or its answer could not be read.
-    Failed,
-    /// It ran out of time.
-    TimedOut,
-    /// It was never started.
-    Skipped,
-}
-
-impl ReviewerOutcome {
-    /// The name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Failed => "failed",
-            Self::TimedOut => "timed_out",
-            Self::Skipped => "skipped",
-        }
+named_enum! {
+    /// The end of a session.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[derive(schemars::JsonSchema)]
+    pub enum ReviewerOutcome {
+        /// It answered, and the answer could be read.
+        Ok = "ok",
+        /// It ended in an error, or its answer could not be read.
+        Failed = "failed",
+        /// It ran out of time.
+        TimedOut = "timed_out",
+        /// It was never started.
+        Skipped = "skipped",
     }
 }
 

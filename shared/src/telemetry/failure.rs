@@ -2,28 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::named_enum;
+
 /// Defines an enum of names on the wire; a name that this version does not know reads as `other`.
 macro_rules! wire_names {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $wire:literal,)* }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-        pub enum $name {
-            $($(#[$variant_doc])* #[serde(rename = $wire)] $variant,)*
-            /// A name that this version does not know.
-            #[serde(rename = "other", other)]
-            Other,
-        }
-
-        impl $name {
-            /// Every value, in order.
-            pub const ALL: &[Self] = &[$(Self::$variant,)* Self::Other];
-
-            /// The name on the wire.
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $wire,)*
-                    Self::Other => "other",
-                }
+    ($(#[$doc:meta])* $name:ident { $($(#[$value_doc:meta])* $value:ident = $wire:literal,)* }) => {
+        named_enum! {
+            $(#[$doc])*
+            #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+            pub enum $name {
+                $($(#[$value_doc])* $value = $wire,)*
+                /// A name that this version does not know.
+                #[serde(other)]
+                Other = "other",
             }
         }
     };
@@ -151,11 +142,11 @@ mod tests {
     fn names_of_stages_and_kinds_read_back_and_unknown_ones_are_other() {
         for stage in RunStage::ALL {
             assert_eq!(json!(stage), stage.as_str());
-            assert_eq!(serde_json::from_value::<RunStage>(json!(stage)).ok(), Some(*stage));
+            assert_eq!(serde_json::from_value::<RunStage>(json!(stage)).ok(), Some(stage));
         }
         for kind in FailureKind::ALL {
             assert_eq!(json!(kind), kind.as_str());
-            assert_eq!(serde_json::from_value::<FailureKind>(json!(kind)).ok(), Some(*kind));
+            assert_eq!(serde_json::from_value::<FailureKind>(json!(kind)).ok(), Some(kind));
         }
         let body = json!({ "type": "run_failed", "stage": "orbit", "kind": "moon", "added_later": [1] });
         let failed = RunFailed {

@@ -2,29 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::severity::Severity;
+use crate::{named_enum, severity::Severity};
 
-/// The judge's decision on a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[derive(schemars::JsonSchema)]
-pub enum FindingFate {
-    /// It stands in the review.
-    Kept,
-    /// It was another report of a finding that stands.
-    Merged,
-    /// It was taken out, with a reason code.
-    Dropped,
-}
-
-impl FindingFate {
-    /// The name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Kept => "kept",
-            Self::Merged => "merged",
-            Self::Dropped => "dropped",
-        }
+named_enum! {
+    /// The judge's decision on a finding.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[derive(schemars::JsonSchema)]
+    pub enum FindingFate {
+        /// It stands in the review.
+        Kept = "kept",
+        /// It was another report of a finding that stands.
+        Merged = "merged",
+        /// It was taken out, with a reason code.
+        Dropped = "dropped",
     }
 }
 
@@ -57,78 +47,47 @@ pub struct FindingEvent {
     pub refutation: Option<String>,
 }
 
-/// Where a finding was posted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FindingPlacement {
-    /// On its line of the diff.
-    Line,
-    /// On its file.
-    File,
-    /// In the summary.
-    Summary,
-}
-
-impl FindingPlacement {
-    /// The name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Line => "line",
-            Self::File => "file",
-            Self::Summary => "summary",
-        }
+named_enum! {
+    /// Where a finding was posted.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum FindingPlacement {
+        /// On its line of the diff.
+        Line = "line",
+        /// On its file.
+        File = "file",
+        /// In the summary.
+        Summary = "summary",
     }
 }
 
-/// The way in which a finding of an earlier review was settled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[derive(schemars::JsonSchema)]
-pub enum Settlement {
-    /// The code changed, and it is gone.
-    Fixed,
-    /// A person resolved its thread.
-    Resolved,
-    /// A person said that it is none, or will not be fixed.
-    Rejected,
-}
-
-impl Settlement {
-    /// The name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Fixed => "fixed",
-            Self::Resolved => "resolved",
-            Self::Rejected => "rejected",
-        }
+named_enum! {
+    /// The way in which a finding of an earlier review was settled.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[derive(schemars::JsonSchema)]
+    pub enum Settlement {
+        /// The code changed, and it is gone.
+        Fixed = "fixed",
+        /// A person resolved its thread.
+        Resolved = "resolved",
+        /// A person said that it is none, or will not be fixed.
+        Rejected = "rejected",
     }
 }
 
-/// The one that settled a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[derive(schemars::JsonSchema)]
-pub enum SettledBy {
-    /// The merge request's author: this teaches the repository's memory nothing.
-    Author,
-    /// Another member of the project.
-    Member,
-    /// Changed code, as a later review saw it.
-    Code,
-    /// A kind that a newer client knows.
-    #[serde(other)]
-    Unknown,
-}
-
-impl SettledBy {
-    /// The name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Author => "author",
-            Self::Member => "member",
-            Self::Code => "code",
-            Self::Unknown => "unknown",
-        }
+named_enum! {
+    /// The one that settled a finding.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[derive(schemars::JsonSchema)]
+    pub enum SettledBy {
+        /// The merge request's author: this teaches the repository's memory nothing.
+        Author = "author",
+        /// Another member of the project.
+        Member = "member",
+        /// Changed code, as a later review saw it.
+        Code = "code",
+        /// A kind that a newer client knows.
+        #[serde(other)]
+        Unknown = "unknown",
     }
 }
 

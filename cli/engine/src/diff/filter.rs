@@ -43,13 +43,13 @@ pub struct FilterRules<'a> {
 }
 
 impl FilterRules<'_> {
-    /// Whether those who merge have decided that this file needs no reader.
+    /// Returns whether those who merge have decided that this file needs no reader.
     fn trusts(&self, file: &FileDiff) -> bool {
         let is_named = |path: &str| self.trusted.is_match(path) || self.ignore.is_match(path);
         is_named(&file.path) && is_named(&file.old_path)
     }
 
-    /// Whether the file is reviewed whatever it looks like.
+    /// Returns whether the file is reviewed whatever it looks like.
     pub(super) fn is_protected(&self, file: &FileDiff) -> bool {
         [&file.path, &file.old_path]
             .iter()
@@ -57,7 +57,7 @@ impl FilterRules<'_> {
     }
 }
 
-/// Whether [`filter`] will ask for this file's beginning at base, and perhaps at head.
+/// Returns whether [`filter`] will ask for this file's beginning at base, and perhaps at head.
 pub fn depends_on_content(file: &FileDiff, rules: FilterRules<'_>) -> bool {
     match decide(file, rules) {
         Decision::ByContent => true,
@@ -66,7 +66,7 @@ pub fn depends_on_content(file: &FileDiff, rules: FilterRules<'_>) -> bool {
     }
 }
 
-/// Whether a file is noise by its name alone.
+/// Returns whether a file is noise by its name alone.
 pub fn is_left_out_by_name(file: &FileDiff, rules: FilterRules<'_>) -> bool {
     matches!(decide(file, rules), Decision::Leave(reason) if reason.is_noise())
 }

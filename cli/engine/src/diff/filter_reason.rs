@@ -61,7 +61,7 @@ impl FilterReason {
         }
     }
 
-    /// Whether the file should have been reviewed, and could not be: no rule says that it is noise. Such a review is
+    /// Returns whether the file should have been reviewed, and could not be: no rule says that it is noise. Such a review is
     /// never an approval.
     pub const fn is_gap(self) -> bool {
         match self {
@@ -82,7 +82,7 @@ impl FilterReason {
         }
     }
 
-    /// Whether the file is left out as noise, with no other check in the place of a review.
+    /// Returns whether the file is left out as noise, with no other check in the place of a review.
     pub(super) const fn is_noise(self) -> bool {
         matches!(
             self,

@@ -56,12 +56,12 @@ impl LineMap {
         self.added.len() + self.removed.len()
     }
 
-    /// Whether the merge request adds this line.
+    /// Returns whether the merge request adds this line.
     pub fn is_added(&self, line: u32) -> bool {
         contains(&self.added, line)
     }
 
-    /// Whether the merge request removes this line of the base.
+    /// Returns whether the merge request removes this line of the base.
     pub fn is_removed(&self, line: u32) -> bool {
         contains(&self.removed, line)
     }

@@ -54,7 +54,7 @@ impl Peek {
     /// How much of a file's beginning has to be known; git, too, tells text from binary by as much.
     pub const BYTES: usize = 8000;
 
-    /// Whether a generator's header is there.
+    /// Returns whether a generator's header is there.
     pub const fn is_generated(&self) -> bool {
         self.generated.is_some()
     }
@@ -85,7 +85,7 @@ pub fn peek(beginning: &[u8]) -> Peek {
     }
 }
 
-/// Whether more than nine in ten bytes are printable.
+/// Returns whether more than nine in ten bytes are printable.
 fn is_mostly_text(bytes: &[u8]) -> bool {
     let printable = |byte: &&u8| matches!(**byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
     bytes.iter().filter(printable).count() * 10 > bytes.len() * 9
@@ -178,7 +178,7 @@ fn form(bytes: &[u8]) -> Form {
     }
 }
 
-/// Whether a content is a source map for a browser: JSON with `mappings`.
+/// Returns whether a content is a source map for a browser: JSON with `mappings`.
 fn is_source_map(content: &[u8]) -> bool {
     #[derive(serde::Deserialize)]
     struct Map {

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::ChangeKind;
 
 /// The longest path that is kept. What is longer fits into no file system; only its beginning is shown.
-const LONGEST_PATH: usize = 4096;
+const MAX_PATH: usize = 4096;
 
 /// One record of the list.
 #[derive(Debug)]
@@ -54,12 +54,12 @@ pub(super) enum Field {
 impl RecordReader {
     /// Takes bytes of the current field.
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        let room = (LONGEST_PATH + 1).saturating_sub(self.field.len());
+        let room = (MAX_PATH + 1).saturating_sub(self.field.len());
         self.cut |= bytes.len() > room;
         self.field.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    /// Whether nothing of a further record has come.
+    /// Returns whether nothing of a further record has come.
     pub(super) fn is_between_records(&self) -> bool {
         self.open.is_none() && self.field.is_empty()
     }
@@ -79,7 +79,7 @@ impl RecordReader {
                 Field::Malformed
             };
         };
-        let path = display(&field[..field.len().min(LONGEST_PATH)]);
+        let path = display(&field[..field.len().min(MAX_PATH)]);
         open.record.usable &= !cut && stays_inside(&field);
         if open.paths_left == 2 {
             open.record.old_path = path;
@@ -128,7 +128,7 @@ fn head(field: &[u8]) -> Option<Open> {
     })
 }
 
-/// Whether a path is one that a checkout can have: relative, and below the repository's root.
+/// Returns whether a path is one that a checkout can have: relative, and below the repository's root.
 fn stays_inside(path: &[u8]) -> bool {
     !path.is_empty()
         && path

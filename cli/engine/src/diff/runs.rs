@@ -23,12 +23,12 @@ impl From<(Option<Peek>, Option<Peek>)> for Sides {
 }
 
 impl Sides {
-    /// Whether one side is text.
+    /// Returns whether one side is text.
     pub(super) fn is_text_anywhere(self) -> bool {
         [self.base, self.head].iter().flatten().any(|side| side.text)
     }
 
-    /// Whether the head holds content that is not text.
+    /// Returns whether the head holds content that is not text.
     pub(super) fn is_binary_at_head(self) -> bool {
         self.head.is_some_and(|head| !head.text && !head.empty)
     }
@@ -62,7 +62,7 @@ impl Sides {
     }
 }
 
-/// Whether binary data may be code, a script, configuration or a template, by name, mode, place or first line.
+/// Returns whether binary data may be code, a script, configuration or a template, by name, mode, place or first line.
 pub(super) fn may_be_text(file: &FileDiff, is_protected: bool, sides: Sides) -> bool {
     // What is gone runs no more.
     if file.kind == ChangeKind::Deleted {
@@ -84,7 +84,7 @@ pub(super) fn may_be_text(file: &FileDiff, is_protected: bool, sides: Sides) -> 
     !is_what_it_says || (is_protected && named.form != NamedForm::Inert)
 }
 
-/// Whether the content at head is a pointer of Git LFS, for a file that may be code.
+/// Returns whether the content at head is a pointer of Git LFS, for a file that may be code.
 pub(super) fn is_pointer_to_code(file: &FileDiff, is_protected: bool, sides: Sides) -> bool {
     let is_pointer = sides.head.is_some_and(|head| head.pointer) && file.kind != ChangeKind::Deleted;
     let named = PathKind::of(&file.path);
@@ -96,7 +96,7 @@ pub(super) fn is_pointer_to_code(file: &FileDiff, is_protected: bool, sides: Sid
     is_pointer && (!is_harmless || is_protected || file.is_executable())
 }
 
-/// Whether noise can run or steer something; `None` where the content has to be asked.
+/// Returns whether noise can run or steer something; `None` where the content has to be asked.
 pub(super) fn by_name(file: &FileDiff, reason: FilterReason) -> Option<bool> {
     if file.is_executable() || matches!(file.content, Content::Symlink | Content::Submodule) {
         return Some(true);
@@ -111,7 +111,7 @@ pub(super) fn by_name(file: &FileDiff, reason: FilterReason) -> Option<bool> {
     }
 }
 
-/// Whether noise can run or steer something.
+/// Returns whether noise can run or steer something.
 pub(super) fn can_run(file: &FileDiff, reason: FilterReason, sides: Sides) -> bool {
     if let Some(known) = by_name(file, reason) {
         return known;
@@ -135,7 +135,7 @@ pub(super) fn can_run(file: &FileDiff, reason: FilterReason, sides: Sides) -> bo
     }
 }
 
-/// Whether a file that keeps its content is another kind of file afterwards: a script, a pipeline, a hook, a
+/// Returns whether a file that keeps its content is another kind of file afterwards: a script, a pipeline, a hook, a
 /// security-sensitive file, another language, or no longer noise. Such a patch has to be opened like any change.
 pub fn changes_kind(file: &FileDiff, security: &SecurityPaths) -> bool {
     if file.becomes_executable() {
@@ -168,14 +168,14 @@ pub fn may_be_encoded(file: &FileDiff) -> bool {
     )
 }
 
-/// Whether a checkout with the attribute `ident` changes this content.
+/// Returns whether a checkout with the attribute `ident` changes this content.
 pub fn has_ident(content: &[u8]) -> bool {
     [&b"$Id$"[..], b"$Id:"]
         .iter()
         .any(|mark| memchr::memmem::find(content, mark).is_some())
 }
 
-/// Whether the name is that of a source map: the whole content is needed to say what the file is.
+/// Returns whether the name is that of a source map: the whole content is needed to say what the file is.
 pub fn is_map(file: &FileDiff) -> bool {
     language(&file.path) == "map"
 }

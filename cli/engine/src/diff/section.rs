@@ -7,12 +7,12 @@ use diffy::{
 
 use super::{
     Content, LineMap,
-    model::{SUBMODULE, SYMLINK},
+    file_diff::{SUBMODULE, SYMLINK},
     records::Record,
 };
 
 /// The longest header line that is looked at; a longer one holds nothing that is needed.
-const LONGEST_HEADER: usize = 4096;
+const MAX_HEADER: usize = 4096;
 
 /// Lines that the patch of a Git LFS pointer has at most: two versions of it, each with some extensions.
 const MAX_POINTER_LINES: usize = 50;
@@ -75,7 +75,7 @@ impl Section {
     pub(super) fn push(&mut self, bytes: &[u8], patch_limit: usize, line_limit: usize) {
         self.line_length += bytes.len();
         if let Some(header) = &mut self.header {
-            let room = LONGEST_HEADER.saturating_sub(header.len());
+            let room = MAX_HEADER.saturating_sub(header.len());
             header.extend_from_slice(&bytes[..bytes.len().min(room)]);
         }
         if self.line_length > line_limit || self.text.len() + bytes.len() > patch_limit {
@@ -141,7 +141,7 @@ impl Section {
         }
     }
 
-    /// Whether the text could be the patch of a Git LFS pointer, which has a few short lines.
+    /// Returns whether the text could be the patch of a Git LFS pointer, which has a few short lines.
     pub(super) fn may_be_pointer(&self) -> bool {
         self.lines <= MAX_POINTER_LINES && memchr::memmem::find(&self.text, b"oid sha256:").is_some()
     }

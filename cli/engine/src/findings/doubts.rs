@@ -134,7 +134,7 @@ pub fn doubts_of_text(text: &str, path: &str) -> Vec<Doubt> {
     doubts
 }
 
-/// Whether the claim says that a name is missing which the file imports, includes or defines.
+/// Returns whether the claim says that a name is missing which the file imports, includes or defines.
 pub(super) fn refuted_by_name(finding: &Finding, content: &str) -> bool {
     const INTRODUCED_BY: [&str; 16] = [
         "import", "from", "use", "using", "require", "#include", "include", "def", "fn", "func", "function", "class",

@@ -10,9 +10,9 @@ use conclave_shared::{
 
 use super::{
     RawFinding, doubts,
-    fold::folded,
     locate::{Place, locate, nearest},
     scan::unescape,
+    written::{category_of, confidence, normalise_path, parse_line, path_of, resolved, shorten},
 };
 use crate::{
     diff::{ChangeKind, FileDiff},
@@ -58,12 +58,12 @@ impl Hallucinated {
             || self.is_injection()
     }
 
-    /// Whether it reports words that try to steer the review.
+    /// Returns whether it reports words that try to steer the review.
     pub fn is_injection(&self) -> bool {
         self.category == Finding::PROMPT_INJECTION
     }
 
-    /// Whether its reviewer is asked for better evidence.
+    /// Returns whether its reviewer is asked for better evidence.
     pub fn can_be_repaired(&self) -> bool {
         !self.unreadable && (self.misquoted || self.is_serious())
     }
@@ -178,7 +178,7 @@ fn check_one(
         |path| files.contains_key(path),
         files.keys().copied(),
     );
-    let line = parse_line(required("line")?)?;
+    let line = parse_line(required("line")?).map_err(Refusal::Unreadable)?;
     required("claim")?;
     raw.code("evidence")
         .filter(|code| !code.trim().is_empty())
@@ -268,7 +268,7 @@ fn check_one(
     Ok(finding)
 }
 
-/// Whether the merge request changes this line of the file.
+/// Returns whether the merge request changes this line of the file.
 fn changes(file: &FileDiff, at_base: bool, line: u32) -> bool {
     if at_base {
         file.lines.is_removed(line)
@@ -277,7 +277,7 @@ fn changes(file: &FileDiff, at_base: bool, line: u32) -> bool {
     }
 }
 
-/// Whether it is known which lines the merge request changes.
+/// Returns whether it is known which lines the merge request changes.
 fn has_lines(file: &FileDiff, at_base: bool) -> bool {
     !at_base && file.lines.distance_to_added(1).is_some()
 }
@@ -291,19 +291,6 @@ fn stands(raw: &RawFinding, content: &str, line: u32, changed: impl Fn(u32) -> b
     let plain = raw.map(unescape);
     let place = place_of(&plain)?;
     Some((plain, place))
-}
-
-/// How sure the reviewer is; in the middle, if it does not say. Some write per cent.
-fn confidence(written: Option<&str>) -> f64 {
-    let Some(text) = written else { return 0.5 };
-    let (text, scale) = match text.strip_suffix('%') {
-        Some(text) => (text.trim(), 100.0),
-        None => (text, 1.0),
-    };
-    match text.parse::<f64>() {
-        Ok(number) if number.is_finite() => (number / scale).clamp(0.0, 1.0),
-        _ => 0.5,
-    }
 }
 
 /// The rule that the finding cites. One that does not exist, or is for other files, is invented like code that does not
@@ -324,7 +311,7 @@ fn cited<'r>(raw: &RawFinding, rules: &'r RuleBook, path: &str) -> Result<&'r Ru
     )))
 }
 
-/// Whether tags that ended a text of the finding can be quoted code.
+/// Returns whether tags that ended a text of the finding can be quoted code.
 fn may_go_on(raw: &RawFinding, files: &[FileDiff], source: &mut impl SourceReader) -> bool {
     let paths = [raw.get("file"), raw.get("second_file")];
     paths.into_iter().flatten().any(|path| {
@@ -359,88 +346,6 @@ fn second_quote(raw: &RawFinding, path: &str, first: Place, source: &mut impl So
         },
         file,
     })
-}
-
-/// Returns the changed file that a path written by a model means; the path itself if there is none.
-pub fn path_of(written: &str, files: &[FileDiff]) -> String {
-    let known = |path: &str| files.iter().any(|file| file.path == path);
-    resolved(written, known, files.iter().map(|file| file.path.as_str()))
-}
-
-/// The path that is meant: as it is written, without what a patch or a root puts in front, or the only one that looks the
-/// same.
-fn resolved<'f>(written: &str, known: impl Fn(&str) -> bool, files: impl Iterator<Item = &'f str>) -> String {
-    let path = normalise_path(written);
-    if known(&path) || path == CONTEXT_FILE {
-        return path;
-    }
-    let bare = ["a/", "b/", "/"].iter().find_map(|prefix| path.strip_prefix(prefix));
-    if let Some(bare) = bare.filter(|bare| known(bare)) {
-        return bare.to_owned();
-    }
-    let wanted = folded(&path);
-    let mut alike = files.filter(|file| !(file.is_ascii() && path.is_ascii()) && folded(file) == wanted);
-    match (alike.next(), alike.next()) {
-        (Some(file), None) => file.to_owned(),
-        _ => path,
-    }
-}
-
-fn normalise_path(path: &str) -> String {
-    let path = path.trim().trim_matches('`');
-    path.strip_prefix("./").unwrap_or(path).to_owned()
-}
-
-fn parse_line(text: &str) -> Result<u32, Refusal> {
-    let digits: String = text
-        .chars()
-        .skip_while(|c| !c.is_ascii_digit())
-        .take_while(char::is_ascii_digit)
-        .collect();
-    match digits.parse::<u32>() {
-        Ok(line) if line > 0 => Ok(line),
-        _ => Err(Refusal::Unreadable(format!("`{}` is not a line number", shorten(text)))),
-    }
-}
-
-/// A category as it is recorded: words joined by hyphens, and one spelling for attempts to steer the review, which rules
-/// go by.
-fn category_of(written: &str) -> String {
-    let category = kebab(written);
-    if is_injection(&category) {
-        Finding::PROMPT_INJECTION.to_owned()
-    } else {
-        category
-    }
-}
-
-/// Whether a category means text that tries to steer the review, however a model puts it.
-fn is_injection(category: &str) -> bool {
-    let plain = category.replace('-', "");
-    let has = |words: &[&str]| words.iter().any(|word| plain.contains(word));
-    let aim = ["prompt", "llm", "instruction", "review", "agent", "model"];
-    plain.contains("jailbreak") || (has(&["inject"]) && has(&aim)) || (has(&["manipulat", "hijack"]) && has(&aim))
-}
-
-fn kebab(text: &str) -> String {
-    let mut kebab = String::new();
-    for character in text.chars().take(60) {
-        if character.is_ascii_alphanumeric() {
-            kebab.push(character.to_ascii_lowercase());
-        } else if !kebab.is_empty() && !kebab.ends_with('-') {
-            kebab.push('-');
-        }
-    }
-    let kebab = kebab.trim_end_matches('-');
-    if kebab.is_empty() {
-        "other".to_owned()
-    } else {
-        kebab.to_owned()
-    }
-}
-
-fn shorten(text: &str) -> String {
-    text.chars().take(80).collect()
 }
 
 #[cfg(test)]

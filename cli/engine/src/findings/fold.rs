@@ -6,12 +6,12 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_security::skeleton;
 
-/// Whether this breaks a line in some tool, though not in git.
+/// Returns whether this breaks a line in some tool, though not in git.
 fn is_separator(character: char) -> bool {
     matches!(character, '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Whether nothing is seen of this character.
+/// Returns whether nothing is seen of this character.
 pub(crate) fn is_invisible(character: char) -> bool {
     matches!(
         character,

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, ops::RangeInclusive};
 use super::fold::{folded, split_lines};
 
 /// A shorter part of a line is no quote: `}` stands everywhere.
-const LEAST_PART: usize = 6;
+const MIN_PART: usize = 6;
 /// Lines shown around the one that is most like a quote.
 const CONTEXT_LINES: usize = 2;
 /// Lines of a quote that are shown at most.
@@ -166,7 +166,7 @@ impl Search<'_> {
         let whole = |window: &[(u32, String)]| window.iter().map(|(_, line)| line).eq(quote);
         // One quoted line may be a part of a line, if it is long enough to mean something.
         let part = |window: &[(u32, String)]| {
-            quote.len() == 1 && quote[0].chars().count() >= LEAST_PART && window[0].1.contains(&quote[0])
+            quote.len() == 1 && quote[0].chars().count() >= MIN_PART && window[0].1.contains(&quote[0])
         };
         self.best(quote.len(), &whole).or_else(|| self.best(quote.len(), &part))
     }

@@ -13,42 +13,8 @@ use crate::diff::{ChangeKind, Content, FileDiff, RowKind};
 const MIN_LETTERS: usize = 4;
 
 /// Words that stand everywhere, in lower case.
-const EVERYWHERE: [&str; 34] = [
-    "else",
-    "elif",
-    "end",
-    "endif",
-    "pass",
-    "return",
-    "break",
-    "continue",
-    "begin",
-    "finally",
-    "try",
-    "catch",
-    "do",
-    "then",
-    "fi",
-    "done",
-    "esac",
-    "true",
-    "false",
-    "null",
-    "none",
-    "nil",
-    "void",
-    "undefined",
-    "const",
-    "let",
-    "var",
-    "default",
-    "case",
-    "public",
-    "private",
-    "static",
-    "self",
-    "this",
-];
+const EVERYWHERE: &str = "else elif end endif pass return break continue begin finally try catch do then fi done esac true false null \
+    none nil void undefined const let var default case public private static self this";
 
 /// A quote that stands, and says something that the finding's own quote does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,7 +74,7 @@ pub(crate) fn check_refutation(
     })
 }
 
-/// Whether one quoted line is code that means something, and is not the finding's own.
+/// Returns whether one quoted line is code that means something, and is not the finding's own.
 fn says_something(finding: &Finding, file: QuotedFile<'_>, place: Place, quote: &str) -> bool {
     let code = if PathKind::of(file.path).is_prose() {
         file.head.lines().map(str::to_owned).collect()
@@ -162,12 +128,14 @@ fn is_telling(code: &str) -> bool {
     let words = code.split(|character: char| !character.is_alphanumeric());
     let telling = words.filter(|word| {
         !word.chars().all(|character| character.is_ascii_digit())
-            && !EVERYWHERE.contains(&word.to_ascii_lowercase().as_str())
+            && !EVERYWHERE
+                .split_ascii_whitespace()
+                .any(|common| common.eq_ignore_ascii_case(word))
     });
     telling.map(|word| word.chars().count()).sum::<usize>() >= MIN_LETTERS
 }
 
-/// Whether a line only makes names of other files known: it says nothing of what happens to anything.
+/// Returns whether a line only makes names of other files known: it says nothing of what happens to anything.
 fn is_import(code: &str) -> bool {
     const BEGINNINGS: [&str; 12] = [
         "import ",

@@ -8,97 +8,14 @@
 
 mod json;
 mod lenient;
+mod raw_finding;
 mod strict;
 mod traces;
 
-use super::{
-    fold::folded,
-    tags::{Name, next_tag, tags},
-};
+use super::tags::{Name, next_tag, tags};
 
+pub use raw_finding::RawFinding;
 pub use traces::holds_findings;
-
-/// A finding as it was written: fields in the order in which they came, as text.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RawFinding {
-    fields: Vec<(&'static str, String)>,
-    /// The last line of each field with the tags behind it, without white space.
-    tails: Vec<String>,
-}
-
-impl RawFinding {
-    /// A field's text without surrounding white space; the first one if it came twice.
-    pub fn get(&self, name: &str) -> Option<&str> {
-        self.text(name).map(str::trim)
-    }
-
-    /// A field's text with its indentation, without the line breaks that the tags brought.
-    pub fn code(&self, name: &str) -> Option<&str> {
-        let text = strip_fence(self.text(name)?.trim_matches(['\n', '\r']));
-        Some(text.trim_matches(['\n', '\r']))
-    }
-
-    /// Whether this source holds the end of a field together with the tags that ended it: then those tags may be quoted
-    /// code, and the field may go on behind them.
-    pub fn may_go_on(&self, source: &str) -> bool {
-        // A model leaves out what it does not see, and so do we.
-        let is_ascii = source.is_ascii();
-        let form = |text: &str| {
-            if is_ascii {
-                squeezed(text)
-            } else {
-                squeezed(&folded(text))
-            }
-        };
-        let source: String = source.lines().map(form).collect();
-        self.tails.iter().any(|tail| source.contains(&form(tail)))
-    }
-
-    /// Notes a field.
-    pub(super) fn push(&mut self, name: &'static str, text: impl Into<String>) {
-        self.fields.push((name, text.into()));
-    }
-
-    /// Notes a field with the tags that follow its text.
-    fn push_with_tail(&mut self, name: &'static str, text: &str, behind: &[&str]) {
-        let last = text.trim_end().lines().next_back().unwrap_or_default();
-        let behind: String = behind.iter().map(|tag| squeezed(tag)).collect();
-        if !behind.is_empty() {
-            self.tails.push(squeezed(last) + &behind);
-        }
-        self.push(name, strip_cdata(text));
-    }
-
-    /// Whether a field of this name was written.
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.fields.iter().any(|(field, _)| *field == name)
-    }
-
-    /// A field that was written twice, with different texts.
-    fn contradiction(&self) -> Option<&'static str> {
-        let fields = self.fields.iter().enumerate();
-        let mut contradictions = fields.filter_map(|(index, (name, text))| {
-            let mut before = self.fields[..index].iter();
-            let differs = before.any(|(other, before)| other == name && before.trim() != text.trim());
-            differs.then_some(*name)
-        });
-        contradictions.next()
-    }
-
-    /// The same with each text changed.
-    pub(super) fn map(&self, change: impl Fn(&str) -> String) -> Self {
-        let fields = self.fields.iter().map(|(name, text)| (*name, change(text)));
-        Self {
-            fields: fields.collect(),
-            tails: self.tails.clone(),
-        }
-    }
-
-    fn text(&self, name: &str) -> Option<&str> {
-        let (_, text) = self.fields.iter().find(|(field, _)| *field == name)?;
-        Some(text)
-    }
-}
 
 /// What an answer held.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -221,13 +138,13 @@ fn scan_blocks(answer: &str) -> Option<ScanOutcome> {
     Some(outcome)
 }
 
-/// Whether the answer breaks off right behind the beginning of one more block.
+/// Returns whether the answer breaks off right behind the beginning of one more block.
 fn is_begun_anew(rest: &str) -> bool {
     let last = tags(rest).last();
     last.is_some_and(|tag| rest[tag.end..].trim().is_empty())
 }
 
-/// Whether a text outside of all blocks looks like a part of a finding: escaped, or as JSON.
+/// Returns whether a text outside of all blocks looks like a part of a finding: escaped, or as JSON.
 fn has_traces(outside: &str) -> bool {
     let escaped = outside.contains("&lt;") && tags(&unescape(outside)).any(|tag| tag.name != Name::Findings);
     let key = |name: &str| outside.contains(&format!("\"{name}\""));

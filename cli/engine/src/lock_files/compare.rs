@@ -6,12 +6,12 @@ use std::{
 };
 
 use conclave_shared::{
-    finding::{EvidenceStatus, Finding, fingerprint},
+    finding::{Finding, Quote},
     reviewer::ReviewerName,
     severity::Severity,
 };
 
-use super::model::{Entry, Hash, LockFile, Source};
+use super::entry::{Entry, Hash, LockFile, Source};
 
 /// So many dependencies from elsewhere are reported one by one.
 const ONE_BY_ONE: usize = 5;
@@ -116,31 +116,21 @@ fn from_elsewhere(change: &Change<'_>) -> Vec<Finding> {
             })
         })
         .collect();
-    let mut findings = Vec::new();
-    for (index, entry) in new.iter().enumerate() {
-        let Some((kind, url)) = elsewhere(entry) else { continue };
-        let more = if index + 1 == ONE_BY_ONE && new.len() > ONE_BY_ONE {
-            format!(" So do {} more packages.", new.len() - ONE_BY_ONE)
-        } else {
-            String::new()
-        };
-        if index >= ONE_BY_ONE {
-            break;
-        }
-        findings.push(finding(
-            change,
-            "lock-file-source",
-            Severity::Warning,
+    reported(
+        change,
+        &new,
+        "lock-file-source",
+        |entry| {
+            let (kind, url) = elsewhere(entry).unwrap_or_default();
             format!(
-                "`{}` comes from {kind} (`{}`), not from a registry.{more}",
+                "`{}` comes from {kind} (`{}`), not from a registry.",
                 shown(&entry.name),
                 shown(url)
-            ),
-            "Nobody but the owner of that place decides what code is there, and no registry keeps or scans it.",
-            entry,
-        ));
-    }
-    findings
+            )
+        },
+        "So do",
+        "Nobody but the owner of that place decides what code is there, and no registry keeps or scans it.",
+    )
 }
 
 fn elsewhere(entry: &Entry) -> Option<(&'static str, &str)> {
@@ -263,6 +253,7 @@ fn moved(change: &Change<'_>) -> Vec<Finding> {
                 shown(&entry.name)
             )
         },
+        "So it is with",
         "If nobody meant to change it, whoever owns that place decides what code is installed.",
     )
 }
@@ -303,23 +294,25 @@ fn with_other_hash(change: &Change<'_>) -> Vec<Finding> {
                 shown(&entry.version)
             )
         },
+        "So it is with",
         "A version that was published does not change: the package manager installs other content than what was used so far.",
     )
 }
 
-/// A finding for each of the first packages, the last of which counts the others.
+/// A finding for each of the first packages, the last of which counts the others: `others` begins that sentence.
 fn reported(
     change: &Change<'_>,
     entries: &[&Entry],
     category: &str,
     claim: impl Fn(&Entry) -> String,
+    others: &str,
     scenario: &str,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, entry) in entries.iter().take(ONE_BY_ONE).enumerate() {
         let mut claim = claim(entry);
         if index + 1 == ONE_BY_ONE && entries.len() > ONE_BY_ONE {
-            let _ = write!(claim, " So it is with {} more packages.", entries.len() - ONE_BY_ONE);
+            let _ = write!(claim, " {others} {} more packages.", entries.len() - ONE_BY_ONE);
         }
         findings.push(finding(change, category, Severity::Warning, claim, scenario, entry));
     }
@@ -334,28 +327,18 @@ fn finding(
     scenario: &str,
     entry: &Entry,
 ) -> Finding {
-    let (line, evidence) = locate(change, entry);
-    let reviewer = ReviewerName::new(ReviewerName::LOCK_FILES).unwrap_or_else(|_| ReviewerName::coordinator());
-    Finding {
-        rule: None,
-        id: String::new(),
-        found_by: vec![reviewer.clone()],
-        reviewer,
-        severity,
-        fingerprint: fingerprint(change.path, category, &evidence),
-        category: category.to_owned(),
+    let (line, code) = locate(change, entry);
+    let quote = Quote {
         file: change.path.to_owned(),
         line,
-        end_line: None,
+        code,
+    };
+    Finding {
         claim,
-        evidence,
-        second: None,
         scenario: scenario.to_owned(),
         checked: "The lock file at base and at head, compared by rules.".to_owned(),
         confidence: CONFIDENCE,
-        fix: None,
-        evidence_status: EvidenceStatus::Verified,
-        doubts: Vec::new(),
+        ..Finding::of_rules(ReviewerName::LOCK_FILES, severity, category, quote)
     }
 }
 

@@ -7,43 +7,29 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::model::{Entry, Hash, Source, joined, npm_source, origin, repository, split_name};
+use super::entry::{Entry, Hash, Source, joined, npm_source, origin, repository, split_name};
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| format!("it is no valid JSON: {error}"))
 }
 
-fn hash(present: bool) -> Hash {
-    if present { Hash::Present } else { Hash::Missing }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
 struct NpmFile {
-    #[serde(default)]
     lockfile_version: Option<u32>,
-    #[serde(default)]
     packages: BTreeMap<String, NpmPackage>,
-    #[serde(default)]
     dependencies: BTreeMap<String, NpmPackage>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
 struct NpmPackage {
-    #[serde(default)]
     version: Option<String>,
-    #[serde(default)]
     resolved: Option<Value>,
-    #[serde(default)]
     integrity: Option<String>,
-    #[serde(default)]
     link: bool,
-    #[serde(default)]
     in_bundle: bool,
-    #[serde(default)]
     bundled: bool,
-    #[serde(default)]
     dependencies: Option<Value>,
 }
 
@@ -97,7 +83,7 @@ fn npm_entry(key: &str, name: &str, package: &NpmPackage) -> Option<Entry> {
         } else {
             npm_source(&resolved)
         },
-        hash: hash(package.integrity.is_some()),
+        hash: Hash::required(package.integrity.is_some()),
         integrity: joined(package.integrity.as_deref().unwrap_or_default().split_whitespace()),
         source_text: resolved,
         anchor: format!("\"{key}\":"),
@@ -128,7 +114,7 @@ pub(super) fn bun(text: &str) -> Result<Vec<Entry>, String> {
             name: name.to_owned(),
             version: specifier.to_owned(),
             source,
-            hash: hash(fields.iter().skip(1).any(is_hash)),
+            hash: Hash::required(fields.iter().skip(1).any(is_hash)),
             integrity: joined(
                 fields
                     .iter()
@@ -188,17 +174,13 @@ struct PipfileSource {
     url: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct PipfilePackage {
-    #[serde(default)]
     version: String,
-    #[serde(default)]
     hashes: Vec<String>,
-    #[serde(default)]
     git: Option<String>,
-    #[serde(default)]
     file: Option<String>,
-    #[serde(default)]
     path: Option<String>,
 }
 
@@ -222,7 +204,7 @@ pub(super) fn pipfile(text: &str) -> Result<Vec<Entry>, String> {
             name: name.clone(),
             version: package.version.clone(),
             source,
-            hash: hash(!package.hashes.is_empty()),
+            hash: Hash::required(!package.hashes.is_empty()),
             integrity: joined(package.hashes.iter().map(String::as_str)),
             source_text: source_text.to_owned(),
             anchor: format!("\"{name}\": {{"),
@@ -257,11 +239,9 @@ struct ComposerPackage {
     name: String,
     #[serde(default)]
     version: String,
-    #[serde(default)]
     source: Option<ComposerSource>,
-    #[serde(default)]
     dist: Option<ComposerSource>,
-    #[serde(default, rename = "notification-url")]
+    #[serde(rename = "notification-url")]
     notification_url: Option<String>,
 }
 
@@ -271,7 +251,6 @@ struct ComposerSource {
     kind: String,
     #[serde(default)]
     url: String,
-    #[serde(default)]
     shasum: Option<String>,
 }
 
@@ -317,7 +296,6 @@ struct FlakeFile {
 
 #[derive(Deserialize)]
 struct FlakeNode {
-    #[serde(default)]
     locked: Option<FlakeLocked>,
 }
 
@@ -330,13 +308,11 @@ struct FlakeLocked {
     owner: String,
     #[serde(default)]
     repo: String,
-    #[serde(default)]
     host: Option<String>,
     #[serde(default)]
     url: String,
     #[serde(default)]
     rev: String,
-    #[serde(default)]
     nar_hash: Option<String>,
 }
 
@@ -362,7 +338,7 @@ pub(super) fn flake(text: &str) -> Result<Vec<Entry>, String> {
             name: name.clone(),
             version: locked.rev.clone(),
             source,
-            hash: hash(locked.nar_hash.is_some()),
+            hash: Hash::required(locked.nar_hash.is_some()),
             integrity: locked.nar_hash.clone().unwrap_or_default(),
             source_text,
             anchor: format!("\"{name}\": {{"),

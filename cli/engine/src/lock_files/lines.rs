@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::model::{Entry, Hash, Source, npm_source, origin, repository, split_name};
+use super::entry::{Entry, Hash, Source, npm_source, origin, repository, split_name};
 
 /// Blocks: a line with the requests, then indented fields.
 pub(super) fn yarn_classic(text: &str) -> Result<Vec<Entry>, String> {
@@ -87,7 +87,7 @@ pub(super) fn go_sum(text: &str) -> Result<Vec<Entry>, String> {
             name: (*module).to_owned(),
             version: (*version).to_owned(),
             source: Source::Registry(module.split('/').next().unwrap_or_default().to_ascii_lowercase()),
-            hash: if is_whole { Hash::Present } else { Hash::Missing },
+            hash: Hash::required(is_whole),
             integrity: hash.to_owned(),
             source_text: format!("{module} {version}"),
             anchor: line.to_owned(),

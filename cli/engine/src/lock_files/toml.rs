@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{
+    entry::{Entry, Hash, Source, joined, origin, repository},
     json::place,
-    model::{Entry, Hash, Source, joined, origin, repository},
 };
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
@@ -17,12 +17,11 @@ fn anchor(name: &str, version: &str) -> String {
     format!("name = \"{name}\"\nversion = \"{version}\"")
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct CargoFile {
-    #[serde(default)]
     package: Vec<CargoPackage>,
     /// The first version of the format keeps the hashes apart.
-    #[serde(default)]
     metadata: BTreeMap<String, String>,
 }
 
@@ -30,9 +29,7 @@ struct CargoFile {
 struct CargoPackage {
     name: String,
     version: String,
-    #[serde(default)]
     source: Option<String>,
-    #[serde(default)]
     checksum: Option<String>,
 }
 
@@ -53,11 +50,7 @@ pub(super) fn cargo(text: &str) -> Result<Vec<Entry>, String> {
             name: package.name.clone(),
             version: package.version.clone(),
             source,
-            hash: if checksum.is_some() {
-                Hash::Present
-            } else {
-                Hash::Missing
-            },
+            hash: Hash::required(checksum.is_some()),
             integrity: checksum.cloned().unwrap_or_default(),
             anchor: anchor(&package.name, &package.version),
             source_text: written,
@@ -66,11 +59,10 @@ pub(super) fn cargo(text: &str) -> Result<Vec<Entry>, String> {
     Ok(entries.collect())
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct PoetryFile {
-    #[serde(default)]
     package: Vec<PoetryPackage>,
-    #[serde(default)]
     metadata: PoetryMetadata,
 }
 
@@ -87,13 +79,11 @@ struct PoetryPackage {
     version: String,
     #[serde(default)]
     files: Vec<PoetryArtefact>,
-    #[serde(default)]
     source: Option<PoetrySource>,
 }
 
 #[derive(Deserialize)]
 struct PoetryArtefact {
-    #[serde(default)]
     hash: Option<String>,
 }
 
@@ -128,7 +118,7 @@ pub(super) fn poetry(text: &str) -> Result<Vec<Entry>, String> {
             name: package.name.clone(),
             version: package.version.clone(),
             source,
-            hash: if hashed { Hash::Present } else { Hash::Missing },
+            hash: Hash::required(hashed),
             integrity: joined(artefacts.iter().filter_map(|artefact| artefact.hash.as_deref())),
             source_text: package
                 .source
@@ -154,7 +144,6 @@ struct UvPackage {
     version: String,
     #[serde(default)]
     source: UvSource,
-    #[serde(default)]
     sdist: Option<UvArtefact>,
     #[serde(default)]
     wheels: Vec<UvArtefact>,
@@ -162,19 +151,14 @@ struct UvPackage {
 
 #[derive(Deserialize, Default)]
 struct UvSource {
-    #[serde(default)]
     registry: Option<String>,
-    #[serde(default)]
     git: Option<String>,
-    #[serde(default)]
     url: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct UvArtefact {
-    #[serde(default)]
     url: Option<String>,
-    #[serde(default)]
     hash: Option<String>,
 }
 
@@ -202,11 +186,7 @@ pub(super) fn uv(text: &str) -> Result<Vec<Entry>, String> {
             name: package.name.clone(),
             version: package.version.clone(),
             source,
-            hash: if hashed && !artefacts.is_empty() {
-                Hash::Present
-            } else {
-                Hash::Missing
-            },
+            hash: Hash::required(hashed && !artefacts.is_empty()),
             integrity: joined(artefacts.iter().filter_map(|artefact| artefact.hash.as_deref())),
             source_text: source_text.to_owned(),
             anchor: anchor(&package.name, &package.version),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, de::DeserializeOwned};
 
-use super::model::{Entry, Hash, Source, npm_source, origin, repository, split_name};
+use super::entry::{Entry, Hash, Source, npm_source, origin, repository, split_name};
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_norway::from_str(text).map_err(|error| format!("it is no valid YAML: {error}"))

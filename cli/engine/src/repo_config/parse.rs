@@ -37,10 +37,10 @@ impl ParsedRepoConfig {
 }
 
 /// The highest `review.max_inline`.
-const MOST_INLINE: i64 = 1000;
+const MAX_INLINE: i64 = 1000;
 
 /// More warnings than this are no border.
-const MOST_WARNINGS: i64 = 1000;
+const MAX_WARNINGS: i64 = 1000;
 
 /// Reads the file.
 pub fn parse(bytes: &[u8]) -> ParsedRepoConfig {
@@ -131,7 +131,7 @@ impl Reader<'_> {
             disabled_reviewers: self.reviewers(table),
             gate: self.choice(table, "gate", &gates),
             mode: self.choice(table, "mode", &modes),
-            max_inline: self.number(table, "review", "max_inline", 0..=MOST_INLINE),
+            max_inline: self.number(table, "review", "max_inline", 0..=MAX_INLINE),
             preset: self.choice(table, "preset", &presets),
             memory: self.switch(table, "review", "memory"),
             author_settles: self.choice(table, "author_settles", &author).unwrap_or_default(),
@@ -221,10 +221,10 @@ impl Reader<'_> {
         RubricSettings {
             // None at all is no pattern.
             warnings: self
-                .number(table, "verdict", "warnings", 1..=MOST_WARNINGS)
+                .number(table, "verdict", "warnings", 1..=MAX_WARNINGS)
                 .unwrap_or(default.warnings),
             warnings_alike: self
-                .number(table, "verdict", "warnings_alike", 1..=MOST_WARNINGS)
+                .number(table, "verdict", "warnings_alike", 1..=MAX_WARNINGS)
                 .unwrap_or(default.warnings_alike),
         }
     }

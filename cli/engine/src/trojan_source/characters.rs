@@ -37,7 +37,7 @@ pub(super) fn trick(line: &[char], at: usize, first_line: bool) -> Option<Trick>
     }
 }
 
-/// Whether a tag character belongs to the flag of a region: a black flag, a few letters, and the end.
+/// Returns whether a tag character belongs to the flag of a region: a black flag, a few letters, and the end.
 fn is_flag(line: &[char], at: usize) -> bool {
     let is_tag = |character: &char| matches!(character, '\u{e0020}'..='\u{e007f}');
     let before = line[..at]
@@ -82,7 +82,7 @@ fn is_writing(line: &[char], at: usize) -> bool {
     }
 }
 
-/// Whether a line has Braille that is seen, among which the empty cell is a space.
+/// Returns whether a line has Braille that is seen, among which the empty cell is a space.
 fn is_braille(line: &[char]) -> bool {
     line.iter()
         .any(|character| matches!(character, '\u{2801}'..='\u{28ff}'))

@@ -7,26 +7,8 @@ use super::Fault;
 /// A declaration counts in these lines, as Python and Ruby read it.
 const LINES: u32 = 2;
 /// Beginnings of encodings in which ASCII stands for itself.
-const PLAIN: [&str; 18] = [
-    "utf-8",
-    "utf8",
-    "u8",
-    "ascii",
-    "us-ascii",
-    "latin",
-    "iso-8859",
-    "iso8859",
-    "cp125",
-    "windows-125",
-    "euc-",
-    "gb2312",
-    "gbk",
-    "gb18030",
-    "big5",
-    "koi8",
-    "binary",
-    "ascii-8bit",
-];
+const PLAIN: &str = "utf-8 utf8 u8 ascii us-ascii latin iso-8859 iso8859 cp125 windows-125 euc- gb2312 gbk gb18030 big5 koi8 \
+    binary ascii-8bit";
 
 /// Checks the first lines of a file that a program reads by the encoding that they declare.
 pub(super) fn check<'a>(path: &str, lines: impl Iterator<Item = (u32, bool, &'a str)>) -> Option<Finding> {
@@ -36,7 +18,7 @@ pub(super) fn check<'a>(path: &str, lines: impl Iterator<Item = (u32, bool, &'a 
     let mut first = lines.take_while(|(line, ..)| *line <= LINES);
     let (line, code) = first.find_map(|(line, is_added, code)| {
         let name = declared(code)?;
-        (is_added && !PLAIN.iter().any(|plain| name.starts_with(plain))).then_some((line, code))
+        (is_added && !PLAIN.split_ascii_whitespace().any(|plain| name.starts_with(plain))).then_some((line, code))
     })?;
     Some(super::finding(
         path,
@@ -49,7 +31,7 @@ pub(super) fn check<'a>(path: &str, lines: impl Iterator<Item = (u32, bool, &'a 
     ))
 }
 
-/// Whether programs read a file of this name by the encoding that it declares.
+/// Returns whether programs read a file of this name by the encoding that it declares.
 pub(super) fn is_declared_in(path: &str) -> bool {
     let lower = path.to_lowercase();
     [".py", ".pyw", ".pyi", ".rb"]

@@ -42,7 +42,7 @@ fn look(word: &str) -> String {
     skeleton(word).collect()
 }
 
-/// Whether a word mixes Latin letters with letters of another script that look like Latin ones.
+/// Returns whether a word mixes Latin letters with letters of another script that look like Latin ones.
 pub(super) fn is_mixed(word: &str) -> bool {
     word.split(['_', '$']).any(|part| {
         let is_latin = part.chars().any(|character| character.is_ascii_alphabetic());
@@ -51,7 +51,7 @@ pub(super) fn is_mixed(word: &str) -> bool {
     })
 }
 
-/// Whether a word has the letters of one script only and looks like one in Latin letters.
+/// Returns whether a word has the letters of one script only and looks like one in Latin letters.
 pub(super) fn is_disguised_whole(word: &str) -> bool {
     word.chars().count() > 1
         && !word.is_ascii()

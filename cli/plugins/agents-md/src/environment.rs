@@ -1,38 +1,21 @@
 //! Environment variables without which something stops.
 
+use conclave_shared::path_kind::{Noise, PathKind, Role};
+
 use crate::{manifest::has_extension, pattern::pattern};
 
 /// Variables that are always there, or that a tool sets.
 fn is_given(name: &str) -> bool {
-    matches!(
-        name,
-        "NODE_ENV"
-            | "PATH"
-            | "HOME"
-            | "USER"
-            | "CI"
-            | "PWD"
-            | "SHELL"
-            | "TMPDIR"
-            | "TEMP"
-            | "LANG"
-            | "TERM"
-            | "OUT_DIR"
-            | "PORT"
-            | "MODE"
-            | "DEV"
-            | "PROD"
-            | "SSR"
-            | "BASE_URL"
-    ) || name.starts_with("CARGO_")
+    const GIVEN: &str = "NODE_ENV PATH HOME USER CI PWD SHELL TMPDIR TEMP LANG TERM OUT_DIR PORT MODE \
+         DEV PROD SSR BASE_URL";
+    GIVEN.split_ascii_whitespace().any(|given| given == name) || name.starts_with("CARGO_")
 }
 
-/// Whether a file is a test, or something that stands in one.
-pub(crate) fn is_test_path(path: &str) -> bool {
-    pattern!(
-        r"(?i)(^|/)(vendor|node_modules|third_party|dist|tests?|specs?|__tests__|__mocks__|fixtures?|testdata|e2e|benches|examples?)/|(^|/)test_|(^|/)conftest\.py$|_test\.|\.test\.|\.spec\.|_spec\.|Tests?\.(java|kt|cs|swift)$"
-    )
-    .is_match(path)
+/// Whether a file is a test, an example, or a copy of somebody else's code: what it reads is not for this project to set.
+pub(crate) fn is_beside_the_program(path: &str) -> bool {
+    let kind = PathKind::of(path);
+    let is_beside = |directory: &str| matches!(directory, "dist" | "benches" | "example" | "examples");
+    kind.role == Role::Test || kind.noise == Some(Noise::Vendored) || path.to_lowercase().split('/').any(is_beside)
 }
 
 /// The variables that a line of code reads without a default.

@@ -112,9 +112,9 @@ impl Hint {
 }
 
 /// The most hints that the reviewer reads.
-const MOST: usize = 60;
+const MAX_HINTS: usize = 60;
 /// The longest of them, in characters.
-const LONGEST: usize = 240;
+const MAX_HINT_LENGTH: usize = 240;
 
 /// The hints as the reviewer reads them, what matters most first.
 pub(crate) fn rendered(mut hints: Vec<Hint>) -> Untrusted {
@@ -126,9 +126,9 @@ pub(crate) fn rendered(mut hints: Vec<Hint>) -> Untrusted {
     if hints.iter().all(|hint| hint.materiality == Materiality::Low) {
         text.push_str("Nothing of high or medium materiality was seen: as a rule, AGENTS.md needs no update.\n");
     }
-    for hint in hints.iter().take(MOST) {
+    for hint in hints.iter().take(MAX_HINTS) {
         let line = hint.line.map(|line| format!(":{line}")).unwrap_or_default();
-        let quoted: String = hint.text.chars().take(LONGEST).collect();
+        let quoted: String = hint.text.chars().take(MAX_HINT_LENGTH).collect();
         let _ = writeln!(
             text,
             "- {} | {} | {}{line} | {}",
@@ -138,8 +138,8 @@ pub(crate) fn rendered(mut hints: Vec<Hint>) -> Untrusted {
             Untrusted::from(quoted).sealed_line()
         );
     }
-    if hints.len() > MOST {
-        let _ = writeln!(text, "- and {} more of lower materiality", hints.len() - MOST);
+    if hints.len() > MAX_HINTS {
+        let _ = writeln!(text, "- and {} more of lower materiality", hints.len() - MAX_HINTS);
     }
     text.into()
 }

@@ -12,38 +12,16 @@ pub struct Instructions {
 }
 
 /// The longest file that agents read with profit.
-const MOST_LINES: usize = 200;
+const MAX_LINES: usize = 200;
 
-/// Whether a file holds instructions for agents.
+/// Returns whether a file holds instructions for agents.
 pub fn is_instructions(path: &str) -> bool {
     matches!(path.rsplit('/').next(), Some("AGENTS.md" | "CLAUDE.md"))
 }
 
 /// Tools that are worth nothing without the command that runs them, as they are written in prose.
-const TOOLS: [&str; 22] = [
-    "eslint",
-    "prettier",
-    "biome",
-    "jest",
-    "vitest",
-    "mocha",
-    "cypress",
-    "playwright",
-    "pytest",
-    "ruff",
-    "mypy",
-    "black",
-    "tox",
-    "nox",
-    "clippy",
-    "rustfmt",
-    "golangci-lint",
-    "rubocop",
-    "rspec",
-    "gradle",
-    "maven",
-    "terraform",
-];
+const TOOLS: &str = "eslint prettier biome jest vitest mocha cypress playwright pytest ruff mypy black tox nox clippy rustfmt \
+    golangci-lint rubocop rspec gradle maven terraform";
 
 /// The faults of a file. Those that were there before the merge request are of low materiality.
 pub(crate) fn faults(file: &Instructions, changed: bool) -> Vec<Hint> {
@@ -51,8 +29,8 @@ pub(crate) fn faults(file: &Instructions, changed: bool) -> Vec<Hint> {
     let hint = |kind, line, text| Hint::new(materiality, kind, &file.path, line, text);
     let mut hints = Vec::new();
     let count = file.text.lines().count();
-    if count > MOST_LINES {
-        let text = format!("it has {count} lines; agents overlook what matters beyond {MOST_LINES}");
+    if count > MAX_LINES {
+        let text = format!("it has {count} lines; agents overlook what matters beyond {MAX_LINES}");
         hints.push(hint(Kind::Length, None, text));
     }
     let filler = pattern!(
@@ -83,7 +61,7 @@ pub(crate) fn faults(file: &Instructions, changed: bool) -> Vec<Hint> {
         }
     }
     let code = code.to_ascii_lowercase();
-    for tool in TOOLS {
+    for tool in TOOLS.split_ascii_whitespace() {
         let has_command = code
             .lines()
             .any(|line| line.split_whitespace().count() > 1 && has_word(line, tool))

@@ -122,7 +122,7 @@ fn two(pattern: &regex::Regex, line: &str) -> Option<(String, String)> {
     Some((groups.get(1)?.as_str().to_owned(), groups.get(2)?.as_str().to_owned()))
 }
 
-/// Whether one version promises nothing about the other. Before 1.0 that is every second number.
+/// Returns whether one version promises nothing about the other. Before 1.0 that is every second number.
 pub(crate) fn is_major(old: &str, new: &str) -> bool {
     let numbers = |version: &str| {
         let mut parts = version.split('.').map(|part| {

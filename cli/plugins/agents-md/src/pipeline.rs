@@ -26,7 +26,7 @@ pub(crate) fn pipeline(file: &ChangedFile, lines: &Lines) -> Vec<Hint> {
     let job = |text: &str| {
         let groups = pattern!(r"^(?:  )?([A-Za-z][\w.:/ -]*):\s*$").captures(text)?;
         let name = groups.get(1)?.as_str();
-        (!NO_JOBS.contains(&name)).then(|| name.to_owned())
+        (!NO_JOBS.split_ascii_whitespace().any(|key| key == name)).then(|| name.to_owned())
     };
     let command = |text: &str| {
         let groups = pattern!(r#"^\s*(?:-\s+)?(?:run:\s*)?["']?((?:npm|npx|pnpm|yarn|bun|make|just|cargo|go|python3?|pytest|tox|nox|uv|poetry|bundle|rake|mvn|gradle|\./\w[\w./-]*)\s+[^"'#]+)"#)
@@ -51,34 +51,6 @@ pub(crate) fn pipeline(file: &ChangedFile, lines: &Lines) -> Vec<Hint> {
 }
 
 /// Keys of pipelines that are no jobs.
-const NO_JOBS: [&str; 29] = [
-    "stages",
-    "default",
-    "include",
-    "variables",
-    "workflow",
-    "image",
-    "services",
-    "cache",
-    "before_script",
-    "after_script",
-    "script",
-    "rules",
-    "on",
-    "jobs",
-    "env",
-    "permissions",
-    "steps",
-    "with",
-    "needs",
-    "strategy",
-    "matrix",
-    "push",
-    "pull_request",
-    "schedule",
-    "artifacts",
-    "paths",
-    "branches",
-    "concurrency",
-    "defaults",
-];
+const NO_JOBS: &str = "stages default include variables workflow image services cache before_script after_script script rules on \
+    jobs env permissions steps with needs strategy matrix push pull_request schedule artifacts paths branches \
+    concurrency defaults";

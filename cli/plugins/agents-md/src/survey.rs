@@ -6,7 +6,7 @@ use conclave_engine::diff::ChangeKind;
 
 use crate::{
     ChangedFile, Hint, Kind, Materiality,
-    environment::{is_test_path, required_variables, sample_variables},
+    environment::{is_beside_the_program, required_variables, sample_variables},
     families::{BUILD_FILES, Family, LINT_FILES, LOCK_FILES, PIPELINES, TEST_FILES},
     instructions::{Instructions, faults, is_instructions},
     manifest::{Dependencies, has_extension},
@@ -78,7 +78,7 @@ impl Survey {
         for variable in lines.removed.iter().flat_map(|line| names(line)) {
             self.before.insert(variable);
         }
-        if !is_test_path(&file.path) {
+        if !is_beside_the_program(&file.path) {
             for line in &lines.added {
                 for variable in required_variables(&file.path, &line.text)
                     .into_iter()

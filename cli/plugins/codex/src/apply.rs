@@ -21,11 +21,11 @@ pub struct ChangedPath {
 }
 
 /// The most text of rules that the reviewer is given, in bytes.
-const MOST_BYTES: usize = 100_000;
+const MAX_BYTES: usize = 100_000;
 /// The most files that are listed below a rule.
-const MOST_FILES: usize = 30;
+const MAX_FILES: usize = 30;
 /// The most ids that a note lists.
-const MOST_IDS: usize = 20;
+const MAX_IDS: usize = 20;
 
 /// What the rules mean for these files, and the text that the reviewer reads.
 pub(crate) fn apply(rules: &[Rule], source: &str, changed: &[ChangedPath]) -> (AppliedRules, Untrusted) {
@@ -64,7 +64,7 @@ pub(crate) fn apply(rules: &[Rule], source: &str, changed: &[ChangedPath]) -> (A
         }
         let told = told(rule);
         let section = section(&told, &files);
-        if text.len() + section.len() > MOST_BYTES {
+        if text.len() + section.len() > MAX_BYTES {
             left_out.push(rule.id.as_str());
             continue;
         }
@@ -115,9 +115,9 @@ fn note(all: usize, source: &str, in_force: &[RuleInForce], manual: &[ManualRevi
 }
 
 fn listed(ids: &[&str]) -> String {
-    let mut text = ids.iter().take(MOST_IDS).copied().collect::<Vec<_>>().join(", ");
-    if ids.len() > MOST_IDS {
-        let _ = write!(text, " and {} more", ids.len() - MOST_IDS);
+    let mut text = ids.iter().take(MAX_IDS).copied().collect::<Vec<_>>().join(", ");
+    if ids.len() > MAX_IDS {
+        let _ = write!(text, " and {} more", ids.len() - MAX_IDS);
     }
     text
 }
@@ -143,11 +143,11 @@ fn told(rule: &Rule) -> String {
 fn section(told: &str, files: &BTreeSet<String>) -> String {
     let mut text = told.to_owned();
     let _ = writeln!(text, "Changed files that it is for:");
-    for file in files.iter().take(MOST_FILES) {
+    for file in files.iter().take(MAX_FILES) {
         let _ = writeln!(text, "- {}", Untrusted::from(file.as_str()).sealed_line());
     }
-    if files.len() > MOST_FILES {
-        let _ = writeln!(text, "- and {} more", files.len() - MOST_FILES);
+    if files.len() > MAX_FILES {
+        let _ = writeln!(text, "- and {} more", files.len() - MAX_FILES);
     }
     text.push('\n');
     text

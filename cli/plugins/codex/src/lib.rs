@@ -32,7 +32,7 @@ use conclave_git::Repository;
 pub const REVIEWER: &str = "codex";
 
 /// The most problems that a review lists; a file that is no file of rules at all would have thousands.
-const MOST_PROBLEMS: usize = 50;
+const MAX_PROBLEMS: usize = 50;
 
 /// What the plugin needs.
 #[derive(Debug)]
@@ -117,9 +117,9 @@ impl CodexPlugin {
         .await?;
         let (rules, problems) = merged(&texts.files);
         let mut warnings: Vec<String> = texts.warning.into_iter().collect();
-        warnings.extend(problems.iter().take(MOST_PROBLEMS).map(ToString::to_string));
-        if problems.len() > MOST_PROBLEMS {
-            warnings.push(format!("and {} more problems", problems.len() - MOST_PROBLEMS));
+        warnings.extend(problems.iter().take(MAX_PROBLEMS).map(ToString::to_string));
+        if problems.len() > MAX_PROBLEMS {
+            warnings.push(format!("and {} more problems", problems.len() - MAX_PROBLEMS));
         }
         if rules.is_empty() {
             return Err(format!("there is no good rule in them. {}", warnings.join("; ")));

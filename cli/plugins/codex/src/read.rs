@@ -26,9 +26,9 @@ const RULE: [&str; 8] = [
 const DEMAND: [&str; 2] = ["who", "add_as_reviewers"];
 
 /// The longest of the short texts, in characters: a rule is a sentence, and reviewers read all of it.
-const MOST_SHORT: usize = 500;
+const MAX_SHORT: usize = 500;
 /// The longest explanation.
-const MOST_TEXT: usize = 4000;
+const MAX_TEXT: usize = 4000;
 
 /// A rule and the line that it begins in.
 pub(crate) struct Placed {
@@ -102,7 +102,7 @@ impl Reader<'_> {
         };
         let before = self.problems.len();
         self.unknown(table, &RULE, "of a rule");
-        let id = self.needed(table, "id", &span, MOST_SHORT);
+        let id = self.needed(table, "id", &span, MAX_SHORT);
         if let Some((id, span)) = &id
             && !is_id(id)
         {
@@ -111,17 +111,17 @@ impl Reader<'_> {
                 format!("`{id}` is no id: at most 64 of letters, digits, `-`, `_` and `.`, as in \"NET-012\""),
             );
         }
-        let when = self.needed(table, "when", &span, MOST_SHORT);
+        let when = self.needed(table, "when", &span, MAX_SHORT);
         let manual_review = table.get("manual_review").map(|value| self.demand(value));
         let instead = match manual_review {
-            Some(_) => self.string(table, "use", MOST_SHORT),
-            None => self.needed(table, "use", &span, MOST_SHORT),
+            Some(_) => self.string(table, "use", MAX_SHORT),
+            None => self.needed(table, "use", &span, MAX_SHORT),
         };
-        let link = self.needed(table, "link", &span, MOST_SHORT);
+        let link = self.needed(table, "link", &span, MAX_SHORT);
         let link = link.and_then(|(link, span)| self.link(&link, &span));
         let paths = self.paths(table, &span);
-        let text = self.string(table, "text", MOST_TEXT);
-        let severity = self.string(table, "severity", MOST_SHORT);
+        let text = self.string(table, "text", MAX_TEXT);
+        let severity = self.string(table, "severity", MAX_SHORT);
         let severity = severity.and_then(|(severity, span)| self.severity(&severity, &span));
         if self.problems.len() > before {
             if let Some((id, _)) = id {

@@ -135,7 +135,7 @@ fn a_file_without_rules_says_so() {
 
 #[test]
 fn a_text_that_is_no_sentence_any_more_is_refused() {
-    let long = "x".repeat(MOST_SHORT + 1);
+    let long = "x".repeat(MAX_SHORT + 1);
     let (problems, good) = problems(&GOOD.replace("a schema changes", &long));
     assert_eq!(good, 1);
     assert!(

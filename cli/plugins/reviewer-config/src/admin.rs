@@ -57,7 +57,7 @@ fn items(errors: &[ProblemItem]) -> String {
 }
 
 impl AdminError {
-    /// Whether the service failed, rather than what it was asked for.
+    /// Returns whether the service failed, rather than what it was asked for.
     pub const fn is_service(&self) -> bool {
         matches!(self, Self::Service { .. })
     }

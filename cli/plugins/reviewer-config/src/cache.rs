@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
 /// Longer ago, and the built-in defaults are the better guess.
-const LONGEST: Duration = Duration::from_hours(7 * 24);
+const MAX_AGE: Duration = Duration::from_hours(7 * 24);
 
 /// Where the last good answer is kept.
 #[derive(Debug, Clone)]
@@ -106,7 +106,7 @@ impl Cache {
         self.mac(kept.at_seconds, &kept.answer)?.verify_slice(&mark).ok()?;
         let answer: EffectiveConfig = serde_json::from_str(&kept.answer).ok()?;
         let age = Duration::from_secs(seconds_now().checked_sub(kept.at_seconds)?);
-        let usable = kept.source == self.source && age <= LONGEST && validate(&answer.config).is_empty();
+        let usable = kept.source == self.source && age <= MAX_AGE && validate(&answer.config).is_empty();
         usable.then_some((answer, age))
     }
 
@@ -213,7 +213,7 @@ mod tests {
         let broken = r#"{"config":{"schema_version":1,"limits":{"sessions":0}}}"#;
         for (at, answer, used) in [
             (now - 3600, answer(1), true),
-            (now - LONGEST.as_secs() - 60, answer(1), false),
+            (now - MAX_AGE.as_secs() - 60, answer(1), false),
             (now + 3600, answer(1), false),
             (now, serde_json::from_str(broken).expect("an answer"), false),
         ] {

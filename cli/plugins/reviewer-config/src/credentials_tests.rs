@@ -80,7 +80,7 @@ async fn the_next_credential_is_tried_when_one_is_refused() {
             assert_eq!(warning.is_none(), used, "{case}");
             assert_eq!(plugin.fetched.is_some(), used, "{case}");
             let instead = follower.unanswered().map(|unanswered| unanswered.instead);
-            assert_eq!(instead, (!used).then_some(Instead::Defaults), "{case}");
+            assert_eq!(instead, (!used).then_some(ConfigurationInstead::Defaults), "{case}");
         }
     }
 }
@@ -153,9 +153,9 @@ async fn a_kept_answer_counts_with_its_mark_whichever_credential_brought_it() {
                 assert_eq!(later.fetched.is_some(), used, "{job:?} {token:?}");
                 let unanswered = later.follower().unanswered().expect("it says so");
                 let expected = if used {
-                    Instead::EarlierAnswer
+                    ConfigurationInstead::EarlierAnswer
                 } else {
-                    Instead::Defaults
+                    ConfigurationInstead::Defaults
                 };
                 assert_eq!(unanswered.instead, expected, "{}", unanswered.reason);
             }

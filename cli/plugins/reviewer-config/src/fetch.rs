@@ -17,7 +17,7 @@ use secrecy::ExposeSecret;
 use crate::{ConfigAccess, ConfigSource};
 
 /// The largest document that is read, in bytes.
-pub(crate) const MOST_BYTES: usize = 1024 * 1024;
+pub(crate) const MAX_BYTES: usize = 1024 * 1024;
 
 /// Why there is no remote configuration.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +40,7 @@ pub(crate) enum FetchError {
     AllRefused(Vec<FetchError>),
     #[error("answered {0}{1}")]
     Status(u16, Detail),
-    #[error("answered with more than {MOST_BYTES} bytes")]
+    #[error("answered with more than {MAX_BYTES} bytes")]
     TooLarge,
     #[error("answered something that is no configuration: {0}")]
     Garbage(String),
@@ -195,8 +195,10 @@ impl Fetcher {
             304 if self.tag.is_some() => Ok(Answer { config: None, tag }),
             200 => {
                 let config = parse(&read(response).await?, &self.source.project)?;
-                let config = Some(config);
-                Ok(Answer { config, tag })
+                Ok(Answer {
+                    config: Some(config),
+                    tag,
+                })
             }
             status @ (401 | 403) => {
                 let why = detail(response).await.0;
@@ -212,7 +214,7 @@ pub(crate) async fn read(response: Response) -> Result<Vec<u8>, FetchError> {
     let mut stream = response.bytes_stream();
     while let Some(chunk) = stream.next().await {
         let chunk = chunk.map_err(|error| FetchError::Unreachable(error.without_url().to_string()))?;
-        if body.len() + chunk.len() > MOST_BYTES {
+        if body.len() + chunk.len() > MAX_BYTES {
             return Err(FetchError::TooLarge);
         }
         body.extend_from_slice(&chunk);
@@ -241,26 +243,18 @@ fn parse(body: &[u8], project: &str) -> Result<EffectiveConfig, FetchError> {
     {
         return Err(FetchError::Newer(version));
     }
-    let config: EffectiveConfig =
+    let mut answer: EffectiveConfig =
         serde_json::from_value(value).map_err(|error| FetchError::Garbage(error.to_string()))?;
-    let faults = validate(&config.config);
-    if faults.is_empty() {
-        return Ok(of_project(config, project));
+    let faults = validate(&answer.config);
+    if !faults.is_empty() {
+        let faults = faults.iter().map(|fault| format!("{} {}", fault.pointer, fault.detail));
+        return Err(FetchError::Invalid(faults.collect::<Vec<_>>().join("; ")));
     }
-    let faults: Vec<String> = faults
-        .iter()
-        .map(|fault| format!("{} {}", fault.pointer, fault.detail))
-        .collect();
-    Err(FetchError::Invalid(faults.join("; ")))
-}
-
-/// The Worker answers with what is in force for the project. One that hands the whole document on is taken at its word.
-fn of_project(answer: EffectiveConfig, project: &str) -> EffectiveConfig {
-    let EffectiveConfig { config, mut warnings } = answer;
-    if config.projects.is_empty() {
-        return EffectiveConfig { config, warnings };
+    // The Worker answers with what is in force for the project. One that hands the whole document on is taken at its word.
+    if !answer.config.projects.is_empty() {
+        let (config, warnings) = ProjectRules::new(answer.config).of(project);
+        answer.config = config;
+        answer.warnings.extend(warnings);
     }
-    let (config, more) = ProjectRules::new(config).of(project);
-    warnings.extend(more);
-    EffectiveConfig { config, warnings }
+    Ok(answer)
 }

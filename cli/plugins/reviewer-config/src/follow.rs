@@ -33,6 +33,15 @@ impl Default for Pace {
     }
 }
 
+/// What following begins with.
+#[derive(Debug, Clone)]
+pub(crate) struct Start {
+    pub(crate) fetcher: Fetcher,
+    pub(crate) cache: Option<Cache>,
+    pub(crate) known: ConfigDocument,
+    pub(crate) pace: Pace,
+}
+
 /// Follows the configuration as long as it lives.
 #[derive(Debug)]
 pub struct Following {
@@ -42,10 +51,10 @@ pub struct Following {
 }
 
 impl Following {
-    pub(crate) fn start(fetcher: Fetcher, cache: Option<Cache>, known: ConfigDocument, pace: Pace) -> Self {
+    pub(crate) fn start(start: Start) -> Self {
         let (sender, document) = watch::channel(None);
         let trouble = Arc::new(Mutex::new(None));
-        let task = tokio::spawn(follow(fetcher, cache, known, pace, sender, Arc::clone(&trouble)));
+        let task = tokio::spawn(follow(start, sender, Arc::clone(&trouble)));
         Self {
             document,
             trouble,
@@ -70,14 +79,13 @@ impl Drop for Following {
     }
 }
 
-async fn follow(
-    mut fetcher: Fetcher,
-    cache: Option<Cache>,
-    mut known: ConfigDocument,
-    pace: Pace,
-    sender: watch::Sender<Option<Arc<ConfigDocument>>>,
-    trouble: Arc<Mutex<Option<String>>>,
-) {
+async fn follow(start: Start, sender: watch::Sender<Option<Arc<ConfigDocument>>>, trouble: Arc<Mutex<Option<String>>>) {
+    let Start {
+        mut fetcher,
+        cache,
+        mut known,
+        pace,
+    } = start;
     loop {
         tokio::time::sleep(pause(pace, random_fraction())).await;
         let answer = fetcher.fetch(pace.limit).await;

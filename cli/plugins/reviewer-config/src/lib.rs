@@ -21,7 +21,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use conclave_engine::plugin::{PluginError, ReviewPlugin};
+use conclave_engine::{
+    plugin::{PluginError, ReviewPlugin},
+    review::{ConfigurationFallback, ConfigurationInstead},
+};
 use conclave_shared::config::{ConfigDocument, EffectiveConfig};
 use secrecy::SecretString;
 use url::Url;
@@ -29,7 +32,7 @@ use url::Url;
 use crate::{
     cache::{Cache, Found},
     fetch::{FetchError, Fetcher},
-    follow::Pace,
+    follow::{Pace, Start},
 };
 
 /// Time for everything at the start: connecting, TLS, and the whole body.
@@ -73,24 +76,6 @@ pub struct Answered {
     pub refused: Vec<String>,
 }
 
-/// What a review goes by that got no answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Instead {
-    /// The built-in defaults.
-    Defaults,
-    /// The last good answer, from disk.
-    EarlierAnswer,
-}
-
-/// The service gave no answer at the start.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unanswered {
-    /// What counts instead.
-    pub instead: Instead,
-    /// Why, and what counts instead, in words.
-    pub reason: String,
-}
-
 /// The plugin.
 #[derive(Debug)]
 pub struct ReviewerConfigPlugin {
@@ -103,37 +88,22 @@ pub struct ReviewerConfigPlugin {
     follower: Follower,
 }
 
-/// What following begins with.
-#[derive(Debug)]
-struct Start {
-    fetcher: Fetcher,
-    cache: Option<Cache>,
-    known: ConfigDocument,
-    pace: Pace,
-}
-
 /// Follows the configuration while a review runs, and knows how that began.
 #[derive(Debug, Clone, Default)]
 pub struct Follower {
     start: Arc<OnceLock<Start>>,
-    unanswered: Arc<OnceLock<Unanswered>>,
+    unanswered: Arc<OnceLock<ConfigurationFallback>>,
 }
 
 impl Follower {
     /// Asks again and again from now on; nothing without a source. To be called after the start, and also when that went
     /// wrong: a service may come back.
     pub fn follow(&self) -> Option<Following> {
-        let start = self.start.get()?;
-        Some(Following::start(
-            start.fetcher.clone(),
-            start.cache.clone(),
-            start.known.clone(),
-            start.pace,
-        ))
+        self.start.get().cloned().map(Following::start)
     }
 
     /// Why the service had no answer at the start, if it had none.
-    pub fn unanswered(&self) -> Option<Unanswered> {
+    pub fn unanswered(&self) -> Option<ConfigurationFallback> {
         self.unanswered.get().cloned()
     }
 }
@@ -199,18 +169,21 @@ impl ReviewerConfigPlugin {
             Some(Found::Answer(config, age)) => {
                 self.fetched = Some(*config);
                 let counts = format!("its last answer, {} old, is used", cache::describe(age));
-                (Instead::EarlierAnswer, counts)
+                (ConfigurationInstead::EarlierAnswer, counts)
             }
             Some(Found::Unproven) => {
                 let counts = "the built-in defaults are used, and not the answer on disk, because without CONCLAVE_SECRET \
                               nothing proves whose it is";
-                (Instead::Defaults, counts.to_owned())
+                (ConfigurationInstead::Defaults, counts.to_owned())
             }
-            Some(Found::Nothing) | None => (Instead::Defaults, "the built-in defaults are used".to_owned()),
+            Some(Found::Nothing) | None => (
+                ConfigurationInstead::Defaults,
+                "the built-in defaults are used".to_owned(),
+            ),
         };
         let reason = format!("the configuration service at {host} {error}; {counts}");
         // A second start would be another run's.
-        let _ = self.follower.unanswered.set(Unanswered {
+        let _ = self.follower.unanswered.set(ConfigurationFallback {
             instead,
             reason: reason.clone(),
         });

@@ -9,7 +9,7 @@ use axum::{
     routing::get,
 };
 
-use super::{fetch::MOST_BYTES, *};
+use super::{fetch::MAX_BYTES, *};
 use conclave_shared::routes;
 
 async fn serve<R: IntoResponse + Clone + Send + Sync + 'static>(answer: R) -> Url {
@@ -74,7 +74,7 @@ async fn whatever_is_wrong_leaves_the_defaults_and_says_so() {
         (serve(invalid).await, "/limits/sessions must be at least 1"),
         (serve(StatusCode::UNAUTHORIZED).await, "CONCLAVE_CONFIG_TOKEN"),
         (serve(StatusCode::BAD_GATEWAY).await, "answered 502"),
-        (serve("x".repeat(MOST_BYTES + 1)).await, "more than"),
+        (serve("x".repeat(MAX_BYTES + 1)).await, "more than"),
         ("http://127.0.0.1:9/".parse().expect("a URL"), "cannot be reached"),
     ] {
         let (document, warning) = run(plugin(url)).await;

@@ -9,7 +9,7 @@ use url::Url;
 pub(crate) const REQUEST: Duration = Duration::from_secs(2);
 
 /// The most bytes of an answer that are read.
-const LONGEST_ANSWER: usize = 512 * 1024;
+const MAX_ANSWER: usize = 512 * 1024;
 
 /// What is said of an answer that is none of a tracker's, as the end of "the tracker …".
 pub(crate) const STRANGE: &str = "answers with something else than a tracker would";
@@ -32,7 +32,7 @@ pub(crate) async fn body(mut response: Response) -> Result<Vec<u8>, String> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| describe(&error))? {
         body.extend_from_slice(&chunk);
-        if body.len() > LONGEST_ANSWER {
+        if body.len() > MAX_ANSWER {
             return Err("answers with more than a tracker would".to_owned());
         }
     }

@@ -8,21 +8,18 @@
 
 mod access;
 mod http;
-mod memory;
 mod person;
 mod probe;
 mod queue;
 mod sender;
+mod tracker_client;
 
 pub use access::TrackerAccess;
-pub use memory::{MemoryError, TrackerClient};
 pub use person::anonymous_person;
 pub use probe::probe;
 pub use sender::Telemetry;
+pub use tracker_client::{MemoryError, TrackerClient};
 
-use std::sync::Arc;
-
-use conclave_engine::plugin::ReviewPlugin;
 use secrecy::SecretString;
 use url::Url;
 use uuid::Uuid;
@@ -42,36 +39,7 @@ pub struct TelemetrySettings {
     pub project: String,
 }
 
-/// The plugin. Its part in a run is to listen, so it has nothing to contribute; without a tracker it is off.
-#[derive(Debug)]
-pub struct TelemetryPlugin {
-    telemetry: Option<Arc<Telemetry>>,
-}
-
-impl TelemetryPlugin {
-    /// A plugin that sends to this tracker, or to none.
-    pub fn start(settings: Option<TelemetrySettings>) -> Self {
-        Self::new(settings.map(|settings| Arc::new(Telemetry::start(settings))))
-    }
-
-    /// A plugin for a tracker that was reported to before there was a plugin, or for none.
-    pub const fn new(telemetry: Option<Arc<Telemetry>>) -> Self {
-        Self { telemetry }
-    }
-
-    /// Where events go, if there is a tracker.
-    pub fn telemetry(&self) -> Option<Arc<Telemetry>> {
-        self.telemetry.clone()
-    }
-}
-
-impl ReviewPlugin for TelemetryPlugin {
-    fn name(&self) -> &'static str {
-        "telemetry"
-    }
-}
-
 #[cfg(test)]
-mod broken_trackers;
+mod broken_trackers_tests;
 #[cfg(test)]
 mod tests;

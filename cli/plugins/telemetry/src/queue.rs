@@ -6,11 +6,11 @@ use conclave_shared::telemetry::MAX_BATCH_BYTES;
 use tokio::time::Instant;
 
 /// How many requests may be pending, those on their way included. Beyond that the oldest that waits is dropped.
-pub(crate) const MOST_PENDING: usize = 50;
+pub(crate) const MAX_PENDING: usize = 50;
 /// How many events one request has.
 pub(crate) const BATCH: usize = 100;
 /// How many bytes of events one request has; the tracker takes a little more.
-const MOST_BYTES: usize = MAX_BATCH_BYTES - 8 * 1024;
+const MAX_BYTES: usize = MAX_BATCH_BYTES - 8 * 1024;
 
 /// Events that are sent together, each as JSON.
 #[derive(Debug, Default)]
@@ -60,11 +60,11 @@ pub(crate) struct Queue {
 impl Queue {
     /// Takes an event.
     pub(crate) fn push(&mut self, event: String, now: Instant) {
-        if event.len() > MOST_BYTES {
+        if event.len() > MAX_BYTES {
             self.lose(1);
             return;
         }
-        if self.filling.bytes + event.len() > MOST_BYTES {
+        if self.filling.bytes + event.len() > MAX_BYTES {
             self.seal();
         }
         self.since.get_or_insert(now);
@@ -106,7 +106,7 @@ impl Queue {
         if self.filling.events.is_empty() {
             return;
         }
-        while self.waiting.len() + self.sending >= MOST_PENDING {
+        while self.waiting.len() + self.sending >= MAX_PENDING {
             let Some(oldest) = self.waiting.pop_front() else { break };
             self.drop_request(&oldest);
         }
@@ -150,7 +150,7 @@ impl Queue {
         self.closed
     }
 
-    /// Whether nothing waits and nothing is on its way.
+    /// Returns whether nothing waits and nothing is on its way.
     pub(crate) fn is_idle(&self) -> bool {
         self.filling.events.is_empty() && self.waiting.is_empty() && self.sending == 0
     }

@@ -23,7 +23,7 @@ fn a_full_request_does_not_wait_for_company() {
 
 #[test]
 fn beyond_fifty_requests_the_oldest_is_dropped_and_counted() {
-    let mut queue = filled(MOST_PENDING);
+    let mut queue = filled(MAX_PENDING);
     assert_eq!((queue.pending(), queue.lost()), (50, 50 * 100));
     assert_eq!(queue.lost, 0);
     for number in 0..BATCH {
@@ -39,7 +39,7 @@ fn beyond_fifty_requests_the_oldest_is_dropped_and_counted() {
 
 #[test]
 fn requests_on_their_way_count_and_are_not_dropped() {
-    let mut queue = filled(MOST_PENDING);
+    let mut queue = filled(MAX_PENDING);
     let sending = [queue.take(), queue.take()].map(|request| request.expect("one waits"));
     for number in 0..BATCH {
         queue.push(format!("n{number}"), Instant::now());

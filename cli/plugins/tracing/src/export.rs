@@ -25,7 +25,7 @@ use crate::{TracingError, TracingSettings};
 /// Time for one request, and for the last flush.
 pub const FLUSH: Duration = Duration::from_secs(2);
 /// How many spans may wait. A large run has a few hundred.
-const MOST_PENDING: usize = 2_048;
+const MAX_PENDING: usize = 2_048;
 /// How many spans are sent at once.
 const BATCH: usize = 256;
 /// How long a span waits for company.
@@ -64,7 +64,7 @@ impl Export {
             .map_err(|_| TracingError("traces cannot be sent to this address, or with these headers".to_owned()))?;
         let count = Arc::<Count>::default();
         let config = BatchConfigBuilder::default()
-            .with_max_queue_size(MOST_PENDING)
+            .with_max_queue_size(MAX_PENDING)
             .with_max_export_batch_size(BATCH)
             .with_scheduled_delay(GATHER)
             .build();

@@ -1,4 +1,4 @@
-//! The `tracing` plugin: one trace a run, a span a stage, session and model call, over OTLP.
+//! Traces: one a run, a span a stage, session and model call, over OTLP.
 //!
 //! It listens where telemetry and progress listen, and to the gateway for the calls. All of these are typed and hold no
 //! text of the merge request or of a model, so neither does a trace; names of people and projects are left out too. It
@@ -14,12 +14,9 @@ mod spans;
 
 pub use export::FLUSH;
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use conclave_engine::{
-    plugin::ReviewPlugin,
-    ports::{ModelCall, Progress, ProgressEvent, RunTrace, TelemetrySink},
-};
+use conclave_engine::ports::{ModelCall, Progress, ProgressEvent, RunTrace, TelemetrySink};
 use conclave_shared::telemetry::EventBody;
 use secrecy::SecretString;
 use url::Url;
@@ -46,32 +43,6 @@ pub struct TracingSettings {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct TracingError(String);
-
-/// The plugin. Its part in a run is to listen, so it has nothing to contribute; without a collector it is off.
-pub struct TracingPlugin {
-    tracer: Option<Arc<RunTracer>>,
-}
-
-impl TracingPlugin {
-    /// A plugin that traces to this collector, or to none.
-    pub fn start(settings: Option<TracingSettings>) -> Result<Self, TracingError> {
-        let tracer = settings.map(|settings| RunTracer::start(&settings).map(Arc::new));
-        Ok(Self {
-            tracer: tracer.transpose()?,
-        })
-    }
-
-    /// Who traces, if there is a collector.
-    pub fn tracer(&self) -> Option<Arc<RunTracer>> {
-        self.tracer.clone()
-    }
-}
-
-impl ReviewPlugin for TracingPlugin {
-    fn name(&self) -> &'static str {
-        "tracing"
-    }
-}
 
 /// The trace of one run.
 pub struct RunTracer {

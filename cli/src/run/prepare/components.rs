@@ -1,12 +1,16 @@
 //! All plugins, in the order in which they contribute.
 
+#[cfg(feature = "otlp")]
+use std::sync::Arc;
+
 use conclave_engine::plugin::{ProviderSpec, ReviewPlugin, StandingPanel};
 use conclave_plugin_cloudflare::{AiGateway, CloudflarePlugin};
 use conclave_plugin_reviewer_config::{Follower, ReviewerConfigPlugin};
-use conclave_plugin_telemetry::TelemetryPlugin;
 use secrecy::SecretString;
 use uuid::Uuid;
 
+#[cfg(feature = "otlp")]
+use crate::run::observers::Trace;
 use crate::{
     env::{Environment, names, providers, services},
     exit::Failure,
@@ -93,7 +97,6 @@ pub(crate) fn build(assignment: Assignment, environment: &Environment, purpose: 
     };
     let memory = report.and_then(RunReport::settings).filter(|_| remembers);
     let memory = memory.map(MemorySource::new);
-    let telemetry = TelemetryPlugin::new(report.and_then(RunReport::telemetry));
     notes.extend(services::without_tracker_token(environment).filter(|_| report.is_some()));
     // A local review has no installation, but the person may have its secret.
     let marking = secret
@@ -108,13 +111,10 @@ pub(crate) fn build(assignment: Assignment, environment: &Environment, purpose: 
     );
     let follower = reviewer_config.follower();
     #[cfg(feature = "otlp")]
-    let tracing = conclave_plugin_tracing::TracingPlugin::start(match report {
-        Some(report) => services::tracing(environment, report.id())?,
+    let trace = match report {
+        Some(report) => trace(environment, report.id())?,
         None => None,
-    })
-    .map_err(|error| Failure::Settings(format!("{}: {error}", names::OTLP_ENDPOINT)))?;
-    #[cfg(feature = "otlp")]
-    let trace = tracing.tracer().map(|tracer| tracer as _);
+    };
     #[cfg(not(feature = "otlp"))]
     let trace = None;
     #[cfg(not(feature = "otlp"))]
@@ -125,7 +125,7 @@ pub(crate) fn build(assignment: Assignment, environment: &Environment, purpose: 
         ));
     }
 
-    let observers = Observers::new(telemetry.telemetry(), trace);
+    let observers = Observers::new(report.and_then(RunReport::telemetry), trace);
 
     // The order decides which of two is named first in a conflict, and the order of sections in the prompts. What amends
     // models comes behind what proposes them.
@@ -138,9 +138,6 @@ pub(crate) fn build(assignment: Assignment, environment: &Environment, purpose: 
         // `codex` and `agents_md` need the change before they can start: `organisation` makes them.
         Box::new(CoordinatorToolsPlugin),
         Box::new(reviewer_config),
-        Box::new(telemetry),
-        #[cfg(feature = "otlp")]
-        Box::new(tracing),
     ];
     Ok(House {
         plugins,
@@ -152,6 +149,18 @@ pub(crate) fn build(assignment: Assignment, environment: &Environment, purpose: 
         memory,
         notes,
     })
+}
+
+/// The trace of a run, if there is a collector.
+#[cfg(feature = "otlp")]
+fn trace(environment: &Environment, run: Uuid) -> Result<Option<Arc<dyn Trace>>, Failure> {
+    let Some(settings) = services::tracing(environment, run)? else {
+        return Ok(None);
+    };
+    match conclave_plugin_tracing::RunTracer::start(&settings) {
+        Ok(tracer) => Ok(Some(Arc::new(tracer))),
+        Err(error) => Err(Failure::Settings(format!("{}: {error}", names::OTLP_ENDPOINT))),
+    }
 }
 
 /// The providers that are asked beside an AI Gateway; notes which variables have no effect then.

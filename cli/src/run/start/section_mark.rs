@@ -7,7 +7,7 @@ use conclave_engine::{
 };
 use conclave_git::Blob;
 use conclave_shared::{
-    finding::{EvidenceStatus, Finding, fingerprint},
+    finding::{Finding, Quote},
     redact::Redactor,
     reviewer::ReviewerName,
     severity::Severity,
@@ -203,29 +203,19 @@ fn first_line(hunk: &str) -> u32 {
 }
 
 fn finding(file: &str, line: u32, evidence: String) -> Finding {
-    let reviewer = ReviewerName::new(ReviewerName::SECTION_MARK).unwrap_or_else(|_| ReviewerName::coordinator());
-    Finding {
-        rule: None,
-        id: String::new(),
-        found_by: vec![reviewer.clone()],
-        reviewer,
-        severity: Severity::Critical,
-        fingerprint: fingerprint(file, Finding::PROMPT_INJECTION, &evidence),
-        category: Finding::PROMPT_INJECTION.to_owned(),
+    let quote = Quote {
         file: file.to_owned(),
         line,
-        end_line: None,
+        code: evidence,
+    };
+    let severity = Severity::Critical;
+    Finding {
         claim: "The secret mark of this review's prompts stands here.".to_owned(),
-        evidence,
-        second: None,
         scenario: "Only the review's own prompts have this mark. Whoever writes it has seen one, and text with it could be taken for a \
                    part of the prompts."
             .to_owned(),
         checked: "Compared by code, without a model.".to_owned(),
-        confidence: 1.0,
-        fix: None,
-        evidence_status: EvidenceStatus::Verified,
-        doubts: Vec::new(),
+        ..Finding::of_rules(ReviewerName::SECTION_MARK, severity, Finding::PROMPT_INJECTION, quote)
     }
 }
 

@@ -10,9 +10,9 @@ use super::words::Claim;
 /// A line a word: the word, and in how many comments it comes. Lines with `# ` in front say where it is from.
 const TABLE: &str = include_str!("background.tsv");
 /// A word in fewer comments than this is as good as unknown.
-const LEAST: u32 = 3;
+const MIN_COMMENTS: u32 = 3;
 /// No word weighs more than this.
-const MOST_WEIGHT: f64 = 5.0;
+const MAX_WEIGHT: f64 = 5.0;
 
 struct Background {
     comments: f64,
@@ -37,7 +37,7 @@ static BACKGROUND: LazyLock<Background> = LazyLock::new(|| {
 pub(super) fn weight(word: &str) -> f64 {
     let seen = BACKGROUND.words.get(word).copied().unwrap_or(0);
     let rarity = ((BACKGROUND.comments + 1.0) / (f64::from(seen) + 1.0)).ln();
-    rarity.clamp(0.0, MOST_WEIGHT)
+    rarity.clamp(0.0, MAX_WEIGHT)
 }
 
 /// The table, made of these comments.
@@ -50,7 +50,7 @@ pub fn table<'a>(comments: impl Iterator<Item = &'a str>) -> String {
             *words.entry(word).or_insert(0) += 1;
         }
     }
-    let rows = words.into_iter().filter(|(_, seen)| *seen >= LEAST);
+    let rows = words.into_iter().filter(|(_, seen)| *seen >= MIN_COMMENTS);
     let rows: Vec<String> = rows.map(|(word, seen)| format!("{word}\t{seen}\n")).collect();
     format!("\t{count}\n{}", rows.concat())
 }

@@ -81,7 +81,7 @@ impl Claims {
         border(self.claims.len().saturating_sub(2))
     }
 
-    /// Whether two of them are taken for the same claim.
+    /// Returns whether two of them are taken for the same claim.
     pub fn are_same(&self, one: usize, other: usize) -> bool {
         self.likeness(one, other).score() >= self.border()
     }
@@ -108,7 +108,7 @@ fn border(others: usize) -> f64 {
     MANY + (NONE - MANY) / (1.0 + count(others) / HALF_WAY)
 }
 
-/// Whether each names several numbers, and neither names them as the other does: all of its own, in its order.
+/// Returns whether each names several numbers, and neither names them as the other does: all of its own, in its order.
 fn numbers_differ(one: &[String], other: &[String]) -> bool {
     let holds = |all: &[String], part: &[String]| {
         let mut all = all.iter();

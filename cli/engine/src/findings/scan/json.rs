@@ -124,7 +124,7 @@ pub(super) fn length(text: &str) -> Option<usize> {
     }
 }
 
-/// Whether the tag at this place stands inside of JSON that is the answer, or holds findings.
+/// Returns whether the tag at this place stands inside of JSON that is the answer, or holds findings.
 pub(super) fn is_around(answer: &str, tag: Option<usize>) -> bool {
     let Some(tag) = tag else { return false };
     let mut position = 0;
@@ -148,13 +148,13 @@ pub(super) fn is_around(answer: &str, tag: Option<usize>) -> bool {
     false
 }
 
-/// Whether the beginning of some JSON has the names of a finding.
+/// Returns whether the beginning of some JSON has the names of a finding.
 fn is_about_findings(text: &str) -> bool {
     let key = |name: &str| text.contains(&format!("\"{name}\""));
     key("findings") || (key("severity") && (key("claim") || key("evidence")))
 }
 
-/// Whether an object in this text names something twice: which of the two counts, nobody can tell.
+/// Returns whether an object in this text names something twice: which of the two counts, nobody can tell.
 fn repeats_a_name(text: &str) -> bool {
     serde_json::from_str::<Unique>(text).is_err_and(|error| error.is_data())
 }

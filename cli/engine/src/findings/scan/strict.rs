@@ -248,7 +248,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Whether this may stand between the fields of a finding: nothing, or elements that we do not know.
+/// Returns whether this may stand between the fields of a finding: nothing, or elements that we do not know.
 fn is_gap_of_finding(text: &str) -> bool {
     let text = text.trim();
     text.is_empty() || (text.starts_with('<') && text.ends_with('>'))

@@ -44,7 +44,7 @@ pub(super) fn is_report(text: &str) -> bool {
     text.split(['\n', '.', ';']).any(severe) && names_line(text)
 }
 
-/// Whether a text names a line: `src/a.rs:10`, `line 10`.
+/// Returns whether a text names a line: `src/a.rs:10`, `line 10`.
 fn names_line(text: &str) -> bool {
     let begins_with_number = |text: &str| text.starts_with(|character: char| character.is_ascii_digit());
     let behind_path = text.match_indices(':').any(|(at, _)| {

@@ -29,6 +29,13 @@ pub(super) enum Hash {
     Beside,
 }
 
+impl Hash {
+    /// The hash of a package that has to have one.
+    pub(super) const fn required(is_there: bool) -> Self {
+        if is_there { Self::Present } else { Self::Missing }
+    }
+}
+
 /// A locked package, or one more place that one comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {

@@ -11,33 +11,21 @@ pub struct Diff {
     pub files: Vec<FileDiff>,
 }
 
-/// What happened to a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ChangeKind {
-    /// The file is new.
-    Added,
-    /// The file is gone.
-    Deleted,
-    /// The content, the mode or the type changed.
-    #[default]
-    Modified,
-    /// The file has a new path, perhaps also new content.
-    Renamed,
-    /// The file is a copy of another one.
-    Copied,
-}
-
-impl ChangeKind {
-    /// The word in the index that reviewers read.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Added => "added",
-            Self::Deleted => "deleted",
-            Self::Modified => "modified",
-            Self::Renamed => "renamed",
-            Self::Copied => "copied",
-        }
+conclave_shared::named_enum! {
+    /// What happened to a file.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+    pub enum ChangeKind {
+        /// The file is new.
+        Added = "added",
+        /// The file is gone.
+        Deleted = "deleted",
+        /// The content, the mode or the type changed.
+        #[default]
+        Modified = "modified",
+        /// The file has a new path, perhaps also new content.
+        Renamed = "renamed",
+        /// The file is a copy of another one.
+        Copied = "copied",
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Time stands still and jumps when nobody has anything to do, so limits are seen exactly and nothing is waited for.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,

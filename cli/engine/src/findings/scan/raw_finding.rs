@@ -1,0 +1,86 @@
+//! A finding as a reviewer wrote it.
+
+use super::{squeezed, strip_cdata, strip_fence};
+use crate::findings::fold::folded;
+
+/// A finding as it was written: fields in the order in which they came, as text.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RawFinding {
+    pub(super) fields: Vec<(&'static str, String)>,
+    /// The last line of each field with the tags behind it, without white space.
+    tails: Vec<String>,
+}
+
+impl RawFinding {
+    /// A field's text without surrounding white space; the first one if it came twice.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.text(name).map(str::trim)
+    }
+
+    /// A field's text with its indentation, without the line breaks that the tags brought.
+    pub fn code(&self, name: &str) -> Option<&str> {
+        let text = strip_fence(self.text(name)?.trim_matches(['\n', '\r']));
+        Some(text.trim_matches(['\n', '\r']))
+    }
+
+    /// Whether this source holds the end of a field together with the tags that ended it: then those tags may be quoted
+    /// code, and the field may go on behind them.
+    pub fn may_go_on(&self, source: &str) -> bool {
+        // A model leaves out what it does not see, and so do we.
+        let is_ascii = source.is_ascii();
+        let form = |text: &str| {
+            if is_ascii {
+                squeezed(text)
+            } else {
+                squeezed(&folded(text))
+            }
+        };
+        let source: String = source.lines().map(form).collect();
+        self.tails.iter().any(|tail| source.contains(&form(tail)))
+    }
+
+    /// Notes a field.
+    pub(super) fn push(&mut self, name: &'static str, text: impl Into<String>) {
+        self.fields.push((name, text.into()));
+    }
+
+    /// Notes a field with the tags that follow its text.
+    pub(super) fn push_with_tail(&mut self, name: &'static str, text: &str, behind: &[&str]) {
+        let last = text.trim_end().lines().next_back().unwrap_or_default();
+        let behind: String = behind.iter().map(|tag| squeezed(tag)).collect();
+        if !behind.is_empty() {
+            self.tails.push(squeezed(last) + &behind);
+        }
+        self.push(name, strip_cdata(text));
+    }
+
+    /// Returns whether a field of this name was written.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.fields.iter().any(|(field, _)| *field == name)
+    }
+
+    /// A field that was written twice, with different texts.
+    pub(super) fn contradiction(&self) -> Option<&'static str> {
+        let fields = self.fields.iter().enumerate();
+        let mut contradictions = fields.filter_map(|(index, (name, text))| {
+            let mut before = self.fields[..index].iter();
+            let differs = before.any(|(other, before)| other == name && before.trim() != text.trim());
+            differs.then_some(*name)
+        });
+        contradictions.next()
+    }
+
+    /// The same with each text changed.
+    pub(in crate::findings) fn map(&self, change: impl Fn(&str) -> String) -> Self {
+        let fields = self.fields.iter().map(|(name, text)| (*name, change(text)));
+        Self {
+            fields: fields.collect(),
+            tails: self.tails.clone(),
+        }
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        let (_, text) = self.fields.iter().find(|(field, _)| *field == name)?;
+        Some(text)
+    }
+}

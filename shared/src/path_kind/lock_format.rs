@@ -1,0 +1,64 @@
+//! Lock files by their names.
+
+use super::file_name;
+
+/// The formats of lock files that rules can check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LockFormat {
+    /// `bun.lock`
+    Bun,
+    /// `Cargo.lock`
+    Cargo,
+    /// `composer.lock`
+    Composer,
+    /// `flake.lock`
+    Flake,
+    /// `Gemfile.lock`
+    Gem,
+    /// `go.sum`
+    Go,
+    /// `package-lock.json`
+    Npm,
+    /// `Pipfile.lock`
+    Pipfile,
+    /// `pnpm-lock.yaml`
+    Pnpm,
+    /// `poetry.lock`
+    Poetry,
+    /// `uv.lock`
+    Uv,
+    /// `yarn.lock`
+    Yarn,
+}
+
+impl LockFormat {
+    /// The format of a lock file that rules can check. Case counts: tools read no other spelling.
+    pub fn of(path: &str) -> Option<Self> {
+        Some(match file_name(path) {
+            "bun.lock" => Self::Bun,
+            "Cargo.lock" => Self::Cargo,
+            "composer.lock" => Self::Composer,
+            "flake.lock" => Self::Flake,
+            "Gemfile.lock" => Self::Gem,
+            "go.sum" | "go.work.sum" => Self::Go,
+            "package-lock.json" | "npm-shrinkwrap.json" => Self::Npm,
+            "Pipfile.lock" => Self::Pipfile,
+            "pnpm-lock.yaml" => Self::Pnpm,
+            "poetry.lock" => Self::Poetry,
+            "uv.lock" => Self::Uv,
+            "yarn.lock" => Self::Yarn,
+            _ => return None,
+        })
+    }
+}
+
+/// Returns whether the name is that of a lock file in a format that no rule reads.
+pub fn is_unknown_lock_file(path: &str) -> bool {
+    const ENDS: &str = ".lock .lockb .lockfile .locked .lock.json .lock.yaml .lock.yml .lock.toml .lock.hcl \
+        -lock.json -lock.yaml -lock.yml -lock.toml .resolved";
+    const NAMES: &str = "npm-shrinkwrap.json verification-metadata.xml go.sum go.work.sum .pnp.cjs .pnp.data.json";
+    let name = file_name(path).to_ascii_lowercase();
+    LockFormat::of(path).is_none()
+        && (ENDS.split_ascii_whitespace().any(|end| name.ends_with(end))
+            || NAMES.split_ascii_whitespace().any(|known| known == name))
+}
