@@ -87,7 +87,7 @@ pub enum OidcError {
     /// Of another instance.
     #[error("is of another issuer than {0}")]
     Issuer(String),
-    /// Made for somebody else.
+    /// Made for another audience.
     #[error("is made for another audience than {0}")]
     Audience(String),
     /// Too old.

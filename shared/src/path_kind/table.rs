@@ -151,7 +151,7 @@ pub(super) const BY_ITSELF: &str = "
     systemd conf.d sites-enabled udev
 ";
 
-/// Directories of copies of third-party code. Case counts: in another spelling they are somebody's own.
+/// Directories of copies of third-party code. Case counts: in another spelling they are the project's own.
 pub(super) const VENDORED: &str = "vendor node_modules third_party bower_components Pods .yarn";
 
 /// Ends of names of minified and bundled code.

@@ -30,7 +30,7 @@ pub(super) struct PanelInput<'a> {
     pub(super) registered: &'a BTreeSet<String>,
     /// The organisation's rules for these files.
     pub(super) rules: &'a AppliedRules,
-    /// Whom somebody asks for.
+    /// The reviewers that are asked for.
     pub(super) focus: Option<&'a Focus>,
 }
 
@@ -129,7 +129,7 @@ fn everybody(input: PanelInput<'_>) -> impl Iterator<Item = &str> {
     ReviewerName::STANDING.into_iter().chain(own)
 }
 
-/// The panel as it would be if nobody had disabled anybody, with those who were asked for.
+/// The panel without regard to disabled reviewers, with those that were asked for.
 fn focused(input: PanelInput<'_>) -> Vec<(&str, String)> {
     let Some(focus) = input.focus else { return wanted(input) };
     let asked = everybody(input)
@@ -168,7 +168,7 @@ fn own_reason(own: &OwnReviewer, files: &[FileDiff]) -> Option<String> {
     })
 }
 
-/// Who disabled a reviewer, if somebody did.
+/// The place that disables a reviewer, if one does.
 fn disabled_by(input: PanelInput<'_>, name: &str) -> Option<String> {
     let remote = input.config.reviewers.get(name);
     if remote.and_then(|settings| settings.enabled) == Some(false) {
@@ -180,7 +180,7 @@ fn disabled_by(input: PanelInput<'_>, name: &str) -> Option<String> {
         .then(|| format!("{REPO_CONFIG_FILE} of the target branch"))
 }
 
-/// The standing panel as it would be if nobody had disabled anybody.
+/// The standing panel without regard to disabled reviewers.
 fn of_tier(input: PanelInput<'_>) -> Vec<(&str, String)> {
     let tier = input.tier;
     if let Some(panel) = input.config.panels.get(tier.as_str()) {

@@ -11,7 +11,7 @@ fn is_given(name: &str) -> bool {
     GIVEN.split_ascii_whitespace().any(|given| given == name) || name.starts_with("CARGO_")
 }
 
-/// Whether a file is a test, an example, or a copy of somebody else's code: what it reads is not for this project to set.
+/// Returns whether a file is a test, an example, or a copy of third-party code: what it reads is not for this project to set.
 pub(crate) fn is_beside_the_program(path: &str) -> bool {
     let kind = PathKind::of(path);
     let is_beside = |directory: &str| matches!(directory, "dist" | "benches" | "example" | "examples");
