@@ -191,7 +191,7 @@ fn word_length(text: &str) -> usize {
     }
 }
 
-/// Returns whether nobody would write the word like that in prose.
+/// Returns whether the word is not written like that in prose.
 fn looks_like_code(text: &str) -> bool {
     let inner_capital = text
         .chars()

@@ -154,7 +154,7 @@ fn is_about_findings(text: &str) -> bool {
     key("findings") || (key("severity") && (key("claim") || key("evidence")))
 }
 
-/// Returns whether an object in this text names something twice: which of the two counts, nobody can tell.
+/// Returns whether an object in this text names something twice: which of the two counts cannot be known.
 fn repeats_a_name(text: &str) -> bool {
     serde_json::from_str::<Unique>(text).is_err_and(|error| error.is_data())
 }
