@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use conclave_engine::{plugin::PluginError, ports::ForgeError, prompt::UnknownPrompt};
+use conclave_forge::{ApiError, ApiErrorKind};
 use conclave_gateway::ConfigError;
 use conclave_git::{GitError, WorkspaceError};
 use conclave_opencode::{ProcessError, StartError};
-use conclave_plugin_gitlab::GitLabError;
 use conclave_plugin_local::{HookError, LocalError, RangeError};
 use conclave_plugin_reviewer_config::AdminError;
 use conclave_plugin_telemetry::MemoryError;
@@ -105,9 +105,9 @@ pub(crate) enum Failure {
     /// The hook before a push.
     #[error(transparent)]
     Hook(#[from] HookError),
-    /// GitLab.
+    /// The forge's API.
     #[error(transparent)]
-    GitLab(#[from] GitLabError),
+    Api(#[from] ApiError),
     /// Posting.
     #[error(transparent)]
     Forge(#[from] ForgeError),
@@ -165,8 +165,8 @@ impl Failure {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             // What the person has given is wrong, and nobody was asked.
-            Self::GitLab(GitLabError::Address { .. } | GitLabError::CaFile { .. }) => Exit::Usage,
-            Self::GitLab(_) | Self::Forge(_) => Exit::Forge,
+            Self::Api(error) if error.kind == ApiErrorKind::Settings => Exit::Usage,
+            Self::Api(_) | Self::Forge(_) => Exit::Forge,
             Self::Config(error) if error.is_service() => Exit::Forge,
             Self::Memory(error) if error.is_service() => Exit::Forge,
             _ => Exit::Usage,

@@ -13,6 +13,7 @@ pub mod pipeline;
 pub mod plugin;
 pub mod ports;
 pub mod prompt;
+pub mod publish;
 pub mod repo_config;
 pub mod report;
 pub mod review;

@@ -1,8 +1,7 @@
 //! The values that flags choose between.
 
 use clap::ValueEnum;
-use conclave_engine::{repo_config::RepoGate, review::ReviewMode};
-use conclave_plugin_gitlab::BreakGlassPolicy;
+use conclave_engine::{publish::BreakGlassPolicy, repo_config::RepoGate, review::ReviewMode};
 use conclave_shared::config::Preset;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]

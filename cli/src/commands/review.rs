@@ -2,8 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use conclave_engine::ports::Forge;
-use conclave_plugin_gitlab::{GitLab, GitLabError, Withdrawal};
+use conclave_forge::{ApiError, Publisher, Withdrawal};
+use conclave_plugin_gitlab::GitLab;
 use conclave_shared::{config::TimeLimitOverrides, redact::Redactor, telemetry::RunStage};
 use tokio::time::{error::Elapsed, timeout};
 
@@ -75,7 +75,7 @@ pub(crate) async fn run(
     let pipeline = located.unwrap_or_else(|| ci::read(environment).map_err(Err));
     let read = pipeline.and_then(|pipeline| {
         report.enter(RunStage::Forge);
-        let gitlab = GitLab::new(pipeline.gitlab.clone()).map_err(|error| Err(error.into()))?;
+        let gitlab = GitLab::publisher(&pipeline.gitlab).map_err(|error| Err(error.into()))?;
         let gitlab = gitlab
             .in_pipeline_of(pipeline.head_sha.clone())
             .stopped_by(signals.stop());
@@ -113,7 +113,7 @@ fn subject_of(mr: Option<&str>, environment: &Environment) -> Option<RunSubject>
 /// The run from where it is known what it is about.
 async fn reported(
     arguments: ReviewArguments,
-    (pipeline, gitlab): (CiEnvironment, GitLab),
+    (pipeline, gitlab): (CiEnvironment, Publisher),
     environment: &Environment,
     redactor: &Redactor,
     (signals, report): (&Signals, &RunReport),
@@ -146,7 +146,7 @@ async fn reported(
 async fn review(
     arguments: ReviewArguments,
     pipeline: CiEnvironment,
-    gitlab: Arc<GitLab>,
+    gitlab: Arc<Publisher>,
     environment: &Environment,
     redactor: &Redactor,
     (signals, report): (&Signals, &RunReport),
@@ -269,7 +269,7 @@ async fn withdraw_anyway(
             None => ci::read(environment),
         }
         .ok()?;
-        let gitlab = GitLab::new(pipeline.gitlab).ok()?;
+        let gitlab = GitLab::publisher(&pipeline.gitlab).ok()?;
         Some(gitlab.in_pipeline_of(pipeline.head_sha))
     };
     let attempt = async {
@@ -283,7 +283,7 @@ async fn withdraw_anyway(
 }
 
 /// Takes an approval of other code back before the review begins. Should that fail, the end of the run does it.
-async fn withdraw_outdated(gitlab: &GitLab, redactor: &Redactor) {
+async fn withdraw_outdated(gitlab: &Publisher, redactor: &Redactor) {
     match timeout(LAST_WORD, gitlab.withdraw_outdated()).await {
         Ok(Ok(true)) => output::note("The bot's approval of an earlier commit was taken back.", redactor),
         Ok(Ok(false)) => {}
@@ -293,7 +293,7 @@ async fn withdraw_outdated(gitlab: &GitLab, redactor: &Redactor) {
 }
 
 /// Takes any approval back, because there is no review of what is there now.
-async fn withdraw(gitlab: &GitLab, reason: &str, stopped: bool, redactor: &Redactor) {
+async fn withdraw(gitlab: &Publisher, reason: &str, stopped: bool, redactor: &Redactor) {
     told(
         timeout(LAST_WORD, gitlab.withdraw(Withdrawal { reason, stopped })).await,
         redactor,
@@ -301,7 +301,7 @@ async fn withdraw(gitlab: &GitLab, reason: &str, stopped: bool, redactor: &Redac
 }
 
 /// Says what became of an approval.
-fn told(withdrawn: Result<Result<bool, GitLabError>, Elapsed>, redactor: &Redactor) {
+fn told(withdrawn: Result<Result<bool, ApiError>, Elapsed>, redactor: &Redactor) {
     match withdrawn {
         Ok(Ok(true)) => output::note("The bot's earlier approval was taken back.", redactor),
         Ok(Ok(false)) => {}

@@ -1,9 +1,8 @@
 //! GitLab: the token, its rights, the merge request, and whether both clocks agree.
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
-use conclave_plugin_gitlab::{
-    Examination, GitLabError, LEAST_ROLE, MergeRequestFacts, ProjectFacts, TokenFacts, examine as ask,
-};
+use conclave_forge::{ApiError, ApiErrorKind};
+use conclave_plugin_gitlab::{Examination, MIN_ROLE, MergeRequestFacts, ProjectFacts, TokenFacts, examine as ask};
 
 use super::{Check, Found, Request, network::unreachable_step, project};
 use crate::env::ci::{self, ForgeInSight};
@@ -34,7 +33,7 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
         project,
     } = forge;
     let host = gitlab.api_url.host_str().unwrap_or_default().to_owned();
-    let examination = match ask(gitlab, with_merge_request, request.limit).await {
+    let examination = match ask(&gitlab, with_merge_request, request.limit).await {
         Ok(examination) => examination,
         Err(error) => return Found::one(refused(&error)),
     };
@@ -68,9 +67,10 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
 }
 
 /// A token that GitLab does not take, or no GitLab at all.
-fn refused(error: &GitLabError) -> Check {
-    match error {
-        GitLabError::Unauthorized { message, .. } => {
+fn refused(error: &ApiError) -> Check {
+    match error.kind {
+        ApiErrorKind::Unauthorized => {
+            let message = &error.words;
             let what = if message.to_lowercase().contains("expired") {
                 "GITLAB_TOKEN has expired"
             } else if message.to_lowercase().contains("revoked") {
@@ -80,21 +80,21 @@ fn refused(error: &GitLabError) -> Check {
             };
             Check::failure("gitlab", format!("{what} (401 {message})")).next(GOOD_TOKEN)
         }
-        GitLabError::Scope { .. } => Check::failure(
+        ApiErrorKind::Scope => Check::failure(
             "token-scope",
             "the token lacks the scope `api`: it may not even say whose it is",
         )
         .next(GOOD_TOKEN),
-        GitLabError::Unreachable { cause, .. } => {
-            Check::failure("gitlab", error.to_string()).next(unreachable_step(cause))
+        ApiErrorKind::Unreachable | ApiErrorKind::TimedOut => {
+            Check::failure("gitlab", error.to_string()).next(unreachable_step(&error.words))
         }
-        GitLabError::UnusableToken | GitLabError::CaFile { .. } => Check::of_error("gitlab", error),
+        ApiErrorKind::UnusableToken | ApiErrorKind::Settings => Check::of_error("gitlab", error),
         _ => Check::failure("gitlab", error.to_string())
             .next("see that the address is GitLab's own, and that no proxy or log-in page answers in its place"),
     }
 }
 
-fn scope(token: &Result<TokenFacts, GitLabError>) -> Check {
+fn scope(token: &Result<TokenFacts, ApiError>) -> Check {
     const NAME: &str = "token-scope";
     match token {
         Ok(token) if token.scopes.iter().any(|scope| scope == "api") => {
@@ -108,7 +108,9 @@ fn scope(token: &Result<TokenFacts, GitLabError>) -> Check {
             )
             .next(GOOD_TOKEN)
         }
-        Err(GitLabError::Scope { .. }) => Check::failure(NAME, "the token lacks the scope `api`").next(GOOD_TOKEN),
+        Err(error) if error.kind == ApiErrorKind::Scope => {
+            Check::failure(NAME, "the token lacks the scope `api`").next(GOOD_TOKEN)
+        }
         Err(_) => Check::warning(
             NAME,
             "this GitLab does not say which scopes the token has; it needs `api`",
@@ -144,11 +146,11 @@ fn role_name(role: u8) -> &'static str {
     }
 }
 
-fn role(project: &Result<ProjectFacts, GitLabError>, wanted: &str) -> Check {
+fn role(project: &Result<ProjectFacts, ApiError>, wanted: &str) -> Check {
     const NAME: &str = "role";
     let step = "give the token's account the role Developer in the project";
     match project {
-        Ok(ProjectFacts { path, role: Some(role) }) if *role >= LEAST_ROLE => {
+        Ok(ProjectFacts { path, role: Some(role) }) if *role >= MIN_ROLE => {
             Check::ok(NAME, format!("{} in {path}", role_name(*role)))
         }
         Ok(ProjectFacts { path, role: Some(role) }) => Check::failure(
@@ -162,7 +164,7 @@ fn role(project: &Result<ProjectFacts, GitLabError>, wanted: &str) -> Check {
         Ok(ProjectFacts { path, role: None }) => {
             Check::failure(NAME, format!("the token's account is no member of {path}")).next(step)
         }
-        Err(GitLabError::NotFound { .. }) => Check::failure(
+        Err(error) if error.kind == ApiErrorKind::NotFound => Check::failure(
             NAME,
             format!(
                 "the token does not see the project {wanted}: it is of another project, or the account is no member"
@@ -173,7 +175,7 @@ fn role(project: &Result<ProjectFacts, GitLabError>, wanted: &str) -> Check {
     }
 }
 
-fn merge_request_check(facts: &Result<MergeRequestFacts, GitLabError>) -> Check {
+fn merge_request_check(facts: &Result<MergeRequestFacts, ApiError>) -> Check {
     const NAME: &str = "merge-request";
     match facts {
         Ok(facts) if facts.state == "opened" => Check::ok(NAME, "the merge request is open and can be read"),

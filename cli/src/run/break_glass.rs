@@ -2,11 +2,12 @@
 
 use conclave_engine::{
     ports::{NoSettings, SettingsWatch},
+    publish::{BreakGlass, BreakGlassPolicy},
     repo_config::{BreakGlassBy, RepoConfig},
     review::ReviewMode,
 };
+use conclave_forge::Publisher;
 use conclave_git::Repository;
-use conclave_plugin_gitlab::{BreakGlass, BreakGlassPolicy, GitLab};
 use conclave_plugin_telemetry::anonymous_person;
 use conclave_shared::{
     redact::Redactor,
@@ -52,7 +53,7 @@ struct SettingsRead {
 
 /// How it is found out whether a person has broken the glass.
 pub(crate) struct Glass<'a> {
-    pub(crate) gitlab: &'a GitLab,
+    pub(crate) gitlab: &'a Publisher,
     pub(crate) pipeline: &'a CiEnvironment,
     /// Whose word counts, as far as the job says: it can only be stricter than the target branch, because the author of a
     /// change may write its pipeline.
@@ -130,7 +131,7 @@ impl Glass<'_> {
 
 /// A review that a person has skipped.
 pub(crate) struct Skipped<'a> {
-    pub(crate) gitlab: &'a GitLab,
+    pub(crate) gitlab: &'a Publisher,
     /// Whose word it was, and how far it goes.
     pub(crate) broken: &'a Broken,
     /// Whether anything is posted.

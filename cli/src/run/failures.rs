@@ -2,9 +2,9 @@
 
 use std::io::ErrorKind;
 
+use conclave_forge::{ApiError, ApiErrorKind};
 use conclave_git::GitError;
 use conclave_opencode::{ProcessError, StartError};
-use conclave_plugin_gitlab::GitLabError;
 use conclave_plugin_local::LocalError;
 use conclave_shared::telemetry::{FailureKind, RunStage};
 
@@ -15,7 +15,7 @@ use crate::{env::providers, exit::Failure};
 pub(crate) fn stage(failure: &Failure, current: RunStage) -> RunStage {
     match failure {
         Failure::Range(_) => RunStage::Arguments,
-        Failure::GitLab(_) | Failure::Forge(_) => match current {
+        Failure::Api(_) | Failure::Forge(_) => match current {
             RunStage::Publish | RunStage::Conclude => current,
             _ => RunStage::Forge,
         },
@@ -35,7 +35,7 @@ pub(crate) fn stage(failure: &Failure, current: RunStage) -> RunStage {
 pub(crate) fn kind(failure: &Failure) -> FailureKind {
     match failure {
         Failure::Git(error) | Failure::Local(LocalError::Git(error)) => of_git(error),
-        Failure::GitLab(error) => of_gitlab(error),
+        Failure::Api(error) => of_api(error),
         Failure::Forge(_) => FailureKind::ForgeUnreachable,
         Failure::Process(error) | Failure::Start(StartError::Process(error)) => of_process(error),
         Failure::Start(_) => FailureKind::RuntimeFailed,
@@ -66,14 +66,13 @@ fn of_git(error: &GitError) -> FailureKind {
     }
 }
 
-fn of_gitlab(error: &GitLabError) -> FailureKind {
-    match error {
-        GitLabError::UnusableToken
-        | GitLabError::Unauthorized { .. }
-        | GitLabError::Scope { .. }
-        | GitLabError::Forbidden { .. } => FailureKind::Unauthorized,
-        GitLabError::NotFound { .. } | GitLabError::Moved { .. } => FailureKind::NotFound,
-        GitLabError::CaFile { .. } | GitLabError::Address { .. } => FailureKind::Settings,
+fn of_api(error: &ApiError) -> FailureKind {
+    match error.kind {
+        ApiErrorKind::UnusableToken | ApiErrorKind::Unauthorized | ApiErrorKind::Scope | ApiErrorKind::Forbidden => {
+            FailureKind::Unauthorized
+        }
+        ApiErrorKind::NotFound | ApiErrorKind::Moved => FailureKind::NotFound,
+        ApiErrorKind::Settings => FailureKind::Settings,
         _ => FailureKind::ForgeUnreachable,
     }
 }
@@ -104,16 +103,7 @@ mod tests {
     #[test]
     fn every_failure_has_a_place_and_a_cause() {
         let not_found = || io::Error::from(ErrorKind::NotFound);
-        let what = || "read the merge request".to_owned();
-        let unauthorized = GitLabError::Unauthorized {
-            what: what(),
-            message: String::new(),
-        };
-        let unreachable = GitLabError::Unreachable {
-            host: "gitlab.example".to_owned(),
-            what: what(),
-            cause: String::new(),
-        };
+        let api = |kind| Failure::Api(ApiError::new(kind, "failed to read the merge request"));
         let missing = || ProcessError::Missing("no opencode on PATH".to_owned());
         let version = ProcessError::Version("/usr/bin/opencode".into(), "1.0.0".to_owned());
         for (failure, stage_of, kind_of) in [
@@ -123,12 +113,12 @@ mod tests {
                 FailureKind::WrongImage,
             ),
             (
-                Failure::GitLab(unauthorized),
+                api(ApiErrorKind::Unauthorized),
                 RunStage::Forge,
                 FailureKind::Unauthorized,
             ),
             (
-                Failure::GitLab(unreachable),
+                api(ApiErrorKind::Unreachable),
                 RunStage::Forge,
                 FailureKind::ForgeUnreachable,
             ),

@@ -9,8 +9,12 @@
     reason = "a program for developers, without users"
 )]
 
-#[path = "../tests/publisher/sample.rs"]
+#[path = "../../../forge/tests/conformance/sample.rs"]
 mod sample;
+/// Where the stage looks for it.
+mod conformance {
+    pub(crate) use crate::sample;
+}
 #[path = "../tests/publisher/stage.rs"]
 #[expect(dead_code, reason = "the tests need more of it than this does")]
 mod stage;
@@ -116,7 +120,7 @@ async fn run(stage: &Stage, findings: Vec<JudgedFinding>) -> Run {
     };
     stage.gitlab.forget_requests();
     let started = Instant::now();
-    let gitlab = GitLab::new(stage.settings()).unwrap();
+    let gitlab = GitLab::publisher(&stage.settings()).unwrap();
     gitlab.load().await.unwrap();
     let publication = Publication {
         review: &review,

@@ -2,14 +2,15 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use conclave_forge::{ApiError, ApiErrorKind};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use url::Url;
 
-use crate::{GitLabError, client::builder};
+use crate::{error::GITLAB, gitlab::builder};
 
-/// How long a server may take to say whether it is a GitLab.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// Time for a server to say whether it is a GitLab.
+const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Where a merge request is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,21 +39,19 @@ pub struct Located {
 impl MergeRequestAddress {
     /// Reads an address such as `https://gitlab.example.com/group/project/-/merge_requests/7`, with whatever may stand
     /// behind the number.
-    pub fn parse(address: &str) -> Result<Self, GitLabError> {
-        let fault = |problem: &str| GitLabError::Address {
-            address: address.to_owned(),
-            problem: problem.to_owned(),
-        };
+    pub fn parse(address: &str) -> Result<Self, ApiError> {
+        let fault = |problem: &str| refused(address, problem);
         let mut url = Url::parse(address.trim()).map_err(|error| fault(&error.to_string()))?;
         if !matches!(url.scheme(), "https" | "http") || url.host_str().is_none() {
             return Err(fault("it does not begin with https:// and a host"));
         }
         if !url.username().is_empty() || url.password().is_some() {
             // Shown without it: this ends up in a log.
-            return Err(GitLabError::Address {
-                address: format!("{}://…@{}", url.scheme(), url.host_str().unwrap_or_default()),
-                problem: "it holds a user or a password; the token is GITLAB_TOKEN".to_owned(),
-            });
+            let address = format!("{}://…@{}", url.scheme(), url.host_str().unwrap_or_default());
+            return Err(refused(
+                &address,
+                "it holds a user or a password; the token is GITLAB_TOKEN",
+            ));
         }
         let segments: Vec<String> = url
             .path_segments()
@@ -97,18 +96,18 @@ impl MergeRequestAddress {
 
     /// Finds out where GitLab is. Below a path its address looks like a group's, so the server is asked, without the token:
     /// what else answers there need not get it. An address that is known already, as in a CI job, is believed.
-    pub async fn locate(&self, known: Option<&Url>, ca_files: &[PathBuf]) -> Result<Located, GitLabError> {
+    pub async fn locate(&self, known: Option<&Url>, ca_files: &[PathBuf]) -> Result<Located, ApiError> {
         if let Some(located) = known.and_then(|api| self.below(api)) {
             return Ok(located);
         }
-        let http = builder(ca_files)?.timeout(PATIENCE).build();
-        let http = http.map_err(|error| GitLabError::unreachable(self.host(), "prepare the client", error))?;
+        let http = builder(ca_files)?.timeout(TIMEOUT).build();
+        let http = http.map_err(|error| ApiError::unreachable(GITLAB, self.host(), "prepare the client", error))?;
         let mut reason = None;
         for depth in 0..self.segments.len() - 1 {
             let located = self.at(depth)?;
             let asked = format!("{}/version", located.api_url.as_str().trim_end_matches('/'));
             match http.get(asked).send().await {
-                Err(error) => return Err(GitLabError::unreachable(self.host(), "look for GitLab", error)),
+                Err(error) => return Err(ApiError::unreachable(GITLAB, self.host(), "look for GitLab", error)),
                 Ok(response) => {
                     let status = response.status();
                     let body = response.text().await.unwrap_or_default();
@@ -119,11 +118,13 @@ impl MergeRequestAddress {
                 }
             }
         }
-        Err(GitLabError::NoGitLab {
-            origin: self.origin.as_str().trim_end_matches('/').to_owned(),
-            address: self.segments.join("/"),
-            reason: reason.unwrap_or_default(),
-        })
+        let text = format!(
+            "no GitLab answers at {}, nor below a path of it that {} could mean: {}",
+            self.origin.as_str().trim_end_matches('/'),
+            self.path(),
+            reason.unwrap_or_default()
+        );
+        Err(ApiError::new(ApiErrorKind::Other, text))
     }
 
     fn host(&self) -> &str {
@@ -131,20 +132,17 @@ impl MergeRequestAddress {
     }
 
     /// With so many segments for the path that GitLab is installed at.
-    fn at(&self, depth: usize) -> Result<Located, GitLabError> {
+    fn at(&self, depth: usize) -> Result<Located, ApiError> {
         let (installed, project) = self.segments.split_at(depth);
         let url = |segments: &[&str]| {
             let mut url = self.origin.clone();
-            let fault = || GitLabError::Address {
-                address: self.origin.to_string(),
-                problem: "it can have no path".to_owned(),
-            };
+            let fault = || refused(self.origin.as_str(), "it can have no path");
             url.path_segments_mut()
                 .map_err(|()| fault())?
                 .clear()
                 .extend(installed)
                 .extend(segments);
-            Ok::<_, GitLabError>(url)
+            Ok::<_, ApiError>(url)
         };
         let project = project.join("/");
         let mut repository: Vec<&str> = project.split('/').collect();
@@ -174,6 +172,14 @@ impl MergeRequestAddress {
             self.segments.len() >= installed.len() + 2 && self.segments.iter().zip(&installed).all(|(a, b)| a == b);
         if fits { self.at(installed.len()).ok() } else { None }
     }
+}
+
+fn refused(address: &str, problem: &str) -> ApiError {
+    let text = format!(
+        "`{address}` is not the address of a merge request: {problem}. It looks like \
+         https://gitlab.example.com/group/project/-/merge_requests/7"
+    );
+    ApiError::new(ApiErrorKind::Settings, text)
 }
 
 /// Whether this is what GitLab answers to somebody without a token, or with one.

@@ -1,45 +1,58 @@
-//! What is written on the merge request: discussions with their notes, as GitLab tells them.
+//! What is written on the merge request: discussions with their notes, as GitLab sends them.
 
-use conclave_engine::review::FindingRecord;
+use async_trait::async_trait;
+use conclave_engine::publish::{Account, Note, Place, Thread, ThreadDraft};
+use conclave_forge::{ApiError, NotesApi, Opened, Version, one_by_one};
 use conclave_shared::telemetry::FindingPlacement;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
-use crate::{GitLabError, client::Client, merge_request::Ourselves};
+use crate::{GitLab, position};
 
 /// An account.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 pub(crate) struct User {
     pub(crate) id: u64,
     #[serde(default)]
     pub(crate) username: Option<String>,
-    /// Only some answers tell it; those with notes do not.
+    /// Only some answers have it; those with notes do not.
     #[serde(default)]
     pub(crate) bot: Option<bool>,
-    /// The address that the account shows to everybody.
+    /// The address that the account shows to everyone.
     #[serde(default)]
     pub(crate) public_email: Option<String>,
 }
 
-/// A note.
-#[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Note {
-    pub(crate) id: u64,
+impl From<User> for Account {
+    fn from(user: User) -> Self {
+        Self {
+            id: user.id,
+            name: user.username.unwrap_or_default(),
+            is_bot: user.bot,
+            email: user.public_email,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct NoteRow {
+    id: u64,
     #[serde(default)]
-    pub(crate) body: Option<String>,
+    body: Option<String>,
     #[serde(default)]
-    pub(crate) author: Option<User>,
+    author: Option<User>,
     #[serde(default)]
-    pub(crate) system: Option<bool>,
+    system: Option<bool>,
     #[serde(default)]
-    pub(crate) internal: Option<bool>,
+    internal: Option<bool>,
     #[serde(default)]
-    pub(crate) resolvable: Option<bool>,
+    resolvable: Option<bool>,
     #[serde(default)]
-    pub(crate) resolved: Option<bool>,
+    resolved: Option<bool>,
     #[serde(default)]
-    pub(crate) resolved_by: Option<User>,
+    resolved_by: Option<User>,
     #[serde(default)]
-    pub(crate) position: Option<NotePosition>,
+    position: Option<Position>,
     #[serde(default)]
     created_at: Option<String>,
     #[serde(default)]
@@ -48,10 +61,19 @@ pub(crate) struct Note {
     resolved_at: Option<String>,
 }
 
-impl Note {
+/// The place of a note on the diff. GitLab moves it along with its line as long as that is there.
+#[derive(Debug, Deserialize)]
+struct Position {
+    #[serde(default)]
+    old_line: Option<u64>,
+    #[serde(default)]
+    new_line: Option<u64>,
+}
+
+impl NoteRow {
     /// Whether its text may be another one than its author wrote: maintainers can edit other people's notes, and GitLab does
-    /// not tell who did. Resolving a thread touches its notes as well; only where it was us is it certain that this was all.
-    pub(crate) fn is_edited(&self, bot: u64) -> bool {
+    /// not say who did. Resolving a thread touches its notes as well; only where it was us is it certain that this was all.
+    fn is_edited(&self, bot: u64) -> bool {
         let Some((created, updated)) = self.created_at.as_ref().zip(self.updated_at.as_ref()) else {
             return false;
         };
@@ -59,149 +81,111 @@ impl Note {
         created != updated && !(by_us && self.resolved_at.as_ref() == Some(updated))
     }
 
-    pub(crate) fn text(&self) -> &str {
-        self.body.as_deref().unwrap_or_default()
-    }
-
-    /// Whether it stands beside lines, or beside a file as a whole.
-    pub(crate) fn placement(&self) -> FindingPlacement {
-        let lines = |position: &NotePosition| position.old_line.is_some() || position.new_line.is_some();
-        if self.position.as_ref().is_none_or(lines) {
-            FindingPlacement::Line
-        } else {
-            FindingPlacement::File
+    fn read(self, bot: u64) -> Note {
+        let is_line = |position: &Position| position.old_line.is_some() || position.new_line.is_some();
+        Note {
+            edited: self.is_edited(bot),
+            id: self.id,
+            order: self.id,
+            author: self.author.map(Into::into),
+            text: self.body.unwrap_or_default(),
+            by_forge: self.system == Some(true),
+            internal: self.internal == Some(true),
+            placement: if self.position.as_ref().is_none_or(is_line) {
+                FindingPlacement::Line
+            } else {
+                FindingPlacement::File
+            },
         }
     }
-
-    /// Whether everybody who sees the merge request can read it, and a person or bot wrote it.
-    pub(crate) fn is_public_comment(&self) -> bool {
-        self.system != Some(true) && self.internal != Some(true)
-    }
-}
-
-/// Where a note stands on the diff. GitLab moves it along with its line as long as that is there.
-#[derive(Debug, Clone, Deserialize)]
-pub(crate) struct NotePosition {
-    #[serde(default)]
-    pub(crate) old_line: Option<u64>,
-    #[serde(default)]
-    pub(crate) new_line: Option<u64>,
 }
 
 /// A thread, or a note of its own.
-#[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Discussion {
-    pub(crate) id: String,
+#[derive(Debug, Deserialize)]
+struct Discussion {
+    id: String,
     #[serde(default)]
-    pub(crate) notes: Option<Vec<Note>>,
+    notes: Option<Vec<NoteRow>>,
 }
 
 impl Discussion {
-    /// Its notes, oldest first.
-    pub(crate) fn notes(&self) -> &[Note] {
-        self.notes.as_deref().unwrap_or_default()
-    }
-
-    /// Whether everything in it that can be resolved is.
-    pub(crate) fn is_resolved(&self) -> bool {
-        let mut resolvable = self
-            .notes()
-            .iter()
-            .filter(|note| note.resolvable == Some(true))
-            .peekable();
-        resolvable.peek().is_some() && resolvable.all(|note| note.resolved == Some(true))
-    }
-
-    /// Who resolved it, as far as GitLab tells.
-    pub(crate) fn resolved_by(&self) -> Option<u64> {
-        self.resolved_by_user().map(|user| user.id)
-    }
-
-    /// The same with the name.
-    pub(crate) fn resolved_by_user(&self) -> Option<&User> {
-        self.notes().iter().find_map(|note| note.resolved_by.as_ref())
-    }
-}
-
-/// A thread of ours that shows a finding.
-#[derive(Debug)]
-pub(crate) struct OwnThread<'d> {
-    pub(crate) discussion: &'d Discussion,
-    /// The note that shows the finding.
-    pub(crate) note: &'d Note,
-    /// What it says of it.
-    pub(crate) record: FindingRecord,
-}
-
-impl OwnThread<'_> {
-    /// Whether we resolved it ourselves.
-    pub(crate) fn is_resolved_by(&self, user: u64) -> bool {
-        self.discussion.is_resolved() && self.discussion.resolved_by() == Some(user)
-    }
-}
-
-/// Everything that is written on the merge request.
-#[derive(Debug, Default)]
-pub(crate) struct Conversation {
-    pub(crate) discussions: Vec<Discussion>,
-    /// The page that the newest are on.
-    last_page: u64,
-}
-
-impl Conversation {
-    /// Reads all of it: one list, since a note of its own is a discussion too.
-    pub(crate) async fn read(client: &Client) -> Result<Self, GitLabError> {
-        let mut conversation = Self::default();
-        conversation.read_from(client, 1).await?;
-        Ok(conversation)
-    }
-
-    /// Reads what has been added since: discussions are told in the order in which they began.
-    pub(crate) async fn read_on(&mut self, client: &Client) -> Result<(), GitLabError> {
-        self.read_from(client, self.last_page.max(1)).await
-    }
-
-    async fn read_from(&mut self, client: &Client, page: u64) -> Result<(), GitLabError> {
-        let path = client.merge_request_path("/discussions");
-        let (rows, last): (Vec<Discussion>, u64) = client.list_from("read its comments", &path, page).await?;
-        self.last_page = last;
-        for row in rows {
-            match self.discussions.iter_mut().find(|known| known.id == row.id) {
-                Some(known) => *known = row,
-                None => self.discussions.push(row),
-            }
+    /// What every forge has of it. `bot` is our account.
+    fn read(self, bot: u64) -> Thread {
+        let mut notes = self.notes.unwrap_or_default();
+        let mut resolvable = notes.iter().filter(|note| note.resolvable == Some(true)).peekable();
+        let resolved = resolvable.peek().is_some() && resolvable.all(|note| note.resolved == Some(true));
+        let resolved_by = notes.iter().find_map(|note| note.resolved_by.clone());
+        Thread {
+            id: self.id,
+            notes: notes.drain(..).map(|note| note.read(bot)).collect(),
+            resolved,
+            resolved_by: resolved_by.map(Into::into),
         }
-        Ok(())
+    }
+}
+
+#[async_trait]
+impl NotesApi for GitLab {
+    async fn threads(&self, bot: u64, from_page: u64) -> Result<(Vec<Thread>, u64), ApiError> {
+        // One list has all of it, since a note of its own is a discussion too.
+        let url = self.merge_request("/discussions");
+        let (rows, last): (Vec<Discussion>, u64) = self.http.list_from("read its comments", &url, from_page).await?;
+        Ok((rows.into_iter().map(|row| row.read(bot)).collect(), last))
     }
 
-    /// The discussion with this id.
-    pub(crate) fn find(&self, id: &str) -> Option<&Discussion> {
-        self.discussions.iter().find(|discussion| discussion.id == id)
+    async fn thread(&self, bot: u64, id: &str) -> Result<Thread, ApiError> {
+        let row: Discussion = self.read("read a thread", &format!("/discussions/{id}")).await?;
+        Ok(row.read(bot))
     }
 
-    /// All notes, oldest first.
-    pub(crate) fn notes(&self) -> Vec<&Note> {
-        let mut notes: Vec<&Note> = self.discussions.iter().flat_map(Discussion::notes).collect();
-        notes.sort_by_key(|note| note.id);
-        notes
+    async fn open_thread(&self, version: &Version, draft: &ThreadDraft<'_>, place: Place) -> Result<u64, ApiError> {
+        let body = json!({ "body": draft.body(place), "position": position::of(version, draft.file, place) });
+        let discussion = self.create("post a finding", "/discussions", &body).await?;
+        let note = discussion.pointer("/notes/0/id").and_then(Value::as_u64);
+        Ok(note.unwrap_or_default())
     }
 
-    /// Our threads that show findings, oldest first.
-    pub(crate) fn own_threads(&self, ourselves: &Ourselves) -> Vec<OwnThread<'_>> {
-        let mut threads: Vec<OwnThread<'_>> = self
-            .discussions
-            .iter()
-            .filter_map(|discussion| {
-                let note = discussion.notes().first()?;
-                let record = ourselves.finding(note)?;
-                Some(OwnThread {
-                    discussion,
-                    note,
-                    record,
-                })
-            })
-            .collect();
-        threads.sort_by_key(|thread| thread.note.id);
-        threads
+    async fn open_threads<'d>(
+        &self,
+        version: &Version,
+        drafts: Vec<ThreadDraft<'d>>,
+    ) -> Result<Vec<(ThreadDraft<'d>, Opened)>, ApiError> {
+        one_by_one(self, version, drafts).await
+    }
+
+    async fn reply(&self, thread: &str, body: &str) -> Result<(), ApiError> {
+        let (path, body) = (format!("/discussions/{thread}/notes"), json!({ "body": body }));
+        self.create("answer in a thread", &path, &body).await.map(drop)
+    }
+
+    async fn set_resolved(&self, thread: &str, resolved: bool) -> Result<(), ApiError> {
+        let what = if resolved {
+            "resolve a thread"
+        } else {
+            "open a thread again"
+        };
+        let path = format!("/discussions/{thread}");
+        self.put(what, &path, &json!({ "resolved": resolved })).await
+    }
+
+    async fn delete_thread_note(&self, note: u64) -> Result<(), ApiError> {
+        self.delete_summary(note).await
+    }
+
+    async fn post_note(&self, what: &'static str, body: &str) -> Result<Option<u64>, ApiError> {
+        let note = self.create(what, "/notes", &json!({ "body": body })).await?;
+        Ok(note.get("id").and_then(Value::as_u64))
+    }
+
+    async fn edit_summary(&self, note: u64, body: &str) -> Result<(), ApiError> {
+        let path = format!("/notes/{note}");
+        self.put("edit its review", &path, &json!({ "body": body })).await
+    }
+
+    async fn delete_summary(&self, note: u64) -> Result<(), ApiError> {
+        let url = self.merge_request(&format!("/notes/{note}"));
+        self.http
+            .delete("delete a note that another job has posted too", &url)
+            .await
     }
 }

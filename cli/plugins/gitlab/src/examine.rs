@@ -1,16 +1,17 @@
 //! What a token may do, found out without writing anything.
 
 use chrono::{DateTime, Utc};
+use conclave_forge::{ApiError, ApiErrorKind, ClientTimeouts};
 use conclave_resilience::retry::RetryPolicy;
 use serde::Deserialize;
 
 use crate::{
-    GitLabError, GitLabSettings, ProjectSettings,
-    client::{Client, Patience, builder},
+    GitLabSettings, ProjectSettings,
+    gitlab::{GitLab, builder},
 };
 
 /// The least role that the bot needs in a project: Developer, as GitLab numbers it.
-pub const LEAST_ROLE: u8 = 30;
+pub const MIN_ROLE: u8 = 30;
 
 /// Who the token belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -56,17 +57,17 @@ pub struct Examination {
     /// What time it is on the server.
     pub date: Option<DateTime<Utc>>,
     /// What the server says about the token; older ones do not know how to say it.
-    pub token: Result<TokenFacts, GitLabError>,
+    pub token: Result<TokenFacts, ApiError>,
     /// The project, and the role there.
-    pub project: Result<ProjectFacts, GitLabError>,
+    pub project: Result<ProjectFacts, ApiError>,
     /// The merge request, if there is one.
-    pub merge_request: Option<Result<MergeRequestFacts, GitLabError>>,
+    pub merge_request: Option<Result<MergeRequestFacts, ApiError>>,
     /// What the project's settings leave open, as far as the token sees them.
     pub settings: ProjectSettings,
 }
 
 /// Whether the files with certificates can be used.
-pub fn check_certificates(files: &[std::path::PathBuf]) -> Result<(), GitLabError> {
+pub fn check_certificates(files: &[std::path::PathBuf]) -> Result<(), ApiError> {
     builder(files).map(drop)
 }
 
@@ -83,39 +84,37 @@ struct Member {
 /// Asks GitLab about a token; nothing is repeated and nothing is written. `with_merge_request` is false where the settings
 /// name only a project. An error means that the token is not accepted, or that GitLab cannot be reached.
 pub async fn examine(
-    settings: GitLabSettings,
+    settings: &GitLabSettings,
     with_merge_request: bool,
     limit: std::time::Duration,
-) -> Result<Examination, GitLabError> {
+) -> Result<Examination, ApiError> {
     let once = RetryPolicy {
         retries: 0,
         ..RetryPolicy::default()
     };
-    let client = Client::new(
-        settings,
-        Patience {
-            request: limit,
-            retry: once,
-        },
-    )?;
-    let (account, date) = client.get_dated::<Account>("say whose token it is", "user").await?;
+    let timeouts = ClientTimeouts {
+        request: limit,
+        retry: once,
+    };
+    let gitlab = GitLab::new(settings, timeouts)?;
+    let user = gitlab.url("user");
+    let (account, date) = gitlab.http.get_dated::<Account>("say whose token it is", &user).await?;
     let merge_request = async {
         if with_merge_request {
-            let path = client.merge_request_path("");
-            Some(client.get::<MergeRequestFacts>("read the merge request", &path).await)
+            Some(gitlab.read::<MergeRequestFacts>("read the merge request", "").await)
         } else {
             None
         }
     };
     let (token, project, merge_request) = tokio::join!(
-        client.get("describe the token", "personal_access_tokens/self"),
-        project(&client, account.id),
+        gitlab.get("describe the token", "personal_access_tokens/self"),
+        project(&gitlab, account.id),
         merge_request,
     );
     let target = merge_request.as_ref().and_then(|facts| facts.as_ref().ok());
     let target = target.and_then(|facts| facts.target_branch.clone());
     let settings = match &project {
-        Ok(_) => ProjectSettings::read(&client, target).await,
+        Ok(_) => ProjectSettings::read(&gitlab, target).await,
         Err(_) => ProjectSettings::default(),
     };
     Ok(Examination {
@@ -128,16 +127,18 @@ pub async fn examine(
     })
 }
 
-async fn project(client: &Client, account: u64) -> Result<ProjectFacts, GitLabError> {
-    let path = client.project_path();
-    let project: Project = client.get("read the project", &path).await?;
+async fn project(gitlab: &GitLab, account: u64) -> Result<ProjectFacts, ApiError> {
+    let project: Project = gitlab.get("read the project", &gitlab.project_path("")).await?;
     // Inherited roles count as well, hence not the `permissions` of the project, which know only some of them.
-    let member = client
-        .get::<Member>("read the role", &format!("{path}/members/all/{account}"))
+    let member = gitlab
+        .get::<Member>(
+            "read the role",
+            &gitlab.project_path(&format!("/members/all/{account}")),
+        )
         .await;
     let role = match member {
         Ok(member) => Some(member.access_level),
-        Err(GitLabError::NotFound { .. }) => None,
+        Err(error) if error.kind == ApiErrorKind::NotFound => None,
         Err(error) => return Err(error),
     };
     Ok(ProjectFacts {

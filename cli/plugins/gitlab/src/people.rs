@@ -1,47 +1,25 @@
-//! Whose word an account's is: asked of GitLab, once for each account.
+//! The role of an account.
 //!
 //! Who opened the merge request or committed to it is its author, also as a maintainer: nobody decides about their own change
 //! as another member does. GitLab tells such accounts in three ways: as the author of the merge request, as those who pushed
 //! to it (its own notes say so), and by the addresses of its commits, as far as accounts show theirs.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use conclave_engine::review::Voice;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use conclave_engine::{
+    publish::{Account, Conversation, Note},
+    review::Voice,
+};
+use conclave_forge::{ApiError, ApiErrorKind};
 use serde::Deserialize;
 
-use crate::{
-    GitLabError,
-    client::Client,
-    discussions::{Conversation, User},
-};
+use crate::{GitLab, discussions::User};
 
 /// The access level of the role Developer.
 const DEVELOPER: u64 = 30;
 
 /// What begins a note of GitLab's own about a push: its author is the account that pushed.
 const PUSHED: &str = "added ";
-
-/// Roles of accounts on one merge request.
-#[derive(Debug)]
-pub(crate) struct People<'c> {
-    client: &'c Client,
-    bot: u64,
-    /// Who opened the merge request; everybody counts as its author if GitLab does not tell.
-    author: Option<u64>,
-    pushed: HashSet<u64>,
-    /// The addresses of its commits, read when they are first needed.
-    addresses: Option<Addresses>,
-    known: HashMap<u64, Voice>,
-}
-
-/// The addresses of the commits of a merge request.
-#[derive(Debug)]
-enum Addresses {
-    Known(HashSet<String>),
-    /// GitLab did not answer: nobody can be told from a committer.
-    Unknown,
-}
 
 #[derive(Debug, Deserialize)]
 struct Member {
@@ -57,109 +35,72 @@ struct Commit {
     committer_email: Option<String>,
 }
 
-impl<'c> People<'c> {
-    /// The people of this merge request.
-    pub(crate) fn new(client: &'c Client, bot: u64, author: Option<u64>, conversation: &Conversation) -> Self {
-        let notes = conversation.notes();
-        let pushed = notes
-            .iter()
-            .filter(|note| note.system == Some(true) && is_push(note.text()))
-            .filter_map(|note| note.author.as_ref().map(|user| user.id))
-            .collect();
-        Self {
-            client,
-            bot,
-            author,
-            pushed,
-            addresses: None,
-            known: HashMap::new(),
-        }
+/// Reads the role of an account on a merge request with this author.
+pub(crate) async fn role(
+    gitlab: &GitLab,
+    user: &Account,
+    author: Option<u64>,
+    written: &Conversation,
+) -> Result<Voice, ApiError> {
+    if is_token_account(&user.name) {
+        return Ok(Voice::Machine);
     }
-
-    /// Whose word this account's is.
-    pub(crate) async fn voice(&mut self, user: &User) -> Result<Voice, GitLabError> {
-        if user.id == self.bot {
-            return Ok(Voice::Us);
-        }
-        if let Some(voice) = self.known.get(&user.id) {
-            return Ok(*voice);
-        }
-        let voice = self.ask(user).await?;
-        self.known.insert(user.id, voice);
-        Ok(voice)
+    let account: Result<User, _> = gitlab.get("read an account", &format!("users/{}", user.id)).await;
+    let account = match account {
+        Ok(account) => account.into(),
+        // Some servers hide accounts; the name has been looked at above.
+        Err(error) if matches!(error.kind, ApiErrorKind::NotFound | ApiErrorKind::Forbidden) => user.clone(),
+        Err(error) => return Err(error),
+    };
+    if account.is_bot == Some(true) || !is_developer(gitlab, user.id).await? {
+        return Ok(Voice::Outsider);
     }
-
-    async fn ask(&mut self, user: &User) -> Result<Voice, GitLabError> {
-        if is_token_account(user.username.as_deref().unwrap_or_default()) {
-            return Ok(Voice::Machine);
-        }
-        let account: Result<User, _> = self.client.get("read an account", &format!("users/{}", user.id)).await;
-        let account = match account {
-            Ok(account) => account,
-            // Some servers hide accounts; the name has been looked at above.
-            Err(GitLabError::NotFound { .. } | GitLabError::Forbidden { .. }) => user.clone(),
-            Err(error) => return Err(error),
-        };
-        if account.bot == Some(true) {
-            return Ok(Voice::Outsider);
-        }
-        if !self.is_developer(user.id).await? {
-            return Ok(Voice::Outsider);
-        }
-        Ok(if self.has_part(&account).await {
-            Voice::Author
-        } else {
-            Voice::Member
-        })
+    let pushed = |note: &&Note| {
+        note.by_forge && is_push(&note.text) && note.author.as_ref().is_some_and(|author| author.id == user.id)
+    };
+    if author.is_none_or(|author| author == user.id) || written.notes().iter().any(pushed) {
+        return Ok(Voice::Author);
     }
+    let mut addresses = gitlab.addresses.lock().await;
+    let known = match &mut *addresses {
+        Some(known) => known,
+        unread => unread.insert(commit_addresses(gitlab).await),
+    };
+    // Where they are unknown, no account can be told from a committer.
+    let is_own = |address: &String| has_address(&account, address);
+    let has_part = known.as_ref().is_none_or(|known| known.iter().any(is_own));
+    Ok(if has_part { Voice::Author } else { Voice::Member })
+}
 
-    async fn is_developer(&self, user: u64) -> Result<bool, GitLabError> {
-        let project = utf8_percent_encode(&self.client.settings().project, NON_ALPHANUMERIC).to_string();
-        let path = format!("projects/{project}/members/all/{user}");
-        match self.client.get::<Member>("read somebody's role", &path).await {
-            Ok(member) => Ok(member.access_level.is_some_and(|level| level >= DEVELOPER)),
-            Err(GitLabError::NotFound { .. }) => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Whether the account opened the merge request or committed to it.
-    async fn has_part(&mut self, account: &User) -> bool {
-        if self.author.is_none_or(|author| author == account.id) || self.pushed.contains(&account.id) {
-            return true;
-        }
-        if self.addresses.is_none() {
-            self.addresses = Some(addresses(self.client).await);
-        }
-        match &self.addresses {
-            Some(Addresses::Known(known)) => known.iter().any(|address| account.has_address(address)),
-            Some(Addresses::Unknown) | None => true,
-        }
+async fn is_developer(gitlab: &GitLab, user: u64) -> Result<bool, ApiError> {
+    let path = gitlab.project_path(&format!("/members/all/{user}"));
+    match gitlab.get::<Member>("read somebody's role", &path).await {
+        Ok(member) => Ok(member.access_level.is_some_and(|level| level >= DEVELOPER)),
+        Err(error) if error.kind == ApiErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
-impl User {
-    /// Whether a commit with this address is the account's: by the address that it shows, or by the one that GitLab gives to
-    /// accounts that hide theirs (`7-alice@users.noreply.gitlab.example.com`).
-    fn has_address(&self, address: &str) -> bool {
-        let shown = self.public_email.as_deref().unwrap_or_default();
-        if !shown.is_empty() && shown.eq_ignore_ascii_case(address) {
-            return true;
-        }
-        let Some((local, host)) = address.split_once('@') else {
-            return false;
-        };
-        let id = local.split_once('-').map_or(local, |(id, _)| id);
-        host.starts_with("users.noreply.") && id.parse() == Ok(self.id)
+/// Whether a commit with this address is the account's: by the address that it shows, or by the one that GitLab gives to
+/// accounts that hide theirs (`7-alice@users.noreply.gitlab.example.com`).
+fn has_address(account: &Account, address: &str) -> bool {
+    let shown = account.email.as_deref().unwrap_or_default();
+    if !shown.is_empty() && shown.eq_ignore_ascii_case(address) {
+        return true;
     }
+    let Some((local, host)) = address.split_once('@') else {
+        return false;
+    };
+    let id = local.split_once('-').map_or(local, |(id, _)| id);
+    host.starts_with("users.noreply.") && id.parse() == Ok(account.id)
 }
 
-/// Reads the addresses of the commits.
-async fn addresses(client: &Client) -> Addresses {
-    let path = client.merge_request_path("/commits");
-    let commits: Result<(Vec<Commit>, u64), _> = client.list_from("read its commits", &path, 1).await;
+/// Reads the addresses of the commits; none where GitLab does not answer.
+async fn commit_addresses(gitlab: &GitLab) -> Option<HashSet<String>> {
+    let url = gitlab.merge_request("/commits");
+    let commits: Result<(Vec<Commit>, u64), _> = gitlab.http.list_from("read its commits", &url, 1).await;
     match commits {
-        Ok((commits, _)) => Addresses::Known(
+        Ok((commits, _)) => Some(
             commits
                 .into_iter()
                 .flat_map(|commit| [commit.author_email, commit.committer_email])
@@ -168,10 +109,10 @@ async fn addresses(client: &Client) -> Addresses {
                 .collect(),
         ),
         // A server that does not have them tells of no committers.
-        Err(GitLabError::NotFound { .. } | GitLabError::Forbidden { .. }) => Addresses::Known(HashSet::new()),
+        Err(error) if matches!(error.kind, ApiErrorKind::NotFound | ApiErrorKind::Forbidden) => Some(HashSet::new()),
         Err(error) => {
             tracing::warn!(%error, "the commits could not be read, so every member counts as an author of the change");
-            Addresses::Unknown
+            None
         }
     }
 }
@@ -231,6 +172,7 @@ mod tests {
     fn a_commit_is_known_by_its_address() {
         let user: User = serde_json::from_str(r#"{"id": 7, "username": "alice", "public_email": "Alice@example.org"}"#)
             .expect("an account");
+        let account = Account::from(user);
         for (address, is) in [
             ("alice@example.org", true),
             ("7-alice@users.noreply.gitlab.example.org", true),
@@ -240,7 +182,7 @@ mod tests {
             ("bob@example.org", false),
             ("", false),
         ] {
-            assert_eq!(user.has_address(address), is, "{address}");
+            assert_eq!(has_address(&account, address), is, "{address}");
         }
     }
 }

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use conclave_engine::plugin::{ConfigureContext, PluginError, ReviewPlugin};
+use conclave_forge::{ApiError, Change, Publisher};
 use tokio::sync::oneshot;
-
-use crate::{GitLab, GitLabError, MergeRequestInfo};
 
 /// Where the merge request arrives, as soon as it is loaded: others can go on with it while the other plugins still
 /// fetch.
-pub type MergeRequestArrival = oneshot::Receiver<Result<MergeRequestInfo, GitLabError>>;
+pub type MergeRequestArrival = oneshot::Receiver<Result<Arc<Change>, ApiError>>;
 
 /// The plugin; without a merge request it contributes nothing.
 #[derive(Debug)]
@@ -20,8 +19,8 @@ pub struct GitLabPlugin {
 
 #[derive(Debug)]
 struct Work {
-    gitlab: Arc<GitLab>,
-    arrival: Option<oneshot::Sender<Result<MergeRequestInfo, GitLabError>>>,
+    publisher: Arc<Publisher>,
+    arrival: Option<oneshot::Sender<Result<Arc<Change>, ApiError>>>,
     loaded: Result<(), String>,
 }
 
@@ -31,11 +30,11 @@ impl GitLabPlugin {
         Self { work: None }
     }
 
-    /// A plugin that loads a merge request, and where that arrives. The same [`GitLab`] posts the review.
-    pub fn new(gitlab: Arc<GitLab>) -> (Self, MergeRequestArrival) {
+    /// A plugin that loads a merge request, and where that arrives. The same [`Publisher`] posts the review.
+    pub fn new(publisher: Arc<Publisher>) -> (Self, MergeRequestArrival) {
         let (sender, arrival) = oneshot::channel();
         let work = Work {
-            gitlab,
+            publisher,
             arrival: Some(sender),
             loaded: Err("the merge request was never asked for".to_owned()),
         };
@@ -51,7 +50,7 @@ impl ReviewPlugin for GitLabPlugin {
 
     async fn bootstrap(&mut self) -> Result<(), PluginError> {
         let Some(work) = &mut self.work else { return Ok(()) };
-        let result = work.gitlab.load().await;
+        let result = work.publisher.load().await;
         work.loaded = result.as_ref().map(|_| ()).map_err(ToString::to_string);
         if let Some(arrival) = work.arrival.take() {
             // Nobody waits any more if the run is being stopped.

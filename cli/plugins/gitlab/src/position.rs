@@ -9,51 +9,42 @@
 //! All three SHAs are those of one version, both paths are given, and they differ for a renamed file. Several lines are the
 //! position of the last one, with a `line_range` beside it.
 
-use conclave_engine::diff::{ChangeKind, DiffRow, FileDiff, RowKind};
+use conclave_engine::{
+    diff::{ChangeKind, DiffRow, FileDiff, RowKind},
+    publish::Place,
+};
+use conclave_forge::Version;
 use serde_json::{Value, json};
 use sha1::{Digest, Sha1};
 
-/// The three commits of a version of the merge request's diff.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct DiffRefs {
-    pub(crate) base: String,
-    pub(crate) start: String,
-    pub(crate) head: String,
-}
-
-/// The position of the lines from `first` to `last`, and whether they are on the new side, which suggestions need. With
-/// `ranged` it is all of them, else the last one. Nothing where the diff has no such line.
-pub(crate) fn on_lines(refs: &DiffRefs, file: &FileDiff, (first, last): (u32, u32), ranged: bool) -> Option<Value> {
-    let end = row(file, last)?;
-    let mut position = whole(refs, file, "text");
+/// The position of a place. A line that the diff does not have is the file.
+pub(crate) fn of(version: &Version, file: &FileDiff, place: Place) -> Value {
+    let (first, last) = match place {
+        Place::File => return whole(version, file, "file"),
+        Place::Line(line) => (None, line),
+        Place::Lines(first, last) => (row(file, first), last),
+    };
+    let Some(end) = row(file, last) else {
+        return whole(version, file, "file");
+    };
+    let mut position = whole(version, file, "text");
     if end.kind != RowKind::Added {
         position["old_line"] = json!(end.old);
     }
     if end.kind != RowKind::Removed {
         position["new_line"] = json!(end.new);
     }
-    if ranged && first < last {
-        let start = row(file, first)?;
+    if let Some(start) = first {
         position["line_range"] = json!({ "start": range_end(file, start), "end": range_end(file, end) });
     }
-    Some(position)
+    position
 }
 
-/// The position of the file as a whole.
-pub(crate) fn on_file(refs: &DiffRefs, file: &FileDiff) -> Value {
-    whole(refs, file, "file")
-}
-
-/// Whether these lines exist at head, so that a suggestion can replace them.
-pub(crate) fn is_on_new_side(file: &FileDiff, line: u32) -> bool {
-    row(file, line).is_some_and(|row| row.kind != RowKind::Removed)
-}
-
-fn whole(refs: &DiffRefs, file: &FileDiff, kind: &str) -> Value {
+fn whole(version: &Version, file: &FileDiff, kind: &str) -> Value {
     json!({
-        "base_sha": refs.base,
-        "start_sha": refs.start,
-        "head_sha": refs.head,
+        "base_sha": version.base,
+        "start_sha": version.start,
+        "head_sha": version.head,
         "position_type": kind,
         "old_path": old_path(file),
         "new_path": file.path,

@@ -1,9 +1,8 @@
 //! The settings of a project that decide what an approval or a failed job is worth.
 
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 
-use crate::client::Client;
+use crate::{GitLab, gitlab::encoded};
 
 /// What a project's settings leave open; `None` where GitLab does not tell, or does not have the setting.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -48,21 +47,19 @@ struct Branch {
 
 impl ProjectSettings {
     /// Reads them. `target` is the merge request's target branch, where there is one; else the default branch counts.
-    pub(crate) async fn read(client: &Client, target: Option<String>) -> Self {
-        let path = client.project_path();
-        let approvals = format!("{path}/approvals");
+    pub(crate) async fn read(gitlab: &GitLab, target: Option<String>) -> Self {
+        let (path, approvals) = (gitlab.project_path(""), gitlab.project_path("/approvals"));
         // Free servers do not have the first; a token without the role does not see it either.
         let (approvals, project) = tokio::join!(
-            client.get::<Approvals>("read the approval settings", &approvals),
-            client.get::<Project>("read the project", &path),
+            gitlab.get::<Approvals>("read the approval settings", &approvals),
+            gitlab.get::<Project>("read the project", &path),
         );
         let (approvals, project) = (approvals.unwrap_or_default(), project.unwrap_or_default());
         let target_branch = target.or(project.default_branch);
         let branch = match &target_branch {
             Some(name) => {
-                let name = utf8_percent_encode(name, NON_ALPHANUMERIC);
-                let path = format!("{path}/repository/branches/{name}");
-                client.get::<Branch>("read the target branch", &path).await.ok()
+                let path = gitlab.project_path(&format!("/repository/branches/{}", encoded(name)));
+                gitlab.get::<Branch>("read the target branch", &path).await.ok()
             }
             None => None,
         };

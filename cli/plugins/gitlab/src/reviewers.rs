@@ -1,11 +1,10 @@
-//! Making people reviewers of the merge request, because a rule of the organisation says that they have to look.
+//! Reviewers of the merge request.
 
-use conclave_engine::review::Review;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use conclave_forge::ApiError;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::{GitLabError, client::Client};
+use crate::{GitLab, gitlab::encoded};
 
 #[derive(Debug, Deserialize)]
 struct MergeRequest {
@@ -26,42 +25,14 @@ impl User {
     }
 }
 
-/// Adds whom the rules name and who is not there yet. Reviewers that people have chosen stay. What does not work is a
-/// warning: the review says who has to look, whether or not GitLab tells them.
-pub(crate) async fn add(client: &Client, review: &Review) -> Vec<String> {
-    let names = wanted(review);
-    if names.is_empty() {
-        return Vec::new();
-    }
-    add_all(client, &names)
-        .await
-        .unwrap_or_else(|error| vec![format!("no reviewers were added: {error}")])
-}
-
-/// Users that a rule wants as reviewers, each once. A group cannot be a reviewer; the review names it.
-fn wanted(review: &Review) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
-    for name in review
-        .manual_reviews
-        .iter()
-        .filter(|manual| manual.add_as_reviewers)
-        .flat_map(|manual| &manual.who)
-    {
-        let name = name.trim_start_matches('@');
-        if !name.contains('/') && !names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
-            names.push(name);
-        }
-    }
-    names
-}
-
-async fn add_all(client: &Client, names: &[&str]) -> Result<Vec<String>, GitLabError> {
+/// Adds those who are not there yet, and returns what did not work, in words. Reviewers that people have chosen stay.
+pub(crate) async fn add(gitlab: &GitLab, names: &[&str]) -> Result<Vec<String>, ApiError> {
     let mut warnings = Vec::new();
-    let before = reviewers(client).await?;
+    let before = reviewers(gitlab).await?;
     let mut ids: Vec<u64> = before.iter().map(|user| user.id).collect();
     let mut added = Vec::new();
     for name in names.iter().filter(|name| !before.iter().any(|user| user.is(name))) {
-        match find(client, name).await? {
+        match find(gitlab, name).await? {
             Some(user) => {
                 ids.push(user.id);
                 added.push(*name);
@@ -74,12 +45,9 @@ async fn add_all(client: &Client, names: &[&str]) -> Result<Vec<String>, GitLabE
     if added.is_empty() {
         return Ok(warnings);
     }
-    let path = client.merge_request_path("");
-    client
-        .put("add reviewers", &path, &json!({ "reviewer_ids": ids }))
-        .await?;
+    gitlab.put("add reviewers", "", &json!({ "reviewer_ids": ids })).await?;
     // GitLab drops what the licence does not cover, and says nothing.
-    let after = reviewers(client).await?;
+    let after = reviewers(gitlab).await?;
     for name in added {
         if !after.iter().any(|user| user.is(name)) {
             warnings.push(format!(
@@ -90,14 +58,13 @@ async fn add_all(client: &Client, names: &[&str]) -> Result<Vec<String>, GitLabE
     Ok(warnings)
 }
 
-async fn reviewers(client: &Client) -> Result<Vec<User>, GitLabError> {
-    let path = client.merge_request_path("");
-    let merge_request: MergeRequest = client.get("read its reviewers", &path).await?;
+async fn reviewers(gitlab: &GitLab) -> Result<Vec<User>, ApiError> {
+    let merge_request: MergeRequest = gitlab.read("read its reviewers", "").await?;
     Ok(merge_request.reviewers)
 }
 
-async fn find(client: &Client, name: &str) -> Result<Option<User>, GitLabError> {
-    let path = format!("users?username={}", utf8_percent_encode(name, NON_ALPHANUMERIC));
-    let users: Vec<User> = client.get("look for a reviewer", &path).await?;
+async fn find(gitlab: &GitLab, name: &str) -> Result<Option<User>, ApiError> {
+    let path = format!("users?username={}", encoded(name));
+    let users: Vec<User> = gitlab.get("look for a reviewer", &path).await?;
     Ok(users.into_iter().find(|user| user.is(name)))
 }

@@ -8,8 +8,9 @@ use conclave_engine::{
     repo_config::ReviewSettings,
     review::{ApprovalHold, Ledger, ReviewMode, ReviewSubject},
 };
+use conclave_forge::Publisher;
 use conclave_git::Repository;
-use conclave_plugin_gitlab::{GitLab, GitLabPlugin, MergeRequestArrival};
+use conclave_plugin_gitlab::{GitLabPlugin, MergeRequestArrival};
 use conclave_plugin_local::{LocalArrival, LocalPlugin, Range};
 use conclave_shared::config::BudgetLimits;
 use secrecy::SecretString;
@@ -62,7 +63,7 @@ pub(crate) enum Origin {
     /// A merge request.
     GitLab {
         /// The merge request's server.
-        gitlab: Arc<GitLab>,
+        gitlab: Arc<Publisher>,
         /// The checkout of its pipeline, as far as there is one.
         checkout: Box<Checkout>,
         /// How the review is posted; not at all without.
@@ -106,7 +107,7 @@ impl Posting {
 pub(crate) enum Arrival {
     GitLab {
         merge_request: MergeRequestArrival,
-        gitlab: Arc<GitLab>,
+        gitlab: Arc<Publisher>,
         checkout: Box<Checkout>,
         post: Option<Posting>,
     },
@@ -155,8 +156,7 @@ impl Arrival {
                 post,
             } => {
                 let info = merge_request.await.map_err(|_| never_asked())??;
-                let holds = info.holds().into_iter().collect();
-                let mut subject = info.subject;
+                let mut subject = info.subject.clone();
                 let (repository, notes, later) = checkout.complete(&subject).await?;
                 let subjects = repository.subjects(&subject.base_sha, &subject.head_sha).await?;
                 subject.commit_subjects = subjects.into_iter().map(Into::into).collect();
@@ -167,11 +167,11 @@ impl Arrival {
                     posting: post.unwrap_or_default(),
                     secret,
                     spent_before_usd: info.spent_before_usd,
-                    ledger: info.ledger,
+                    ledger: info.ledger.clone(),
                     author: info.author,
                     aside_open: info.aside_open,
                     notes,
-                    holds,
+                    holds: info.hold.iter().cloned().collect(),
                     later: Some(later),
                 })
             }

@@ -23,7 +23,8 @@ use conclave_fake_gitlab::{
     AccessLevel, FakeGitlab, Fault, FaultKind, MergeRequestRef, NewMergeRequest, ProjectId, Scope, ThreadSnapshot,
     UserId,
 };
-use conclave_plugin_gitlab::{BreakGlassPolicy, GitLab, GitLabSettings};
+use conclave_forge::Publisher;
+use conclave_plugin_gitlab::{GitLab, GitLabSettings};
 use conclave_shared::{
     finding::{EvidenceStatus, Finding, fingerprint},
     risk::RiskTier,
@@ -103,7 +104,7 @@ impl Run {
 
 /// What has been read and judged, and not been posted.
 struct Judged {
-    plugin: Arc<GitLab>,
+    plugin: Arc<Publisher>,
     files: Vec<FileDiff>,
     run: Run,
 }
@@ -173,8 +174,8 @@ impl Scene {
         self.gitlab.push(self.project, path, "feature");
     }
 
-    fn plugin(&self) -> GitLab {
-        GitLab::new(GitLabSettings {
+    fn plugin(&self) -> Publisher {
+        GitLab::publisher(&GitLabSettings {
             api_url: self.gitlab.api_url().parse().unwrap(),
             token: self.token.clone().into(),
             project: self.project.0.to_string(),
@@ -211,13 +212,13 @@ impl Scene {
         };
         let files = diff.files.clone();
         let mut job = Job {
-            subject: info.subject,
+            subject: info.subject.clone(),
             repository,
             forge: None,
             posting: Posting::default(),
             secret: None,
             spent_before_usd: 0.0,
-            ledger: info.ledger,
+            ledger: info.ledger.clone(),
             author: info.author,
             aside_open: info.aside_open,
             notes: Vec::new(),
@@ -1096,7 +1097,7 @@ async fn broken_glass_forgets_nothing() {
     scene.gitlab.comment(scene.merge_request, scene.bob, "break glass");
     let plugin = scene.plugin();
     let glass = plugin
-        .break_glass(BreakGlassPolicy::Developers)
+        .break_glass(conclave_engine::publish::BreakGlassPolicy::Developers)
         .await
         .unwrap()
         .expect("broken");

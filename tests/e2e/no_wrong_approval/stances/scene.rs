@@ -131,11 +131,11 @@ impl Stage {
             _ => synthetic("approved"),
         };
         for merge_request in self.merge_requests.values() {
-            let gitlab = GitLab::new(self.settings(*merge_request)).unwrap();
+            let gitlab = GitLab::publisher(&self.settings(*merge_request)).unwrap();
             let info = gitlab.load().await.unwrap();
             let review = Review {
-                base_sha: info.subject.base_sha,
-                head_sha: info.subject.head_sha,
+                base_sha: info.subject.base_sha.clone(),
+                head_sha: info.subject.head_sha.clone(),
                 ..template.clone()
             };
             let publication = Publication {

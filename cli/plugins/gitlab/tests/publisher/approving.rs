@@ -1,6 +1,6 @@
 //! The approval: for one commit, taken back when the review gets worse, never for a fork.
 
-use conclave_engine::{ports::PublishOutcome, review::Review};
+use conclave_engine::review::Review;
 use conclave_fake_gitlab::{AccessLevel, Fault, FaultKind, MergeRequestSnapshot, NewMergeRequest};
 use conclave_shared::verdict::Verdict;
 
@@ -47,69 +47,6 @@ async fn a_worse_verdict_takes_the_approval_back() {
     }
 }
 
-#[tokio::test]
-async fn the_approval_of_a_person_is_not_touched() {
-    let stage = Stage::new().await;
-    assert!(stage.gitlab.approve(stage.merge_request, stage.human));
-    let before = stage.snapshot();
-    assert_eq!(stage.run(Verdict::SignificantConcerns).await, stage.outcome(false, &[]));
-    assert_eq!(
-        stage.snapshot(),
-        MergeRequestSnapshot {
-            notes: vec![posted(&stage.review(Verdict::SignificantConcerns))],
-            ..before
-        }
-    );
-    assert_eq!(stage.writes(), ["POST /notes 201"]);
-}
-
-fn of_fork(stage: &Stage) -> Review {
-    Review {
-        from_fork: true,
-        ..stage.review(Verdict::Approved)
-    }
-}
-
-#[tokio::test]
-async fn a_fork_is_never_approved() {
-    let stage = Stage::new().await.with_fork();
-    let plugin = stage.plugin();
-    assert!(plugin.load().await.unwrap().subject.from_fork);
-    let outcome = publish(&plugin, &of_fork(&stage)).await.unwrap();
-    assert_eq!((outcome.approved, outcome.warnings), (false, Vec::new()));
-    let after = stage.snapshot();
-    assert_eq!((after.notes.len(), after.approved_by), (1, Vec::new()));
-    assert_eq!(stage.writes(), ["POST /notes 201"]);
-}
-
-#[tokio::test]
-async fn an_approval_of_a_fork_is_taken_back() {
-    let stage = Stage::new().await.with_fork();
-    assert!(stage.gitlab.approve(stage.merge_request, stage.bot));
-    publish(&stage.loaded().await, &of_fork(&stage)).await.unwrap();
-    assert_eq!(stage.snapshot().approved_by, Vec::<String>::new());
-    assert_eq!(stage.writes(), ["POST /notes 201", "POST /unapprove 201"]);
-}
-
-/// A clean review is posted after somebody pushed.
-async fn publish_after_push(stage: &Stage) -> (Review, PublishOutcome) {
-    let plugin = stage.loaded().await;
-    let review = stage.review(Verdict::Approved);
-    stage.push();
-    let outcome = publish(&plugin, &review).await.unwrap();
-    (review, outcome)
-}
-
-#[tokio::test]
-async fn a_push_in_between_is_not_approved() {
-    let stage = Stage::new().await;
-    let (review, outcome) = publish_after_push(&stage).await;
-    assert_eq!(outcome, stage.outcome(false, &[NEWER]));
-    let after = stage.snapshot();
-    assert_eq!((after.notes, after.approved_by), (vec![posted(&review)], Vec::new()));
-    assert_eq!(stage.writes(), ["POST /notes 201"]);
-}
-
 /// GitLab is told the commit, so that what was pushed in the last moment is not approved either.
 #[tokio::test]
 async fn a_push_in_the_last_moment_is_not_approved() {
@@ -129,19 +66,6 @@ async fn a_push_in_the_last_moment_is_not_approved() {
     let outcome = publish(&plugin, &review).await.unwrap();
     assert_eq!(outcome, stage.outcome(false, &[NEWER]));
     assert_eq!(stage.writes(), ["POST /notes 201", "POST /approve 409"]);
-}
-
-#[tokio::test]
-async fn an_approval_of_an_older_commit_does_not_outlive_a_push() {
-    let stage = Stage::new().await;
-    stage.run(Verdict::Approved).await;
-    stage.gitlab.forget_requests();
-    let (review, outcome) = publish_after_push(&stage).await;
-    assert_eq!(outcome, stage.outcome(false, &[NEWER]));
-    let after = stage.snapshot();
-    assert_eq!((after.notes, after.approved_by), (vec![posted(&review)], Vec::new()));
-    // The note says the same already.
-    assert_eq!(stage.writes(), ["POST /unapprove 201"]);
 }
 
 #[tokio::test]
@@ -165,18 +89,6 @@ async fn a_reporter_may_comment_and_not_approve() {
                    project, or a higher one. `conclave doctor` says which it has";
     assert_eq!(stage.run(Verdict::Approved).await, stage.outcome(false, &[warning]));
     assert_eq!(stage.snapshot().notes, [posted(&stage.review(Verdict::Approved))]);
-}
-
-#[tokio::test]
-async fn an_approval_that_failed_after_it_was_stored_counts() {
-    for kind in [FaultKind::ErrorAfterStore, FaultKind::TruncatedBody] {
-        let stage = Stage::new().await;
-        stage
-            .gitlab
-            .inject(Fault::once("POST", "/projects/**", kind.clone()).after(1));
-        assert_eq!(stage.run(Verdict::Approved).await, stage.outcome(true, &[]), "{kind:?}");
-        assert_eq!(stage.snapshot().approved_by, ["review-bot"], "{kind:?}");
-    }
 }
 
 const APPROVE: &str = "/projects/{id}/merge_requests/{iid}/approve";

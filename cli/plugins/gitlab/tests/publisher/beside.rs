@@ -13,8 +13,8 @@ use conclave_shared::{
 use serde_json::{Value, json};
 
 use crate::{
-    sample,
-    stage::{BOT, Files, Stage},
+    conformance::sample::{self, Files},
+    stage::{BOT, Stage},
 };
 
 const DISCUSSIONS: &str = "/projects/{id}/merge_requests/{iid}/discussions";
@@ -177,101 +177,6 @@ async fn every_kind_of_line_has_its_position() {
 }
 
 #[tokio::test]
-async fn a_note_says_the_problem_and_the_summary_only_where() {
-    let stage = stage().await;
-    let outcome = stage
-        .run_with(
-            &review(&stage, vec![at("src/a.py", (4, 4), "new one")]),
-            PublishSettings::default(),
-        )
-        .await;
-    let [thread] = &threads(&stage)[..] else {
-        unreachable!("one thread")
-    };
-    let note = &thread.notes[0];
-    assert_eq!((note.author.as_str(), thread.resolved), (BOT, false));
-    assert!(
-        note.body
-            .starts_with("🟡 **Warning** · Something is wrong with new one."),
-        "{}",
-        note.body
-    );
-    assert!(note.body.contains("\n\n<!-- conclave:finding:"), "{}", note.body);
-    let summary = summary(&stage);
-    let link = format!("/group/project/-/merge_requests/1#note_{}", note.id);
-    assert!(summary.contains("Something is wrong with new one."), "{summary}");
-    assert!(summary.contains(&link), "{summary}");
-    assert!(!summary.contains("```"), "the code is beside the note: {summary}");
-    assert!(outcome.url.unwrap().contains("#note_"));
-}
-
-#[tokio::test]
-async fn a_second_run_writes_nothing() {
-    let stage = stage().await;
-    let review = Review {
-        cost_usd: 0.0,
-        ..review(
-            &stage,
-            vec![
-                at("src/a.py", (4, 4), "new one"),
-                at("fresh.py", (1, 3), "f"),
-                at("nowhere.py", (1, 1), "n"),
-            ],
-        )
-    };
-    stage.run_with(&review, PublishSettings::default()).await;
-    let before = stage.snapshot();
-    stage.gitlab.forget_requests();
-    // Another run of the same: other times, words and costs.
-    let again = Review {
-        run_id: "run-2".to_owned(),
-        summary: "The same in other words.".to_owned(),
-        seconds: 99.0,
-        cost_usd: 0.5,
-        ..review
-    };
-    let settings = PublishSettings {
-        remember_cost: false,
-        ..PublishSettings::default()
-    };
-    let outcome = stage.run_with(&again, settings).await;
-    assert_eq!((outcome.posted_inline, stage.writes()), (0, Vec::<String>::new()));
-    assert_eq!(stage.snapshot(), before);
-    // Where there is a limit for all reviews together, what was paid has to be remembered.
-    stage.run_with(&again, PublishSettings::default()).await;
-    assert_eq!(stage.writes(), ["PUT /notes/[0] 200"]);
-}
-
-#[tokio::test]
-async fn a_summary_that_somebody_changed_is_written_again() {
-    let stage = stage().await;
-    let review = review(&stage, Vec::new());
-    stage.run_with(&review, PublishSettings::default()).await;
-    let note = &stage.gitlab.snapshot(stage.merge_request).notes[0];
-    stage.gitlab.edit_note(
-        stage.merge_request,
-        note.id,
-        &note.body.replace("Minor issues", "Approved"),
-    );
-    stage.run_with(&review, PublishSettings::default()).await;
-    assert!(summary(&stage).contains("Minor issues"));
-}
-
-#[tokio::test]
-async fn suggestions_and_what_has_no_place_stand_in_the_summary() {
-    let stage = stage().await;
-    let mut suggestion = at("src/a.py", (4, 4), "new one");
-    suggestion.finding.severity = Severity::Suggestion;
-    let review = review(&stage, vec![suggestion, at("unchanged.py", (1, 1), "u")]);
-    let outcome = stage.run_with(&review, PublishSettings::default()).await;
-    assert_eq!((threads(&stage).len(), outcome.warnings.len()), (0, 0));
-    let summary = summary(&stage);
-    for part in ["Something is wrong with new one", "Something is wrong with u"] {
-        assert!(summary.contains(part), "{summary}");
-    }
-}
-
-#[tokio::test]
 async fn a_refused_position_becomes_the_last_line_then_the_file_then_the_summary() {
     let line_code = FaultKind::Answer {
         status: 400,
@@ -330,35 +235,6 @@ async fn a_server_that_unfolds_nothing_gets_the_finding_on_the_file() {
 }
 
 #[tokio::test]
-async fn at_most_so_many_beside_the_code_with_those_that_are_there() {
-    let stage = stage().await;
-    let findings: Vec<JudgedFinding> = (1..=5)
-        .map(|line| at("src/a.py", (line, line), &format!("no {line}")))
-        .collect();
-    let review = review(&stage, findings);
-    let most = |most_inline| PublishSettings {
-        most_inline,
-        ..PublishSettings::default()
-    };
-    for (limit, expected) in [(2, 2), (2, 2), (3, 3), (0, 3), (20, 5)] {
-        let outcome = stage.run_with(&review, most(limit)).await;
-        assert_eq!(threads(&stage).len(), expected, "{limit}: {outcome:?}");
-        let shown = summary(&stage);
-        for line in 1..=5 {
-            assert!(shown.contains(&format!("wrong with no {line}.")), "{limit}: {shown}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn the_same_finding_twice_is_one_thread() {
-    let stage = stage().await;
-    let twice = vec![at("src/a.py", (4, 4), "new one"), at("src/a.py", (4, 4), "new one")];
-    stage.run_with(&review(&stage, twice), PublishSettings::default()).await;
-    assert_eq!(threads(&stage).len(), 1);
-}
-
-#[tokio::test]
 async fn what_was_stored_in_spite_of_an_error_is_not_posted_again() {
     for (kind, times) in [
         (FaultKind::ErrorAfterStore, 1),
@@ -389,26 +265,6 @@ async fn what_was_stored_in_spite_of_an_error_is_not_posted_again() {
         );
         assert_eq!(stage.gitlab.remaining_faults(), 0);
     }
-}
-
-#[tokio::test]
-async fn what_cannot_be_posted_at_all_stands_in_the_summary() {
-    let stage = stage().await;
-    stage
-        .gitlab
-        .inject(Fault::once("POST", DISCUSSIONS, FaultKind::ServerError).times(99));
-    let outcome = stage
-        .run_with(
-            &review(&stage, vec![at("src/a.py", (4, 4), "new one")]),
-            PublishSettings::default(),
-        )
-        .await;
-    assert_eq!(threads(&stage), []);
-    assert!(
-        outcome.warnings[0].contains("stand in the summary: GitLab answered 500"),
-        "{outcome:?}"
-    );
-    assert!(summary(&stage).contains("```python\nnew one\n```"));
 }
 
 #[tokio::test]
@@ -504,129 +360,6 @@ async fn a_fix_that_fits_byte_for_byte_can_be_committed() {
 }
 
 #[tokio::test]
-async fn a_thread_of_an_earlier_run_is_known_after_pushes_and_only_if_it_is_ours() {
-    let stage = stage().await;
-    let entry = at("src/a.py", (4, 4), "new one");
-    stage
-        .run_with(&review(&stage, vec![entry.clone()]), PublishSettings::default())
-        .await;
-    let body = threads(&stage)[0].notes[0].body.clone();
-    stage.push_change(&[("fresh.py", Some("f1\nf2\nf3\nf4\n"))]);
-    let outcome = stage
-        .run_with(&review(&stage, vec![entry.clone()]), PublishSettings::default())
-        .await;
-    assert_eq!((outcome.posted_inline, threads(&stage).len()), (0, 1));
-
-    // Somebody who copies our note, marker and all, keeps nothing from being posted.
-    let stage = self::stage().await;
-    stage
-        .gitlab
-        .start_thread(stage.merge_request, stage.human, &body, &Value::Null);
-    let outcome = stage
-        .run_with(&review(&stage, vec![entry]), PublishSettings::default())
-        .await;
-    assert_eq!((outcome.posted_inline, threads(&stage).len()), (1, 2));
-}
-
-#[tokio::test]
-async fn a_resolved_thread_is_respected_unless_it_was_ours_to_resolve_or_it_got_worse() {
-    for (by_bot, severity, posted) in [
-        (false, Severity::Warning, 0),
-        (false, Severity::Critical, 1),
-        (true, Severity::Warning, 1),
-    ] {
-        let stage = stage().await;
-        let mut entry = at("src/a.py", (4, 4), "new one");
-        stage
-            .run_with(&review(&stage, vec![entry.clone()]), PublishSettings::default())
-            .await;
-        let by = if by_bot { stage.bot } else { stage.human };
-        stage
-            .gitlab
-            .resolve(stage.merge_request, by, &threads(&stage)[0].id, true);
-        entry.finding.severity = severity;
-        for expected in [posted, 0] {
-            let outcome = stage
-                .run_with(&review(&stage, vec![entry.clone()]), PublishSettings::default())
-                .await;
-            assert_eq!(outcome.posted_inline, expected, "{by_bot} {severity:?}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_finding_whose_thread_is_known_is_not_posted() {
-    let stage = stage().await;
-    let mut entry = at("src/a.py", (4, 4), "new one");
-    stage
-        .run_with(&review(&stage, vec![entry.clone()]), PublishSettings::default())
-        .await;
-    let thread = &threads(&stage)[0];
-    // The code around it was changed, so its fingerprint is another one.
-    entry.finding.fingerprint = fingerprint("src/a.py", "injection", "something else");
-    entry.thread = Some(thread.id.clone());
-    let outcome = stage
-        .run_with(&review(&stage, vec![entry]), PublishSettings::default())
-        .await;
-    assert_eq!((outcome.posted_inline, threads(&stage).len()), (0, 1));
-    let link = format!("#note_{}", thread.notes[0].id);
-    assert!(summary(&stage).contains(&link), "{}", summary(&stage));
-}
-
-#[tokio::test]
-async fn two_jobs_at_once_leave_one_of_everything() {
-    let stage = stage().await;
-    let findings: Vec<JudgedFinding> = (1..=8)
-        .map(|line| at("src/a.py", (line, line), &format!("no {line}")))
-        .collect();
-    let review = review(&stage, findings);
-    let (one, two) = (stage.loaded().await, stage.loaded().await);
-    let settings = PublishSettings::default();
-    let (first, second) = tokio::join!(
-        stage.publish_with(&one, &review, settings),
-        stage.publish_with(&two, &review, settings)
-    );
-    first.unwrap();
-    second.unwrap();
-    assert_eq!(threads(&stage).len(), 8);
-    summary(&stage);
-    // And what both have left is left alone.
-    stage.gitlab.forget_requests();
-    stage.run_with(&review, settings).await;
-    let writes: Vec<String> = stage
-        .writes()
-        .into_iter()
-        .filter(|write| !write.starts_with("PUT /notes/"))
-        .collect();
-    assert_eq!(writes, Vec::<String>::new());
-}
-
-#[tokio::test]
-async fn a_run_that_died_half_way_is_gone_on_from() {
-    let stage = stage().await;
-    let findings: Vec<JudgedFinding> = (1..=4)
-        .map(|line| at("src/a.py", (line, line), &format!("no {line}")))
-        .collect();
-    let review = review(&stage, findings);
-    stage.gitlab.inject(
-        Fault::once("POST", DISCUSSIONS, FaultKind::InsufficientScope)
-            .after(2)
-            .times(99),
-    );
-    let failed = stage
-        .publish_with(&stage.loaded().await, &review, PublishSettings::default())
-        .await
-        .unwrap_err();
-    assert!(failed.contains("Make one with the scope `api`"), "{failed}");
-    let left = threads(&stage).len();
-    assert!((1..4).contains(&left), "{left}");
-    stage.gitlab.clear_faults();
-    let outcome = stage.run_with(&review, PublishSettings::default()).await;
-    assert_eq!((threads(&stage).len(), outcome.posted_inline), (4, 4 - left));
-    summary(&stage);
-}
-
-#[tokio::test]
 async fn a_push_during_the_review_leaves_the_findings_on_what_was_reviewed() {
     let stage = stage().await;
     let plugin = stage.loaded().await;
@@ -650,76 +383,6 @@ async fn a_push_during_the_review_leaves_the_findings_on_what_was_reviewed() {
         (place.version, place.outdated, place.new_line),
         (Some(1), true, Some(4))
     );
-}
-
-#[tokio::test]
-async fn nothing_stands_beside_the_code_of_a_closed_merge_request() {
-    let stage = stage().await;
-    let plugin = stage.loaded().await;
-    stage
-        .gitlab
-        .set_state(stage.merge_request, stage.author, MergeRequestState::Closed);
-    let review = review(&stage, vec![at("src/a.py", (4, 4), "new one")]);
-    stage
-        .publish_with(&plugin, &review, PublishSettings::default())
-        .await
-        .unwrap();
-    assert_eq!(threads(&stage), []);
-    assert!(summary(&stage).contains("```python\nnew one\n```"));
-}
-
-#[tokio::test]
-async fn all_pages_of_discussions_are_read() {
-    let stage = stage().await;
-    stage.gitlab.configure(|options| {
-        options.pagination.largest_page = 3;
-        options.pagination.short_middle_page = true;
-        options.pagination.totals = false;
-    });
-    for number in 0..7 {
-        stage.gitlab.start_thread(
-            stage.merge_request,
-            stage.human,
-            &format!("Thread {number}"),
-            &Value::Null,
-        );
-    }
-    let findings: Vec<JudgedFinding> = (1..=5)
-        .map(|line| at("src/a.py", (line, line), &format!("no {line}")))
-        .collect();
-    let review = review(&stage, findings);
-    stage.run_with(&review, PublishSettings::default()).await;
-    assert_eq!(threads(&stage).len(), 12);
-    stage.gitlab.forget_requests();
-    stage.run_with(&review, PublishSettings::default()).await;
-    assert_eq!((threads(&stage).len(), stage.writes()), (12, Vec::new()));
-}
-
-#[tokio::test]
-async fn nothing_that_is_posted_beside_the_code_acts() {
-    const HOSTILE: &str = "/approve\n\r/merge\n@all ![x](https://evil.example/) <img src=x>\n> /close\n- /label ~bug";
-    let stage = stage().await;
-    let mut entry = at("src/a.py", (4, 4), "new one\n```\n/approve");
-    entry.finding.claim = HOSTILE.to_owned();
-    entry.finding.scenario = HOSTILE.to_owned();
-    entry.finding.category = "x\n/approve".to_owned();
-    entry.finding.fix = Some("```\n/merge\n@all".to_owned());
-    let mut on_file = entry.clone();
-    on_file.finding.file = "image.bin".to_owned();
-    on_file.finding.fingerprint = fingerprint("image.bin", "x", "y");
-    stage
-        .run_with(&review(&stage, vec![entry, on_file]), PublishSettings::default())
-        .await;
-    let after = stage.gitlab.snapshot(stage.merge_request);
-    assert_eq!((after.threads.len(), after.executed_commands), (2, Vec::new()));
-    for thread in &after.threads {
-        let body = &thread.notes[0].body;
-        assert!(!body.lines().any(|line| line.starts_with('/')), "{body}");
-        assert!(
-            !body.contains("@all ") && !body.contains("![x]") && !body.contains(" <img"),
-            "{body}"
-        );
-    }
 }
 
 #[tokio::test]

@@ -2,7 +2,8 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use conclave_plugin_gitlab::{GitLab, GitLabError, GitLabSettings, MergeRequestAddress};
+use conclave_forge::ApiErrorKind;
+use conclave_plugin_gitlab::{GitLab, GitLabSettings, MergeRequestAddress};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::{
     TlsAcceptor,
@@ -63,9 +64,9 @@ async fn a_certificate_that_somebody_names_is_trusted_and_no_other() {
     let file = directory.path().join("ca.pem");
     std::fs::write(&file, pem).unwrap();
 
-    let trusting = GitLab::new(settings(&stage, &address, vec![file.clone()])).unwrap();
+    let trusting = GitLab::publisher(&settings(&stage, &address, vec![file.clone()])).unwrap();
     assert_eq!(trusting.load().await.unwrap().subject.project, "group/project");
-    let wary = GitLab::with_patience(settings(&stage, &address, Vec::new()), stage.patience).unwrap();
+    let wary = stage.plugin_with(&settings(&stage, &address, Vec::new()));
     let error = wary.load().await.unwrap_err().to_string();
     assert!(error.contains("certificate"), "{error}");
 
@@ -83,8 +84,8 @@ async fn a_file_without_certificates_is_named() {
     let file = directory.path().join("ca.pem");
     std::fs::write(&file, "no certificate").unwrap();
     for file in [file, directory.path().join("missing.pem")] {
-        let error = GitLab::new(settings(&stage, "https://localhost", vec![file.clone()])).unwrap_err();
-        assert!(matches!(error, GitLabError::CaFile { .. }), "{error}");
+        let error = GitLab::publisher(&settings(&stage, "https://localhost", vec![file.clone()])).unwrap_err();
+        assert_eq!(error.kind, ApiErrorKind::Settings, "{error}");
         assert!(error.to_string().contains(&file.display().to_string()), "{error}");
     }
 }

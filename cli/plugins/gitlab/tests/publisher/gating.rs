@@ -2,7 +2,7 @@
 
 use conclave_engine::{
     ports::{AppliedStance, PublishOutcome},
-    review::{Review, ReviewMode, Stance},
+    review::{ReviewMode, Stance},
 };
 use conclave_fake_gitlab::{AccessLevel, Builder, FakeGitlab, Fault, FaultKind, NewMergeRequest, Options, Tier};
 use conclave_shared::verdict::Verdict;
@@ -25,66 +25,6 @@ fn stands(stage: &Stage) -> (Vec<String>, Vec<String>, String) {
         found.requested_changes_by,
         found.detailed_merge_status,
     )
-}
-
-fn names(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
-}
-
-#[tokio::test]
-async fn each_mode_does_what_it_says_and_no_more() {
-    use ReviewMode::{Approve, Comment, Gate};
-    for (mode, verdict, approved, blocked) in [
-        (Comment, Verdict::Approved, false, false),
-        (Comment, Verdict::SignificantConcerns, false, false),
-        (Approve, Verdict::Approved, true, false),
-        (Approve, Verdict::SignificantConcerns, false, false),
-        (Gate, Verdict::Approved, true, false),
-        (Gate, Verdict::ApprovedWithComments, true, false),
-        (Gate, Verdict::MinorIssues, false, false),
-        (Gate, Verdict::Inconclusive, false, false),
-        (Gate, Verdict::SignificantConcerns, false, true),
-    ] {
-        let stage = premium().await;
-        let outcome = run(&stage, mode, verdict).await;
-        let found = stands(&stage);
-        let bot = |is| if is { names(&[BOT]) } else { Vec::new() };
-        assert_eq!((found.0, found.1), (bot(approved), bot(blocked)), "{mode:?} {verdict}");
-        assert_eq!(
-            (outcome.approved, outcome.warnings),
-            (approved, Vec::new()),
-            "{mode:?} {verdict}"
-        );
-        assert!(!outcome.stance.unwrap().is_mismatch(), "{mode:?} {verdict}");
-        if mode == Comment {
-            let writes = stage.writes();
-            assert_eq!(writes, ["POST /notes 201"], "{verdict}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn every_step_from_every_stance_ends_where_it_should() {
-    let verdicts = [Verdict::Approved, Verdict::MinorIssues, Verdict::SignificantConcerns];
-    for first in verdicts {
-        for second in verdicts {
-            let stage = premium().await;
-            run(&stage, ReviewMode::Gate, first).await;
-            let outcome = run(&stage, ReviewMode::Gate, second).await;
-            let (approved, requested, status) = stands(&stage);
-            let expected = match second {
-                Verdict::Approved => (names(&[BOT]), Vec::new(), "mergeable"),
-                Verdict::SignificantConcerns => (Vec::new(), names(&[BOT]), "requested_changes"),
-                _ => (Vec::new(), Vec::new(), "mergeable"),
-            };
-            assert_eq!((approved, requested, status.as_str()), expected, "{first} → {second}");
-            assert_eq!(outcome.warnings, Vec::<String>::new(), "{first} → {second}");
-            // The same once more changes nothing.
-            stage.gitlab.forget_requests();
-            run(&stage, ReviewMode::Gate, second).await;
-            assert_eq!(stage.writes(), Vec::<String>::new(), "{first} → {second} → {second}");
-        }
-    }
 }
 
 /// A block is taken back without an approval, which a waiting merge could use, whatever this server understands.
@@ -172,32 +112,6 @@ async fn a_request_that_nothing_takes_back_is_told_and_remembered() {
 }
 
 #[tokio::test]
-async fn changing_the_mode_lifts_no_block_and_takes_an_approval_back() {
-    let stage = premium().await;
-    run(&stage, ReviewMode::Gate, Verdict::SignificantConcerns).await;
-    run(&stage, ReviewMode::Approve, Verdict::SignificantConcerns).await;
-    assert_eq!(stands(&stage).1, [BOT], "a mode finds nothing fixed");
-    run(&stage, ReviewMode::Comment, Verdict::Inconclusive).await;
-    assert_eq!(stands(&stage).1, [BOT], "neither does a review that is not finished");
-    run(&stage, ReviewMode::Approve, Verdict::Approved).await;
-    assert_eq!(stands(&stage).1, Vec::<String>::new());
-    run(&stage, ReviewMode::Comment, Verdict::Approved).await;
-    assert_eq!(stands(&stage).0, Vec::<String>::new(), "comment never approves");
-}
-
-#[tokio::test]
-async fn the_request_of_a_person_is_not_touched() {
-    let stage = premium().await;
-    stage.gitlab.request_changes(stage.merge_request, stage.human);
-    run(&stage, ReviewMode::Gate, Verdict::SignificantConcerns).await;
-    assert_eq!(stands(&stage).1, ["bob", BOT]);
-    run(&stage, ReviewMode::Gate, Verdict::MinorIssues).await;
-    assert_eq!(stands(&stage).1, ["bob"]);
-    run(&stage, ReviewMode::Gate, Verdict::Approved).await;
-    assert_eq!((stands(&stage).0, stands(&stage).1), (names(&[BOT]), names(&["bob"])));
-}
-
-#[tokio::test]
 async fn on_the_free_tier_nothing_blocks_and_the_reader_is_told_what_does() {
     let stage = Stage::new().await;
     let outcome = run(&stage, ReviewMode::Gate, Verdict::SignificantConcerns).await;
@@ -243,25 +157,6 @@ async fn a_reporter_cannot_block_and_that_is_said() {
 }
 
 #[tokio::test]
-async fn a_newer_commit_is_neither_approved_nor_blocked() {
-    for verdict in [Verdict::Approved, Verdict::SignificantConcerns] {
-        let stage = premium().await;
-        let (plugin, review) = (stage.loaded().await, stage.review(verdict));
-        stage.push();
-        let outcome = stage
-            .publish_with(&plugin, &review, in_mode(ReviewMode::Gate))
-            .await
-            .unwrap();
-        assert_eq!(
-            stands(&stage),
-            (Vec::new(), Vec::new(), "mergeable".to_owned()),
-            "{verdict}"
-        );
-        assert!(outcome.warnings[0].contains("there is a newer commit"), "{outcome:?}");
-    }
-}
-
-#[tokio::test]
 async fn the_bots_own_merge_request_is_unblocked_although_it_may_not_approve_it() {
     let mut stage = premium().await;
     let new = NewMergeRequest::new(stage.bot, "feature", "main");
@@ -271,24 +166,4 @@ async fn the_bots_own_merge_request_is_unblocked_although_it_may_not_approve_it(
     let outcome = run(&stage, ReviewMode::Gate, Verdict::Approved).await;
     assert_eq!((stands(&stage).0, stands(&stage).1), (Vec::new(), Vec::new()));
     assert!(outcome.warnings[0].starts_with("not approved"), "{outcome:?}");
-}
-
-#[tokio::test]
-async fn a_fork_is_blocked_and_never_approved() {
-    let stage = premium().await.with_fork();
-    let of = |verdict| Review {
-        from_fork: true,
-        ..stage.review(verdict)
-    };
-    for (verdict, requested) in [
-        (Verdict::SignificantConcerns, names(&[BOT])),
-        (Verdict::Approved, Vec::new()),
-    ] {
-        stage.run_with(&of(verdict), in_mode(ReviewMode::Gate)).await;
-        assert_eq!(
-            (stands(&stage).0, stands(&stage).1),
-            (Vec::new(), requested),
-            "{verdict}"
-        );
-    }
 }

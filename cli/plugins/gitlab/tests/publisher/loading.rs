@@ -37,7 +37,7 @@ fn subject(stage: &Stage) -> ReviewSubject {
 }
 
 async fn load(stage: &Stage) -> ReviewSubject {
-    stage.plugin().load().await.unwrap().subject
+    stage.plugin().load().await.unwrap().subject.clone()
 }
 
 #[tokio::test]
@@ -76,7 +76,8 @@ async fn a_draft_is_one() {
 
 #[tokio::test]
 async fn a_fork_is_one() {
-    let stage = Stage::new().await.with_fork();
+    let mut stage = Stage::new().await;
+    stage.open_from_fork();
     let expected = ReviewSubject {
         from_fork: true,
         ..subject(&stage)
@@ -91,7 +92,13 @@ async fn a_project_can_be_named_by_its_path() {
         project: "group/project".to_owned(),
         ..stage.settings()
     };
-    let found = GitLab::new(settings).unwrap().load().await.unwrap().subject;
+    let found = GitLab::publisher(&settings)
+        .unwrap()
+        .load()
+        .await
+        .unwrap()
+        .subject
+        .clone();
     assert_eq!(found, subject(&stage));
 }
 

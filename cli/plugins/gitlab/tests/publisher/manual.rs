@@ -5,7 +5,7 @@ use conclave_fake_gitlab::{FakeGitlab, Fault, FaultKind, Tier};
 use conclave_shared::{finding::RuleCitation, verdict::Verdict};
 
 use crate::{
-    sample::finding,
+    conformance::sample::finding,
     stage::{Stage, publish},
 };
 

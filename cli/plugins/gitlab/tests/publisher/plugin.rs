@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use conclave_engine::plugin::{ReviewPlugin, bootstrap, configure};
-use conclave_plugin_gitlab::{GitLabError, GitLabPlugin};
+use conclave_forge::ApiErrorKind;
+use conclave_plugin_gitlab::GitLabPlugin;
 use conclave_shared::config::ConfigDocument;
 
 use crate::stage::Stage;
@@ -39,7 +40,7 @@ async fn without_a_forge_there_is_no_review() {
         "{failures:?}"
     );
     // Whoever waits gets the whole error, for its exit code.
-    assert!(matches!(arrival.await.unwrap(), Err(GitLabError::Unauthorized { .. })));
+    assert_eq!(arrival.await.unwrap().unwrap_err().kind, ApiErrorKind::Unauthorized);
     let error = configured(&plugins).unwrap_err();
     assert!(
         error.starts_with("gitlab: no forge, no review: GitLab refused the token"),

@@ -1,7 +1,8 @@
 //! What cannot be done, and what the error tells the reader to do about it.
 
 use conclave_fake_gitlab::{Fault, FaultKind, MergeRequestState, Scope};
-use conclave_plugin_gitlab::{GitLab, GitLabError, GitLabSettings};
+use conclave_forge::ApiErrorKind;
+use conclave_plugin_gitlab::{GitLab, GitLabSettings};
 use conclave_shared::verdict::Verdict;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -49,8 +50,8 @@ async fn a_token_with_a_line_break_is_named() {
         token: format!("{}\n", stage.token).into(),
         ..stage.settings()
     };
-    let error = GitLab::new(settings).unwrap_err();
-    assert!(matches!(error, GitLabError::UnusableToken), "{error}");
+    let error = GitLab::publisher(&settings).unwrap_err();
+    assert_eq!(error.kind, ApiErrorKind::UnusableToken, "{error}");
 }
 
 #[tokio::test]
@@ -89,7 +90,7 @@ async fn a_diff_that_is_not_ready_is_no_empty_diff() {
     };
     stage.gitlab.inject(Fault::once("GET", versions, answer));
     let error = stage.refusal().await;
-    assert!(matches!(error, GitLabError::NotPrepared), "{error}");
+    assert_eq!(error.kind, ApiErrorKind::NotPrepared, "{error}");
 }
 
 #[tokio::test]
@@ -99,7 +100,12 @@ async fn a_merge_request_that_does_not_exist_is_named() {
         iid: 7,
         ..stage.settings()
     };
-    let error = GitLab::new(settings).unwrap().load().await.unwrap_err().to_string();
+    let error = GitLab::publisher(&settings)
+        .unwrap()
+        .load()
+        .await
+        .unwrap_err()
+        .to_string();
     assert!(
         error.starts_with("GitLab does not find it (read the merge request: 404"),
         "{error}"
@@ -140,7 +146,7 @@ async fn the_token_does_not_follow_a_redirect() {
         assert_ne!(stream.read(&mut request).await.unwrap(), 0);
         stream.write_all(answer.as_bytes()).await.unwrap();
     });
-    let error = GitLab::new(settings).unwrap().load().await.unwrap_err();
+    let error = GitLab::publisher(&settings).unwrap().load().await.unwrap_err();
     server.await.unwrap();
     let text = format!(
         "GitLab answered 302 when asked to read whose token it is: it is at {elsewhere}/user now. Correct the address \
@@ -158,7 +164,7 @@ async fn a_server_that_is_gone_is_named_with_the_cause() {
         api_url: "http://127.0.0.1:9/api/v4".parse().unwrap(),
         ..stage.settings()
     };
-    let plugin = GitLab::new(settings).unwrap();
+    let plugin = GitLab::publisher(&settings).unwrap();
     let error = plugin.load().await.unwrap_err().to_string();
     assert!(
         error.starts_with("the connection to GitLab at 127.0.0.1 failed (read whose token it is): "),

@@ -12,12 +12,13 @@ use conclave_fake_gitlab::{
     AccessLevel, Builder, FakeGitlab, MergeRequestRef, MergeRequestSnapshot, NewMergeRequest, NoteSnapshot, ProjectId,
     Scope, UserId,
 };
-use conclave_plugin_gitlab::{GitLab, GitLabError, GitLabSettings, Patience};
+use conclave_forge::{ApiError, ClientTimeouts, Publisher};
+use conclave_plugin_gitlab::{GitLab, GitLabSettings};
 use conclave_resilience::retry::RetryPolicy;
 use conclave_shared::verdict::Verdict;
 use tempfile::TempDir;
 
-use crate::sample;
+use crate::conformance::sample::{self, Files};
 
 pub(crate) const BOT: &str = "review-bot";
 
@@ -30,9 +31,6 @@ pub(crate) const SPENT: &str = "<!-- conclave:spent:0:ba2e2c1162462f82e74c43d1e4
 /// The longest wait that GitLab can make the plugin take here.
 pub(crate) const LONGEST_ASKED: Duration = Duration::from_millis(60);
 
-/// Files with their texts; nothing is a file that is gone.
-pub(crate) type Files<'a> = [(&'a str, Option<&'a str>)];
-
 pub(crate) struct Stage {
     pub(crate) gitlab: FakeGitlab,
     pub(crate) project: ProjectId,
@@ -44,7 +42,7 @@ pub(crate) struct Stage {
     pub(crate) bot: UserId,
     pub(crate) token: String,
     /// How long the plugin waits for GitLab.
-    pub(crate) patience: Patience,
+    pub(crate) timeouts: ClientTimeouts,
     working_copy: TempDir,
 }
 
@@ -96,7 +94,7 @@ impl Stage {
             human,
             bot,
             token,
-            patience: quick(),
+            timeouts: quick(),
             working_copy,
         }
     }
@@ -113,19 +111,25 @@ impl Stage {
     }
 
     /// The plugin of a new run.
-    pub(crate) fn plugin(&self) -> GitLab {
-        GitLab::with_patience(self.settings(), self.patience).unwrap()
+    pub(crate) fn plugin(&self) -> Publisher {
+        self.plugin_with(&self.settings())
+    }
+
+    /// The same with these settings.
+    pub(crate) fn plugin_with(&self, settings: &GitLabSettings) -> Publisher {
+        let api = GitLab::new(settings, self.timeouts).unwrap();
+        Publisher::new(Box::new(api), settings.secret.clone())
     }
 
     /// The same after it has read the merge request.
-    pub(crate) async fn loaded(&self) -> GitLab {
+    pub(crate) async fn loaded(&self) -> Publisher {
         let plugin = self.plugin();
         plugin.load().await.unwrap();
         plugin
     }
 
     /// What a run that cannot even read the merge request says.
-    pub(crate) async fn refusal(&self) -> GitLabError {
+    pub(crate) async fn refusal(&self) -> ApiError {
         self.plugin().load().await.unwrap_err()
     }
 
@@ -265,7 +269,7 @@ impl Stage {
     /// Posts a review with everything that the command knows.
     pub(crate) async fn publish_with(
         &self,
-        plugin: &GitLab,
+        plugin: &Publisher,
         review: &Review,
         settings: PublishSettings,
     ) -> Result<PublishOutcome, String> {
@@ -285,21 +289,20 @@ impl Stage {
         plugin.publish(publication).await.map_err(|error| error.to_string())
     }
 
-    /// The same stage with a merge request out of a fork, which has number 2.
-    pub(crate) fn with_fork(mut self) -> Self {
+    /// Opens a merge request out of a fork, which has number 2.
+    pub(crate) fn open_from_fork(&mut self) {
         let fork = self.gitlab.create_fork(self.project, "alice/project");
         let new = NewMergeRequest {
             source_project: Some(fork),
             ..NewMergeRequest::new(self.author, "feature", "main")
         };
         self.merge_request = self.gitlab.create_merge_request(self.project, new);
-        self
     }
 }
 
 /// Posts a review of which nothing can stand beside its lines. What the verdict asked for and what is shown are left out:
 /// tests of that have their own helper.
-pub(crate) async fn publish(plugin: &GitLab, review: &Review) -> Result<PublishOutcome, String> {
+pub(crate) async fn publish(plugin: &Publisher, review: &Review) -> Result<PublishOutcome, String> {
     let publication = Publication {
         review,
         files: &[],
@@ -377,10 +380,10 @@ pub(crate) fn unapproved() -> NoteSnapshot {
     note(BOT, "unapproved this merge request")
 }
 
-/// The real patience with milliseconds instead of seconds between the attempts.
-fn quick() -> Patience {
-    let real = Patience::default();
-    Patience {
+/// The real time limits with milliseconds instead of seconds between the attempts.
+fn quick() -> ClientTimeouts {
+    let real = ClientTimeouts::default();
+    ClientTimeouts {
         retry: RetryPolicy {
             base: Duration::from_millis(2),
             longest: Duration::from_millis(5),

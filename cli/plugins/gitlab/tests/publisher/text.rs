@@ -9,7 +9,7 @@ use conclave_shared::{
 };
 
 use crate::{
-    sample::finding,
+    conformance::sample::finding,
     stage::{MARKER, SPENT, Stage, note, publish},
 };
 

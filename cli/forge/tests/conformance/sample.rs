@@ -10,6 +10,9 @@ use conclave_shared::{
     verdict::Verdict,
 };
 
+/// Files with their texts; nothing is a file that is gone.
+pub(crate) type Files<'a> = [(&'a str, Option<&'a str>)];
+
 /// A review of this commit that says nothing but its verdict.
 pub(crate) fn review(head_sha: &str, verdict: Verdict) -> Review {
     Review {

@@ -3,10 +3,15 @@
 use conclave_shared::{finding::fingerprint, reviewer::ReviewerName, severity::Severity};
 
 use super::*;
+use crate::publish::SummaryState;
+
+fn signer(secret: &str, project: u64, iid: u64) -> Signer {
+    Signer::new(SecretString::from(secret), format!("{project}\0{iid}"))
+}
 
 #[test]
 fn it_depends_on_everything() {
-    let of = |secret: &str, project, iid| marker(&SecretString::from(secret), project, iid);
+    let of = |secret: &str, project, iid| signer(secret, project, iid).summary();
     assert_eq!(of("s", 1, 2), of("s", 1, 2));
     for other in [of("t", 1, 2), of("s", 2, 2), of("s", 1, 3)] {
         assert_ne!(other, of("s", 1, 2));
@@ -16,14 +21,14 @@ fn it_depends_on_everything() {
 
 #[test]
 fn what_was_spent_is_read_from_our_own_comment_only() {
-    let secret = SecretString::from("s");
-    let read = |body: &str| read_spent(&secret, 1, 2, body);
-    let own = spent(&secret, 1, 2, 1_230_000);
+    let own_signer = signer("s", 1, 2);
+    let read = |body: &str| own_signer.read_spent(body);
+    let own = own_signer.spent(1_230_000);
     assert_eq!(read(&format!("text\n\n{own}\n")), Some(1_230_000));
     assert_eq!(read("text"), None);
     for foreign in [
-        spent(&SecretString::from("t"), 1, 2, 1),
-        spent(&secret, 1, 3, 1),
+        signer("t", 1, 2).spent(1),
+        signer("s", 1, 3).spent(1),
         own.replace("1230000", "1"),
         own.replace("1230000", "99999999999999999999999"),
         own.get(..own.len() - 10).expect("ASCII").to_owned(),
@@ -54,62 +59,62 @@ fn record(claim: &str) -> FindingRecord {
 
 #[test]
 fn a_finding_is_read_back_as_it_was() {
-    let secret = SecretString::from("s");
+    let secret = signer("s", 1, 2);
     for claim in ["It fails.", "ends --> here\n/approve", "Ünïcode 🦀 >?~", ""] {
-        let own = finding_marker(&secret, 1, 2, &record(claim));
+        let own = secret.sign(&record(claim));
         assert!(own.ends_with(" -->") && own.matches("-->").count() == 1, "{own}");
         assert!(!own.contains('\n') && !own.contains("/approve"), "{own}");
         let body = format!("text\n\n{own}\n");
-        assert_eq!(read_finding(&secret, 1, 2, &body), Some(record(claim)));
+        assert_eq!(secret.read::<FindingRecord>(&body), Some(record(claim)));
     }
 }
 
 #[test]
 fn a_marker_of_somebody_else_or_for_something_else_is_none() {
-    let secret = SecretString::from("s");
-    let own = finding_marker(&secret, 1, 2, &record("It fails."));
+    let secret = signer("s", 1, 2);
+    let own = secret.sign(&record("It fails."));
     let state = SummaryState {
         requested_changes: true,
         ..SummaryState::default()
     };
     let (start, end) = own.split_at(own.len() / 2);
     for foreign in [
-        finding_marker(&SecretString::from("t"), 1, 2, &record("It fails.")),
-        finding_marker(&secret, 1, 3, &record("It fails.")),
-        finding_marker(&secret, 3, 2, &record("It fails.")),
-        state_marker(&secret, 1, 2, &state).replace("conclave:state", "conclave:finding"),
+        signer("t", 1, 2).sign(&record("It fails.")),
+        signer("s", 1, 3).sign(&record("It fails.")),
+        signer("s", 3, 2).sign(&record("It fails.")),
+        secret.sign(&state).replace("conclave:state", "conclave:finding"),
         format!("{start}A{end}"),
         own.replace(" -->", "00 -->"),
         own.trim_end_matches(" -->").to_owned(),
         "<!-- conclave:finding: -->".to_owned(),
         "<!-- conclave:finding:. -->".to_owned(),
     ] {
-        assert_eq!(read_finding(&secret, 1, 2, &foreign), None, "{foreign}");
+        assert_eq!(secret.read::<FindingRecord>(&foreign), None, "{foreign}");
         let both = format!("> {foreign}\n\n{own}");
         assert_eq!(
-            read_finding(&secret, 1, 2, &both),
+            secret.read::<FindingRecord>(&both),
             Some(record("It fails.")),
             "{foreign}"
         );
     }
-    let sealed = state_marker(&secret, 1, 2, &state);
-    assert_eq!(read_state(&secret, 1, 2, &sealed), Some(state));
+    let signed = secret.sign(&state);
+    assert_eq!(secret.read::<SummaryState>(&signed), Some(state));
 }
 
 #[test]
 fn of_several_the_last_one_is_the_notes_own() {
-    let secret = SecretString::from("s");
-    let quoted = finding_marker(&secret, 1, 2, &record("An older one."));
-    let own = finding_marker(&secret, 1, 2, &record("This one."));
-    let read = read_finding(&secret, 1, 2, &format!("> {quoted}\n\n{own}"));
+    let secret = signer("s", 1, 2);
+    let quoted = secret.sign(&record("An older one."));
+    let own = secret.sign(&record("This one."));
+    let read = secret.read::<FindingRecord>(&format!("> {quoted}\n\n{own}"));
     assert_eq!(read, Some(record("This one.")));
 }
 
 #[test]
 fn a_marker_counts_at_the_end_of_a_note_only() {
-    let secret = SecretString::from("s");
-    let own = marker(&secret, 1, 2);
-    let finding = finding_marker(&secret, 1, 2, &record("Copied."));
+    let secret = signer("s", 1, 2);
+    let own = secret.summary();
+    let finding = secret.sign(&record("Copied."));
     for body in [
         format!("Text.\n\n{own}\n{finding}"),
         format!("Text.\n\n{own}\n{finding}\n\n"),
@@ -120,7 +125,7 @@ fn a_marker_counts_at_the_end_of_a_note_only() {
         format!("```\n{own}\n```\n\n{own}\n{finding}"),
     ] {
         assert!(has(&body, &own), "{body}");
-        assert_eq!(read_finding(&secret, 1, 2, &body), Some(record("Copied.")), "{body}");
+        assert_eq!(secret.read::<FindingRecord>(&body), Some(record("Copied.")), "{body}");
     }
     for body in [
         format!("{own}\n{finding}\n\nText."),
@@ -137,6 +142,19 @@ fn a_marker_counts_at_the_end_of_a_note_only() {
         format!("<details>\n\n{own}\n{finding}\n\n</details>"),
     ] {
         assert!(!has(&body, &own), "{body}");
-        assert_eq!(read_finding(&secret, 1, 2, &body), None, "{body}");
+        assert_eq!(secret.read::<FindingRecord>(&body), None, "{body}");
+    }
+}
+
+#[test]
+fn our_hidden_comments_are_taken_out() {
+    for (text, kept) in [
+        ("Text.\n\n<!-- conclave:finding:abc -->", "Text."),
+        ("<!-- conclave:a --> b <!-- conclave:c -->d", "b d"),
+        ("<!-- of somebody else -->", "<!-- of somebody else -->"),
+        ("cut <!-- conclave:ledger:abc", "cut"),
+        ("", ""),
+    ] {
+        assert_eq!(without_markers(text), kept, "{text:?}");
     }
 }

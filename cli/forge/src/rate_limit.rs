@@ -1,4 +1,4 @@
-//! Not asking faster than GitLab allows: what one request is told holds for all that run beside it.
+//! The rate limit of a forge: what the answer to one request says holds for all that run beside it.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -11,11 +11,11 @@ use tokio::time::{Instant, sleep_until};
 
 /// When the next request may be sent.
 #[derive(Debug, Default)]
-pub(crate) struct Pace {
+pub(crate) struct RateLimit {
     not_before: Mutex<Option<Instant>>,
 }
 
-impl Pace {
+impl RateLimit {
     /// Waits until a request may be sent.
     pub(crate) async fn wait(&self) {
         loop {
@@ -35,8 +35,8 @@ impl Pace {
     }
 }
 
-/// Returns how long GitLab asks to wait, by the answer's headers: in seconds, or until a time, of which there are two
-/// spellings. The server's own clock says what time it is, so that a wrong one here does no harm.
+/// The wait that the forge asks for, by the answer's headers: in seconds, or until a time, of which there are several spellings.
+/// The server's own clock says what time it is, so that a wrong one here does no harm.
 pub(crate) fn asked(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let retry_after = text(RETRY_AFTER.as_str());
@@ -50,15 +50,19 @@ pub(crate) fn asked(headers: &HeaderMap) -> Option<Duration> {
         .flatten()
         .filter_map(|date| DateTime::parse_from_rfc2822(date).ok());
     let reset = text("ratelimit-reset")
+        .or_else(|| text("x-ratelimit-reset"))
         .and_then(|seconds| seconds.parse().ok())
         .and_then(|seconds| DateTime::<Utc>::from_timestamp(seconds, 0));
     let until = dates.map(|date| date.to_utc()).chain(reset).next()?;
     Some(until.signed_duration_since(now).to_std().unwrap_or_default())
 }
 
-/// Returns how long to wait after an answer that used up what may be asked in this span of time.
+/// The wait after an answer that used up what may be asked in this span of time.
 pub(crate) fn used_up(headers: &HeaderMap) -> Option<Duration> {
-    let remaining = headers.get("ratelimit-remaining")?.to_str().ok()?;
+    let remaining = headers
+        .get("ratelimit-remaining")
+        .or_else(|| headers.get("x-ratelimit-remaining"));
+    let remaining = remaining?.to_str().ok()?;
     if remaining.trim() == "0" { asked(headers) } else { None }
 }
 
@@ -87,6 +91,7 @@ mod tests {
                 vec![("ratelimit-resettime", "Sun, 01 Mar 2026 12:00:13 GMT"), NOW],
                 Some(13),
             ),
+            (vec![("x-ratelimit-reset", "1772366412"), NOW], Some(12)),
             (vec![("ratelimit-reset", "1772366300"), NOW], Some(0)),
             (vec![("ratelimit-reset", "1772366411")], None),
             (vec![("ratelimit-reset", "soon"), NOW], None),
@@ -96,17 +101,18 @@ mod tests {
         }
         let reset = ("ratelimit-reset", "1772366411");
         assert!(used_up(&map(&[("ratelimit-remaining", "0"), reset, NOW])).is_some());
+        assert!(used_up(&map(&[("x-ratelimit-remaining", "0"), reset, NOW])).is_some());
         assert!(used_up(&map(&[("ratelimit-remaining", "1"), reset, NOW])).is_none());
     }
 
     #[tokio::test(start_paused = true)]
     async fn all_wait_for_the_longest() {
-        let (pace, started) = (Pace::default(), Instant::now());
-        pace.wait().await;
+        let (limit, started) = (RateLimit::default(), Instant::now());
+        limit.wait().await;
         assert_eq!(started.elapsed(), Duration::ZERO);
-        pace.hold(Duration::from_secs(30));
-        pace.hold(Duration::from_secs(5));
-        tokio::join!(pace.wait(), pace.wait());
+        limit.hold(Duration::from_secs(30));
+        limit.hold(Duration::from_secs(5));
+        tokio::join!(limit.wait(), limit.wait());
         assert_eq!(started.elapsed().as_secs(), 30);
     }
 }

@@ -5,13 +5,13 @@ use super::*;
 #[test]
 fn only_a_line_of_the_writers_own_counts() {
     for (text, expected) in [
-        ("break glass", Some(Word::On)),
-        ("  Break  GLASS \r\n", Some(Word::On)),
-        ("Production is down.\n\nbreak glass\n\nThanks", Some(Word::On)),
-        ("break glass off", Some(Word::Off)),
-        ("break glass\nbreak glass off", Some(Word::Off)),
-        ("break glass off\nbreak glass", Some(Word::On)),
-        ("```\nx\n```\nbreak glass", Some(Word::On)),
+        ("break glass", Some(BreakGlassWord::On)),
+        ("  Break  GLASS \r\n", Some(BreakGlassWord::On)),
+        ("Production is down.\n\nbreak glass\n\nThanks", Some(BreakGlassWord::On)),
+        ("break glass off", Some(BreakGlassWord::Off)),
+        ("break glass\nbreak glass off", Some(BreakGlassWord::Off)),
+        ("break glass off\nbreak glass", Some(BreakGlassWord::On)),
+        ("```\nx\n```\nbreak glass", Some(BreakGlassWord::On)),
         ("> break glass", None),
         (">break glass", None),
         ("- break glass", None),
@@ -40,8 +40,8 @@ fn only_a_line_of_the_writers_own_counts() {
         ("<pre>\nbreak glass\n</pre>", None),
         ("<details>\n\nbreak glass\n\n</details>", None),
         ("# break glass", None),
-        (">>>\nWhat now?\n>>>\nbreak glass", Some(Word::On)),
-        ("break glass\n\n> break glass off", Some(Word::On)),
+        (">>>\nWhat now?\n>>>\nbreak glass", Some(BreakGlassWord::On)),
+        ("break glass\n\n> break glass off", Some(BreakGlassWord::On)),
         ("", None),
     ] {
         assert_eq!(word(text), expected, "{text:?}");

@@ -1,0 +1,104 @@
+//! Our account, and what is ours on a merge request.
+
+use super::{Conversation, Marker, Note, Signer, SummaryState, Thread, marker};
+use crate::review::FindingRecord;
+
+/// Our account and its signature: by both together our notes are known.
+#[derive(Debug, Clone)]
+pub struct BotIdentity {
+    /// The account's number.
+    pub account: u64,
+    /// Signs markers for this merge request.
+    pub signer: Signer,
+}
+
+/// A thread of ours that shows a finding.
+#[derive(Debug)]
+pub struct OwnThread<'c> {
+    /// The thread.
+    pub thread: &'c Thread,
+    /// The note that shows the finding.
+    pub note: &'c Note,
+    /// What it says of it.
+    pub record: FindingRecord,
+}
+
+impl BotIdentity {
+    /// Whether our account wrote the note.
+    pub fn wrote(&self, note: &Note) -> bool {
+        !note.by_forge && note.author.as_ref().is_some_and(|author| author.id == self.account)
+    }
+
+    /// Our summary, the oldest if there are several. A marker that was copied is not ours, and neither is a note without one.
+    pub fn summary<'c>(&self, conversation: &'c Conversation) -> Option<&'c Note> {
+        self.noted(conversation, &self.signer.summary())
+    }
+
+    /// The text of our summary without markers.
+    pub fn summary_text(&self, conversation: &Conversation) -> Option<String> {
+        self.summary(conversation).map(Note::shown_text)
+    }
+
+    /// What our summary remembers.
+    pub fn remembered<M: Marker>(&self, conversation: &Conversation) -> Option<M> {
+        self.signer.read(&self.summary(conversation)?.text)
+    }
+
+    /// What our summary remembers of the run that wrote it.
+    pub fn last_state(&self, conversation: &Conversation) -> Option<SummaryState> {
+        self.remembered(conversation)
+    }
+
+    /// What our reviews have cost so far, in millionths of a dollar, as our summary says.
+    pub fn spent_micros(&self, conversation: &Conversation) -> u64 {
+        let summary = self.summary(conversation);
+        summary
+            .and_then(|note| self.signer.read_spent(&note.text))
+            .unwrap_or_default()
+    }
+
+    /// Whether we have answered a light-hearted question on this merge request.
+    pub fn has_aside(&self, conversation: &Conversation) -> bool {
+        self.noted(conversation, &self.signer.aside()).is_some()
+    }
+
+    fn noted<'c>(&self, conversation: &'c Conversation, marker: &str) -> Option<&'c Note> {
+        let mut notes = conversation.notes().into_iter();
+        notes.find(|note| self.wrote(note) && marker::has(&note.text, marker))
+    }
+
+    /// The finding that our note shows.
+    pub fn finding(&self, note: &Note) -> Option<FindingRecord> {
+        self.wrote(note).then(|| self.signer.read(&note.text))?
+    }
+
+    /// Our threads that show findings, oldest first.
+    pub fn threads<'c>(&self, conversation: &'c Conversation) -> Vec<OwnThread<'c>> {
+        let mut threads: Vec<OwnThread<'c>> = conversation
+            .threads
+            .iter()
+            .filter_map(|thread| {
+                let note = thread.notes.first()?;
+                let record = self.finding(note)?;
+                Some(OwnThread { thread, note, record })
+            })
+            .collect();
+        threads.sort_by_key(|own| own.note.order);
+        threads
+    }
+
+    /// What our newest note in the thread says of the finding, with the worst that any of them said: waiting until a finding is
+    /// reported as milder must not make it easier to settle.
+    pub fn last_record(&self, own: &OwnThread<'_>) -> FindingRecord {
+        let records: Vec<FindingRecord> = own.thread.notes.iter().filter_map(|note| self.finding(note)).collect();
+        let mut last = records.last().unwrap_or(&own.record).clone();
+        for record in &records {
+            last.severity = last.severity.max(record.severity);
+            last.production_risk |= record.production_risk;
+        }
+        if let Some(steers) = records.iter().find(|record| record.is_prompt_injection()) {
+            last.category.clone_from(&steers.category);
+        }
+        last
+    }
+}

@@ -1,0 +1,114 @@
+//! What other runs have posted on the merge request since this one read it.
+
+use std::collections::HashSet;
+
+use conclave_shared::finding::Fingerprint;
+
+use super::{BotIdentity, Conversation, OwnThread, SummaryState};
+use crate::review::{Before, FindingRecord, FoundMeanwhile, Ledger, Meanwhile, OtherConclusion, Review};
+
+/// What a run compares the merge request with.
+#[derive(Debug, Clone, Copy)]
+pub struct OtherRuns<'a> {
+    /// Our account.
+    pub bot: &'a BotIdentity,
+    /// What was written when the run read the merge request.
+    pub before: &'a Conversation,
+    /// The review, with what was seen before.
+    pub review: &'a Review,
+    /// States of our note that hold no news: those seen before, and those that this run wrote.
+    pub seen: &'a [SummaryState],
+    /// The head commits that the merge request has had, newest first; read only where they are asked for.
+    pub heads: Option<&'a [String]>,
+}
+
+/// Another run reviewed another commit: the order of the head commits has to be read first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OrderUnknown;
+
+impl OtherRuns<'_> {
+    /// What these comments hold that the review does not have.
+    pub fn among(&self, now: &Conversation) -> Result<Meanwhile, OrderUnknown> {
+        let state = self.bot.last_state(now);
+        // Another run has written it.
+        let news = state.filter(|state| !self.seen.contains(state));
+        let concluded = news.as_ref().and_then(|state| state.concluded.as_ref());
+        let is_older = match concluded {
+            Some(concluded) => self.is_older(&concluded.head)?,
+            None => false,
+        };
+
+        let mut found: Vec<FoundMeanwhile> = Vec::new();
+        let threads = self.bot.threads(now);
+        for own in &threads {
+            if self.is_news(own) && (own.record.is_serious() || !self.is_older(&own.record.head_sha)?) {
+                found.push(FoundMeanwhile {
+                    thread: Some(own.thread.id.clone()),
+                    record: own.record.clone(),
+                });
+            }
+        }
+        let threads: HashSet<&Fingerprint> = threads.iter().map(|own| &own.record.fingerprint).collect();
+        let known: Ledger = self.bot.remembered(self.before).unwrap_or_default();
+        let ledger: Option<Ledger> = news.as_ref().and_then(|_| self.bot.remembered(now));
+        for entry in ledger.into_iter().flat_map(|ledger| ledger.findings) {
+            let stands = matches!(entry.before, Before::Stood | Before::Posted);
+            let Some(record) = entry.record.filter(|_| stands && !threads.contains(&entry.fingerprint)) else {
+                continue;
+            };
+            let record = FindingRecord {
+                severity: entry.severity,
+                production_risk: entry.production_risk,
+                ..record
+            };
+            // What was known to the review is news only from a run that has looked at the same code, or at newer.
+            let is_news = match known.find(&entry.fingerprint) {
+                Some(_) => concluded.is_some() && !is_older,
+                None => record.is_serious() || !is_older,
+            };
+            if is_news {
+                found.push(FoundMeanwhile { record, thread: None });
+            }
+        }
+        found.retain(|found| {
+            let mut standing = self.review.standing();
+            standing.all(|entry| entry.finding.fingerprint != found.record.fingerprint)
+        });
+        let other = concluded.filter(|concluded| !is_older && !concluded.may_approve);
+        Ok(Meanwhile {
+            findings: found,
+            other: other.map(|concluded| OtherConclusion {
+                head: concluded.head.clone(),
+                verdict: concluded.verdict,
+            }),
+            stopped: None,
+        })
+    }
+
+    /// Whether the run did not know that this thread stands: it is new, or it was resolved then. Who may settle a serious finding
+    /// is looked at by the next review; until then only our own account has.
+    fn is_news(&self, own: &OwnThread<'_>) -> bool {
+        let known = self.before.find(&own.thread.id);
+        match known.filter(|thread| {
+            thread
+                .notes
+                .first()
+                .is_some_and(|note| self.bot.finding(note).is_some())
+        }) {
+            Some(known) => known.resolved && !own.thread.resolved,
+            None => !own.thread.resolved || (own.record.is_serious() && !own.thread.is_resolved_by(self.bot.account)),
+        }
+    }
+
+    /// Whether this was the head before the reviewed commit was. What is in doubt is not.
+    fn is_older(&self, head: &str) -> Result<bool, OrderUnknown> {
+        let own = &self.review.head_sha;
+        if head == own {
+            return Ok(false);
+        }
+        let heads = self.heads.ok_or(OrderUnknown)?;
+        let own = heads.iter().rposition(|known| known == own);
+        let other = heads.iter().position(|known| known == head);
+        Ok(own.zip(other).is_some_and(|(own, other)| other > own))
+    }
+}

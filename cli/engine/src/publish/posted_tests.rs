@@ -1,0 +1,60 @@
+//! Notes as earlier versions have posted them, and as they stand on merge requests today: each is still ours, and still read.
+
+use conclave_shared::{severity::Severity, verdict::Verdict};
+
+use super::{Account, BotIdentity, Conversation, Note, Signer, SummaryState, Thread};
+use crate::review::{FindingRecord, Ledger};
+
+const SUMMARY: &str = include_str!("../../../../tests/fixtures/posted/summary.md");
+const THREAD: &str = include_str!("../../../../tests/fixtures/posted/thread.md");
+const BOT: u64 = 7;
+
+fn note(id: u64, text: &str) -> Thread {
+    let note = Note {
+        id,
+        order: id,
+        author: Some(Account {
+            id: BOT,
+            ..Account::default()
+        }),
+        text: text.to_owned(),
+        by_forge: false,
+        internal: false,
+        edited: false,
+        placement: conclave_shared::telemetry::FindingPlacement::Line,
+    };
+    Thread {
+        id: id.to_string(),
+        notes: vec![note],
+        ..Thread::default()
+    }
+}
+
+#[test]
+fn what_was_posted_is_ours_and_is_read() {
+    let bot = BotIdentity {
+        account: BOT,
+        signer: Signer::new("the installation's secret".into(), "101\u{0}1".to_owned()),
+    };
+    let conversation = Conversation {
+        threads: vec![note(1, THREAD), note(2, SUMMARY)],
+    };
+    assert_eq!(bot.summary(&conversation).map(|note| note.id), Some(2));
+    let shown = "## 🟡 Minor issues\n\nThe change is small.";
+    assert_eq!(bot.summary_text(&conversation).as_deref(), Some(shown));
+    assert_eq!(bot.spent_micros(&conversation), 1_230_000);
+    let state: SummaryState = bot.last_state(&conversation).expect("a state");
+    assert!(state.requested_changes);
+    assert_eq!(
+        state.concluded.expect("a conclusion").verdict,
+        Verdict::SignificantConcerns
+    );
+    let [own] = &bot.threads(&conversation)[..] else {
+        panic!("one thread")
+    };
+    assert_eq!((own.thread.id.as_str(), own.record.line), ("1", 4));
+    let ledger: Ledger = bot.remembered(&conversation).expect("a ledger");
+    let remembered: Option<&FindingRecord> = ledger.findings[0].record.as_ref();
+    assert_eq!(remembered, Some(&own.record));
+    assert_eq!(own.record.severity, Severity::Warning);
+}

@@ -1,0 +1,45 @@
+//! What the summary remembers of the run that wrote it.
+
+use conclave_shared::verdict::Verdict;
+use serde::{Deserialize, Serialize};
+
+use super::Marker;
+
+/// What the summary remembers of the run that wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SummaryState {
+    /// A hash of what the review concludes, without times, costs and wording.
+    #[serde(default)]
+    pub conclusion: String,
+    /// A hash of the text as it was posted: whoever changes it does not change the next review.
+    #[serde(default)]
+    pub text: String,
+    /// Whether changes were requested, which nothing else tells reliably.
+    #[serde(default)]
+    pub requested_changes: bool,
+    /// The commit that was reviewed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// The branch that the approval is for, if the review approves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_for: Option<String>,
+    /// What the last review concluded; also in a note that only says what became of its approval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concluded: Option<Concluded>,
+}
+
+/// The conclusion of a review, for other runs of the same merge request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Concluded {
+    /// The commit that was reviewed.
+    pub head: String,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Whether it would let the bot approve, whatever the mode.
+    #[serde(default)]
+    pub may_approve: bool,
+}
+
+impl Marker for SummaryState {
+    const KIND: &'static str = "state";
+}

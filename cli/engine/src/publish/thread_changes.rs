@@ -1,0 +1,106 @@
+//! What becomes of our threads of earlier reviews: which are answered, resolved, or opened again.
+
+use std::collections::HashSet;
+
+use super::{BotIdentity, Conversation, Thread};
+use crate::{
+    review::{FindingRecord, Review, ThreadAction, ThreadChange},
+    untrusted::escape,
+};
+
+/// One step of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ThreadStep {
+    /// It is opened again.
+    Reopen,
+    /// It is answered with this text.
+    Reply(String),
+    /// It is resolved.
+    Resolve,
+}
+
+/// What is done with a thread; nothing where it is already as it should be.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ThreadSteps {
+    /// Its id on the forge.
+    pub thread: String,
+    /// The steps in their order.
+    pub steps: Vec<ThreadStep>,
+}
+
+/// The changes of all threads.
+#[derive(Debug, Default)]
+pub struct ThreadChanges {
+    /// What is done.
+    pub steps: Vec<ThreadSteps>,
+    /// The threads that have been deleted: nothing is left to be done.
+    pub gone: HashSet<String>,
+}
+
+/// Plans what the review says of our threads. A thread with an answer that came after `before` was read is left as it is: the next
+/// review reads the answer first. A second time there is no step left.
+pub fn plan_thread_changes(
+    bot: &BotIdentity,
+    review: &Review,
+    before: &Conversation,
+    now: &Conversation,
+) -> ThreadChanges {
+    let mut changes = ThreadChanges::default();
+    for action in &review.threads {
+        if action.change == ThreadChange::Keep {
+            continue;
+        }
+        let Some(thread) = now.find(&action.thread) else {
+            changes.gone.insert(action.thread.clone());
+            continue;
+        };
+        let read = before.find(&action.thread).map_or(u64::MAX, newest);
+        if thread.answers().any(|note| !bot.wrote(note) && note.order > read) {
+            continue;
+        }
+        changes.steps.push(ThreadSteps {
+            thread: action.thread.clone(),
+            steps: steps(bot, review, action, thread),
+        });
+    }
+    changes
+}
+
+fn newest(thread: &Thread) -> u64 {
+    thread.notes.iter().map(|note| note.order).max().unwrap_or_default()
+}
+
+fn steps(bot: &BotIdentity, review: &Review, action: &ThreadAction, thread: &Thread) -> Vec<ThreadStep> {
+    let (answer, resolve) = match &action.change {
+        ThreadChange::Keep => return Vec::new(),
+        ThreadChange::Resolve { .. } => (None, true),
+        ThreadChange::Answer { text, resolve } => (Some(text), *resolve),
+    };
+    let reopen = thread.resolved && !resolve;
+    let mut steps = Vec::new();
+    if reopen {
+        // First, and then the answer: a run that dies in between must not leave a problem settled that is worse than it was.
+        steps.push(ThreadStep::Reopen);
+    }
+    if let Some(text) = answer.filter(|_| !is_answered(bot, thread)) {
+        let mut body = escape(text.trim());
+        let entry = review
+            .standing()
+            .find(|entry| entry.finding.fingerprint == action.fingerprint);
+        // It is opened again as what it is now.
+        if let Some(entry) = entry.filter(|_| reopen) {
+            let marker = bot.signer.sign(&FindingRecord::new(entry, &review.head_sha));
+            body = format!("{body}\n\n{marker}");
+        }
+        steps.push(ThreadStep::Reply(body));
+    }
+    if resolve && !thread.resolved {
+        steps.push(ThreadStep::Resolve);
+    }
+    steps
+}
+
+/// Whether the last answer in an open thread is ours: then everything is said.
+fn is_answered(bot: &BotIdentity, thread: &Thread) -> bool {
+    !thread.resolved && thread.answers().next_back().is_some_and(|note| bot.wrote(note))
+}

@@ -1,0 +1,65 @@
+//! The note of a run that takes an approval back without a review of its own.
+
+use std::fmt::Write;
+
+use super::{BotIdentity, Conversation, Summary, SummaryState, marker::text_hash};
+use crate::{
+    diff::FilteredFile,
+    untrusted::{code_span, escape},
+};
+
+/// The first words of our note when an approval was taken back without a new review.
+const TITLE: &str = "## ⚪ The bot's approval was taken back";
+/// What separates that from the last review.
+const LAST_REVIEW: &str = "\n\n---\n\n*The last review that was posted, which no longer counts as an approval:*\n\n";
+/// Maximum number of files that are named as left out.
+const MAX_NAMED: usize = 50;
+/// Maximum characters of a reason.
+const MAX_REASON: usize = 400;
+
+/// The summary with the reason above the last review. `left_out` are the files of a change that has none to review.
+pub fn withdrawal_summary(
+    bot: &BotIdentity,
+    conversation: &Conversation,
+    reason: &str,
+    left_out: &[FilteredFile],
+    requested_changes: bool,
+    max_bytes: usize,
+) -> Summary {
+    let last = bot.summary_text(conversation).unwrap_or_default();
+    // Of several in a row the newest reason counts.
+    let last = match last.strip_prefix(TITLE) {
+        Some(rest) => rest.split_once(LAST_REVIEW).map_or("", |(_, review)| review),
+        None => &last,
+    };
+    let files = list(left_out);
+    let shown: String = escape(reason).replace('\n', " ").chars().take(MAX_REASON).collect();
+    let mut text = format!("{TITLE}\n\n{shown}{files}");
+    if requested_changes {
+        text.push_str(" Its request for changes stays.");
+    }
+    if !last.is_empty() {
+        text.push_str(LAST_REVIEW);
+        text.push_str(last);
+    }
+    let mut summary = Summary::new(&text, text_hash(&format!("withdrawn {reason}{files}")), max_bytes);
+    summary.ledger = bot.remembered(conversation);
+    summary.spent_micros = bot.spent_micros(conversation);
+    summary.state.requested_changes = requested_changes;
+    summary.state.concluded = bot
+        .remembered::<SummaryState>(conversation)
+        .and_then(|state| state.concluded);
+    summary
+}
+
+fn list(files: &[FilteredFile]) -> String {
+    let mut list = String::new();
+    for file in files.iter().take(MAX_NAMED) {
+        let (path, reason) = (code_span(&file.path), file.reason.describe());
+        let _ = write!(list, "\n- {path} ({reason})");
+    }
+    if files.len() > MAX_NAMED {
+        let _ = write!(list, "\n- {} more", files.len() - MAX_NAMED);
+    }
+    if list.is_empty() { list } else { format!("\n{list}\n\n") }
+}

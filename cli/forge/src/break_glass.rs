@@ -1,0 +1,151 @@
+//! Break glass on the merge request: whether a person has said so, and what is posted then.
+
+use conclave_engine::{
+    ports::{AppliedStance, PublishOutcome, SettingsWatch},
+    publish::{
+        BreakGlass, BreakGlassPolicy, BreakGlassWord, Summary, SummaryState, break_glass_words, skipped_text, text_hash,
+    },
+    review::{ReviewMode, Stance},
+    untrusted::escape,
+};
+
+use crate::{
+    ApiError, Change, Publisher, conversation::LiveConversation, review_state::approve, roles::Roles, summary,
+    target::Watched,
+};
+
+impl Publisher {
+    /// Looks for a person who has broken the glass. Reads the merge request, which the review need not do again.
+    pub async fn break_glass(&self, policy: BreakGlassPolicy) -> Result<Option<BreakGlass>, ApiError> {
+        let change = self.load_early().await?;
+        match policy {
+            BreakGlassPolicy::Off => Ok(None),
+            policy => self.last_word(&change, policy).await,
+        }
+    }
+
+    /// The newest word of a person who may decide, if it is not `off`.
+    async fn last_word(&self, change: &Change, policy: BreakGlassPolicy) -> Result<Option<BreakGlass>, ApiError> {
+        let mut roles = Roles::new(self.api.as_ref(), &change.bot, change.author, &change.conversation);
+        for (note, word) in break_glass_words(&change.conversation) {
+            let Some(user) = &note.author else { continue };
+            let is_on = word == BreakGlassWord::On;
+            if is_on && note.edited {
+                tracing::warn!(
+                    note = note.id,
+                    "`break glass` in a comment that was edited does not count"
+                );
+                continue;
+            }
+            if !policy.counts(roles.of(user).await?, word) {
+                continue;
+            }
+            if is_on && change.subject.from_fork {
+                tracing::warn!(
+                    note = note.id,
+                    "`break glass` does not count for a merge request from a fork"
+                );
+                return Ok(None);
+            }
+            return Ok(is_on.then(|| BreakGlass {
+                user: user.name.clone(),
+                user_id: user.id,
+                note: note.id,
+                head_sha: change.subject.head_sha.clone(),
+                merge_request: change.subject.merge_request.unwrap_or_default(),
+            }));
+        }
+        Ok(None)
+    }
+
+    /// Says on the merge request that there was no review, and approves it: for the target branch and the settings by which
+    /// the word was found to count. Both are read again right before the approval.
+    pub async fn skip_review(
+        &self,
+        glass: &BreakGlass,
+        mode: ReviewMode,
+        settings: &dyn SettingsWatch,
+    ) -> Result<PublishOutcome, ApiError> {
+        let (api, change) = (self.api.as_ref(), self.load().await?);
+        let (bot, traits) = (&change.bot, api.traits());
+        let mut conversation =
+            LiveConversation::read_before(api, bot.account, change.conversation.clone(), change.last_page);
+        let state: SummaryState = bot.last_state(&conversation).unwrap_or_default();
+        let requested = state.requested_changes;
+        let link = |note: u64| {
+            let url = change.subject.web_url.as_ref()?;
+            Some(format!("{url}{}{note}", traits.note_anchor))
+        };
+        let text = skipped_text(glass, mode, link(glass.note).as_deref(), traits.decider);
+        let mut summary = Summary::new(
+            &text,
+            text_hash(&format!("break glass {}", glass.note)),
+            traits.limits.summary,
+        );
+        summary.spent_micros = bot.spent_micros(&conversation);
+        // What stood still stands when the word is taken back.
+        summary.ledger = bot.remembered(&conversation);
+        let approves = mode != ReviewMode::Comment;
+        summary.state.requested_changes = requested && !approves;
+        let note = summary::post(api, bot, &summary, &mut conversation).await?;
+        let mut outcome = PublishOutcome {
+            url: note.and_then(link),
+            ..PublishOutcome::default()
+        };
+        if !approves {
+            // It was for another commit, or in another mode.
+            let approval = api.approval(bot.account).await?;
+            self.withdraw_standing(approval.stands).await?;
+            self.conclude();
+            outcome.stance = Some(AppliedStance {
+                wanted: Stance::None,
+                shown: None,
+            });
+            return Ok(outcome);
+        }
+        let watched = Watched {
+            target: &change.target,
+            base: &change.version.base,
+            settings,
+        };
+        let hold = watched.changed(api).await?;
+        let approval = api.approval(bot.account).await?;
+        let is_stopped = self.asked_to_end().is_some();
+        if let Some(hold) = hold {
+            self.withdraw_standing(approval.stands).await?;
+            outcome.warnings.push(format!("not approved: {}", hold.reason));
+            let reason = escape(&hold.reason);
+            let text = format!("{text}\n\n> **Target branch:** {reason} The bot does not approve.");
+            let conclusion = text_hash(&format!("break glass {} approves nothing", glass.note));
+            summary = summary.with_text(&text, conclusion, traits.limits.summary);
+        } else if is_stopped {
+            outcome.warnings.push("not approved: the run was stopped".to_owned());
+        } else if approval.is_for(&change.version, None) && !requested {
+            outcome.approved = true;
+        } else {
+            // A push that came in between has a job of its own, which approves it on the same word.
+            let refused = approve(self, &glass.head_sha, approval.stands).await?;
+            outcome.approved = api.approval(bot.account).await?.stands;
+            outcome.warnings.extend(refused.filter(|_| !outcome.approved));
+        }
+        if !outcome.approved {
+            // The note has to go on remembering what only an approval takes back, and says what is in the way of one.
+            summary.state.requested_changes = requested;
+            summary::post(api, bot, &summary, &mut conversation).await?;
+        }
+        if !is_stopped || outcome.approved {
+            // Otherwise the end of the run takes an earlier approval back.
+            self.conclude();
+        }
+        let shown = if outcome.approved {
+            Stance::Approved
+        } else {
+            Stance::None
+        };
+        outcome.stance = Some(AppliedStance {
+            wanted: Stance::Approved,
+            shown: Some(shown),
+        });
+        Ok(outcome)
+    }
+}

@@ -1,0 +1,173 @@
+//! The merge request as a run has read it: with what is written on it, and what our earlier reviews left there.
+
+use std::collections::HashSet;
+
+use conclave_engine::{
+    publish::{BotIdentity, Conversation, Note, Signer, SummaryState, spent_usd},
+    review::{
+        AnchorState, ApprovalHold, Before, Comment, ExistingFinding, Ledger, Reply, ReviewSubject, ThreadState, Voice,
+    },
+};
+use secrecy::SecretString;
+
+use crate::{
+    ApiError, Approval, ForgeApi, LoadedChange, MergeRequestState, Target, Version, conversation::LiveConversation,
+    roles::Roles, target::hold,
+};
+
+/// A merge request, read before the review.
+#[derive(Debug)]
+pub struct Change {
+    /// For the engine; without commit messages, which git has.
+    pub subject: ReviewSubject,
+    /// The costs of earlier reviews of it, in US dollars, as our note on it says.
+    pub spent_before_usd: f64,
+    /// What our last summary remembers of what was reviewed, and of what stands.
+    pub ledger: Ledger,
+    /// Whether a light-hearted question may still be answered: none has been.
+    pub aside_open: bool,
+    /// The number of the account that opened it.
+    pub author: Option<u64>,
+    /// Why the bot will not approve, as far as that is known before the review.
+    pub hold: Option<ApprovalHold>,
+    pub(crate) bot: BotIdentity,
+    /// The version that is reviewed.
+    pub(crate) version: Version,
+    /// The target branch when it was read.
+    pub(crate) target: Target,
+    pub(crate) conversation: Conversation,
+    /// The page that its newest threads are on.
+    pub(crate) last_page: u64,
+}
+
+impl Change {
+    /// Reads everything that a review needs to know.
+    pub(crate) async fn read(api: &dyn ForgeApi, secret: &SecretString) -> Result<Self, ApiError> {
+        let LoadedChange {
+            bot,
+            marker_scope,
+            mut subject,
+            version,
+            target,
+            author,
+        } = api.load().await?;
+        let bot = BotIdentity {
+            account: bot,
+            signer: Signer::new(secret.clone(), marker_scope),
+        };
+        let (conversation, last_page) = LiveConversation::read(api, bot.account).await?.into_parts();
+        let in_own_threads: HashSet<u64> = bot
+            .threads(&conversation)
+            .iter()
+            .flat_map(|own| own.thread.notes.iter().map(|note| note.id))
+            .collect();
+        // Everyone can read the review, so what only members can read stays out of it. What is said in our threads comes with our
+        // findings.
+        let notes = conversation.notes().into_iter();
+        subject.comments = notes
+            .filter(|note| !bot.wrote(note) && note.is_public_comment() && !in_own_threads.contains(&note.id))
+            .map(comment)
+            .collect();
+        subject.previous_review = bot.summary_text(&conversation).map(Into::into);
+        let mut roles = Roles::new(api, &bot, author, &conversation);
+        subject.existing_findings = existing_findings(&mut roles, &bot, &conversation).await;
+        let unknown = || {
+            let (forge, branch) = (api.traits().name, &target.branch);
+            hold(format!(
+                "{forge} does not tell the newest commit of the target branch {branch}, so its newest settings are unknown."
+            ))
+        };
+        Ok(Self {
+            subject,
+            spent_before_usd: spent_usd(&bot, &conversation),
+            ledger: bot.remembered(&conversation).unwrap_or_default(),
+            aside_open: !bot.has_aside(&conversation),
+            author,
+            hold: target.tip.is_none().then(unknown),
+            bot,
+            version,
+            target,
+            conversation,
+            last_page,
+        })
+    }
+
+    /// What our note remembered.
+    pub(crate) fn state(&self) -> Option<SummaryState> {
+        self.bot.last_state(&self.conversation)
+    }
+
+    /// Whether the approval is for what this run reviews.
+    pub(crate) fn is_approved_by(&self, approval: &Approval) -> bool {
+        let state = self.state();
+        let is_same = state.as_ref().is_some_and(|state| {
+            state.head.as_ref() == Some(&self.version.head) && state.approved_for.as_ref() == Some(&self.target.branch)
+        });
+        is_same && approval.is_for(&self.version, state.as_ref())
+    }
+
+    /// Whether our request for changes stands, as far as that is known.
+    pub(crate) fn is_requested(&self, now: &MergeRequestState, conversation: &Conversation) -> bool {
+        match self.bot.last_state(conversation) {
+            Some(state) => state.requested_changes,
+            // The note that remembers it may have been deleted.
+            None => self.bot.summary(conversation).is_none() && now.shows_request,
+        }
+    }
+}
+
+fn comment(note: &Note) -> Comment {
+    Comment {
+        author: author(note),
+        body: note.text.as_str().into(),
+    }
+}
+
+fn author(note: &Note) -> conclave_engine::untrusted::Untrusted {
+    let author = note.author.as_ref().map(|author| author.name.as_str());
+    author.unwrap_or_default().into()
+}
+
+/// Our threads that show findings, oldest first, with what people answered.
+async fn existing_findings(
+    roles: &mut Roles<'_>,
+    bot: &BotIdentity,
+    conversation: &Conversation,
+) -> Vec<ExistingFinding> {
+    let mut existing = Vec::new();
+    for own in bot.threads(conversation) {
+        let mut replies = Vec::new();
+        for note in own.thread.answers() {
+            replies.push(Reply {
+                author: author(note),
+                body: note.shown_text().into(),
+                voice: roles.at_least(note.author.as_ref()).await,
+                edited: note.edited,
+            });
+        }
+        let state = if own.thread.resolved {
+            match roles.at_least(own.thread.resolved_by.as_ref()).await {
+                Voice::Us => ThreadState::ResolvedByUs,
+                Voice::Member => ThreadState::ResolvedByPerson,
+                Voice::Author => ThreadState::ResolvedByAuthor,
+                Voice::Outsider | Voice::Machine => ThreadState::ResolvedByOther,
+            }
+        } else {
+            ThreadState::Open
+        };
+        existing.push(ExistingFinding {
+            id: String::new(),
+            body: own.note.shown_text().into(),
+            record: bot.last_record(&own),
+            thread: Some(own.thread.id.clone()),
+            state,
+            replies,
+            anchor: AnchorState::Unknown,
+            code: String::new(),
+            before: Before::Posted,
+            stood: false,
+            author_may_settle: false,
+        });
+    }
+    existing
+}

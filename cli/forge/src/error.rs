@@ -1,0 +1,129 @@
+//! What can go wrong with a forge's API, in words that say what to do.
+
+use conclave_resilience::classify::ProviderFault;
+use conclave_shared::error_chain::with_sources;
+
+/// Maximum characters of foreign text in an error.
+const MAX_WORDS: usize = 300;
+
+/// A forge failed, or refused.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+pub struct ApiError {
+    /// What kind of failure it is: all that is acted upon.
+    pub kind: ApiErrorKind,
+    /// The forge's own words, or the cause.
+    pub words: String,
+    text: String,
+}
+
+/// Kinds of failures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApiErrorKind {
+    /// The settings are wrong, and nothing was asked.
+    Settings,
+    /// The token cannot be sent.
+    UnusableToken,
+    /// The token is not accepted.
+    Unauthorized,
+    /// The token's scope is too small.
+    Scope,
+    /// The token's user lacks a right.
+    Forbidden,
+    /// It does not exist, or the token cannot see it.
+    NotFound,
+    /// It is elsewhere. Nothing is sent there: the token is for this address only.
+    Moved,
+    /// No answer, or not the whole of one.
+    Unreachable,
+    /// The request took too long.
+    TimedOut,
+    /// An answer that cannot be read.
+    Garbage,
+    /// Requests came too fast; nothing was done.
+    RateLimited,
+    /// Another request held the merge request at the same time; nothing was done.
+    Locked,
+    /// The merge request is in another state than the request expects.
+    Conflict,
+    /// A note was refused for its text or its place; nothing was done.
+    Refused,
+    /// The merge request holds as many notes as it can.
+    Full,
+    /// The server failed, with this status.
+    Failed(u16),
+    /// The merge request is `closed`, `merged` or `locked`: there is nothing to review any more.
+    NotOpen(String),
+    /// The diff is not computed yet.
+    NotPrepared,
+    /// Any other refusal.
+    Other,
+}
+
+impl ApiError {
+    /// An error with the text that a user reads.
+    pub fn new(kind: ApiErrorKind, text: impl Into<String>) -> Self {
+        Self {
+            kind,
+            words: String::new(),
+            text: text.into(),
+        }
+    }
+
+    /// The same with the forge's own words, which the text has shortened: see [`ApiError::shorten`].
+    #[must_use]
+    pub fn with_words(mut self, words: impl Into<String>) -> Self {
+        self.words = words.into();
+        self
+    }
+
+    /// Foreign text at a length for an error.
+    pub fn shorten(text: &str) -> String {
+        text.chars().take(MAX_WORDS).collect()
+    }
+
+    /// Any status that has no better text.
+    pub fn status(kind: ApiErrorKind, forge: &str, what: &str, status: u16, words: String) -> Self {
+        Self::new(kind, format!("{forge} answered {status} when asked to {what}: {words}")).with_words(words)
+    }
+
+    /// A request without an answer.
+    pub fn unreachable(forge: &str, host: &str, what: &str, error: reqwest::Error) -> Self {
+        let kind = if error.is_timeout() {
+            ApiErrorKind::TimedOut
+        } else {
+            ApiErrorKind::Unreachable
+        };
+        let cause = Self::shorten(&with_sources(&error.without_url()));
+        let text = format!("the connection to {forge} at {host} failed ({what}): {cause}");
+        Self::new(kind, text).with_words(cause)
+    }
+
+    /// An answer that cannot be read.
+    pub(crate) fn garbage(forge: &str, what: &str, error: &serde_json::Error) -> Self {
+        let text = format!(
+            "{forge}'s answer to {what} cannot be read: {error}. Is there a proxy or a log-in page in between?"
+        );
+        Self::new(ApiErrorKind::Garbage, text)
+    }
+
+    /// Whether the request may have been carried out although it failed.
+    pub const fn may_have_happened(&self) -> bool {
+        matches!(
+            self.kind,
+            ApiErrorKind::Unreachable | ApiErrorKind::TimedOut | ApiErrorKind::Garbage | ApiErrorKind::Failed(_)
+        )
+    }
+
+    /// What another attempt may get over. After a rate limit or a lock it is certain that nothing was done.
+    pub(crate) const fn fault(&self) -> Option<ProviderFault> {
+        match self.kind {
+            ApiErrorKind::RateLimited => Some(ProviderFault::RateLimited),
+            ApiErrorKind::Locked => Some(ProviderFault::Overloaded),
+            ApiErrorKind::Failed(500 | 502..=504) => Some(ProviderFault::ServerError),
+            ApiErrorKind::Unreachable => Some(ProviderFault::Network),
+            ApiErrorKind::TimedOut => Some(ProviderFault::Timeout),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! A forge's API over HTTP: authentication, pages, retries, and its rate limit.
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use chrono::{DateTime, Utc};
+use conclave_resilience::{classify::ProviderFault, retry::RetryPolicy};
+use futures_util::{StreamExt, stream};
+use reqwest::{
+    Certificate, ClientBuilder, Method, StatusCode,
+    header::{DATE, HeaderMap, HeaderName, HeaderValue, LINK, LOCATION},
+    redirect::Policy,
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use url::Url;
+
+use crate::{
+    ApiError, ApiErrorKind,
+    rate_limit::{self, RateLimit},
+};
+
+/// Maximum pages of one list. A hundred rows each: far beyond the forges' own limits of comments.
+const MAX_PAGES: u64 = 100;
+
+/// Pages that are read beside each other.
+const PAGES_AT_ONCE: usize = 4;
+
+/// Time limits and repetitions of requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientTimeouts {
+    /// Time for one request.
+    pub request: Duration,
+    /// When a request that failed is repeated.
+    pub retry: RetryPolicy,
+}
+
+impl Default for ClientTimeouts {
+    fn default() -> Self {
+        Self {
+            request: Duration::from_secs(30),
+            // A forge asks for a minute when comments come too fast: two repetitions are that minute.
+            retry: RetryPolicy {
+                longest_asked: Duration::from_secs(30),
+                ..RetryPolicy::default()
+            },
+        }
+    }
+}
+
+/// The ways in which forges differ over HTTP.
+#[derive(Debug, Clone)]
+pub struct HttpDialect {
+    /// The forge's name in texts.
+    pub forge: &'static str,
+    /// Headers of every request, the token's among them, marked as sensitive.
+    pub headers: HeaderMap,
+    /// Reads a refusal: what was asked, the status, the headers, and the body.
+    pub refusal: fn(&str, StatusCode, &HeaderMap, &str) -> ApiError,
+}
+
+/// Whether a request may be carried out twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeat {
+    /// Twice has the same result as once.
+    Safe,
+    /// It is repeated only where the forge says that it did nothing.
+    Never,
+}
+
+/// A client of a forge's API.
+#[derive(Debug, Clone)]
+pub struct HttpClient {
+    http: reqwest::Client,
+    dialect: HttpDialect,
+    retry: RetryPolicy,
+    /// Time for one request, in milliseconds; it can be changed while the client is in use.
+    request_ms: Arc<AtomicU64>,
+    rate_limit: Arc<RateLimit>,
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+struct Answer {
+    headers: HeaderMap,
+    body: String,
+}
+
+impl HttpClient {
+    /// A client; nothing is asked yet.
+    pub fn new(http: reqwest::Client, dialect: HttpDialect, timeouts: ClientTimeouts) -> Self {
+        Self {
+            http,
+            dialect,
+            retry: timeouts.retry,
+            request_ms: Arc::new(AtomicU64::new(milliseconds(timeouts.request))),
+            rate_limit: Arc::default(),
+        }
+    }
+
+    /// Sets the time for one request, from the next one on.
+    pub fn limit_requests(&self, limit: Duration) {
+        self.request_ms.store(milliseconds(limit), Ordering::Relaxed);
+    }
+
+    /// When a request that failed is repeated.
+    pub const fn retry(&self) -> RetryPolicy {
+        self.retry
+    }
+
+    /// Reads one object.
+    pub async fn get<T: DeserializeOwned>(&self, what: &str, url: &str) -> Result<T, ApiError> {
+        Ok(self.get_dated(what, url).await?.0)
+    }
+
+    /// Reads one object, and the time on the server.
+    pub async fn get_dated<T: DeserializeOwned>(
+        &self,
+        what: &str,
+        url: &str,
+    ) -> Result<(T, Option<DateTime<Utc>>), ApiError> {
+        let answer = self.send(what, &Method::GET, url, None, Repeat::Safe).await?;
+        let date = answer.headers.get(DATE).and_then(|value| value.to_str().ok());
+        let date = date.and_then(|text| DateTime::parse_from_rfc2822(text).ok());
+        Ok((self.read(what, &answer.body)?, date.map(|date| date.to_utc())))
+    }
+
+    /// Reads the pages of a list from this one on, following what the forge says: a short page need not be the last one. Returns
+    /// the last page's number, too.
+    pub async fn list_from<T: DeserializeOwned>(
+        &self,
+        what: &str,
+        url: &str,
+        first: u64,
+    ) -> Result<(Vec<T>, u64), ApiError> {
+        let mut rows = Vec::new();
+        let mut page = first;
+        loop {
+            let answer = self.page(what, url, page).await?;
+            rows.extend(self.read::<Vec<T>>(what, &answer.body)?);
+            let Some(mut next) = next_page(&answer.headers) else {
+                return Ok((rows, page));
+            };
+            // Where the forge says how many there are, the pages in between are read beside each other. The last one is asked
+            // for what follows it, as ever.
+            let last = number(&answer.headers, "x-total-pages").unwrap_or(next).min(MAX_PAGES);
+            let mut between = stream::iter(next..last)
+                .map(|page| self.page(what, url, page))
+                .buffered(PAGES_AT_ONCE);
+            while let Some(answer) = between.next().await {
+                rows.extend(self.read::<Vec<T>>(what, &answer?.body)?);
+                next += 1;
+            }
+            page = next;
+            if page > MAX_PAGES {
+                let (forge, rows) = (self.dialect.forge, rows.len());
+                let text = format!(
+                    "{forge} has more than {rows} rows to tell when asked to {what}; a merge request that large is not reviewed"
+                );
+                return Err(ApiError::new(ApiErrorKind::Other, text));
+            }
+        }
+    }
+
+    async fn page(&self, what: &str, url: &str, page: u64) -> Result<Answer, ApiError> {
+        let separator = if url.contains('?') { '&' } else { '?' };
+        let paged = format!("{url}{separator}per_page=100&page={page}");
+        self.send(what, &Method::GET, &paged, None, Repeat::Safe).await
+    }
+
+    /// Writes something, and reads the answer.
+    pub async fn write<T: DeserializeOwned>(
+        &self,
+        what: &str,
+        method: Method,
+        url: &str,
+        body: &Value,
+        repeat: Repeat,
+    ) -> Result<T, ApiError> {
+        let answer = self.send(what, &method, url, Some(body), repeat).await?;
+        self.read(what, &answer.body)
+    }
+
+    /// Writes what may be written twice with the same result, whatever the answer holds.
+    pub async fn put(&self, what: &str, method: Method, url: &str, body: &Value) -> Result<(), ApiError> {
+        self.send(what, &method, url, Some(body), Repeat::Safe).await.map(drop)
+    }
+
+    /// Deletes something; that it is gone already is what was wanted.
+    pub async fn delete(&self, what: &str, url: &str) -> Result<(), ApiError> {
+        match self.send(what, &Method::DELETE, url, None, Repeat::Safe).await {
+            Err(error) if error.kind != ApiErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    async fn send(
+        &self,
+        what: &str,
+        method: &Method,
+        url: &str,
+        body: Option<&Value>,
+        repeat: Repeat,
+    ) -> Result<Answer, ApiError> {
+        let mut failed = 0;
+        loop {
+            let (error, asked) = match self.once(what, method, url, body).await {
+                Ok(answer) => return Ok(answer),
+                Err(failure) => failure,
+            };
+            failed += 1;
+            let fault = error.fault();
+            let did_nothing = matches!(fault, Some(ProviderFault::RateLimited | ProviderFault::Overloaded));
+            let wait = fault
+                .filter(|_| repeat == Repeat::Safe || did_nothing)
+                .and_then(|fault| self.retry.next_wait(failed, fault, asked, 0.5));
+            let Some(wait) = wait else { return Err(error) };
+            tracing::warn!(%error, ?wait, forge = self.dialect.forge, "asking the forge again");
+            if error.kind == ApiErrorKind::RateLimited {
+                // The limit is for all requests of the token, so those that run beside this one wait, too.
+                self.rate_limit.hold(wait);
+            } else {
+                tokio::time::sleep(wait).await;
+            }
+        }
+    }
+
+    /// One attempt; a failure comes with the wait that the forge asks for.
+    async fn once(
+        &self,
+        what: &str,
+        method: &Method,
+        url: &str,
+        body: Option<&Value>,
+    ) -> Result<Answer, (ApiError, Option<Duration>)> {
+        let forge = self.dialect.forge;
+        let broken = |error: reqwest::Error| {
+            let host = Url::parse(url).ok();
+            let host = host.as_ref().and_then(Url::host_str).unwrap_or_default();
+            (ApiError::unreachable(forge, host, what, error), None)
+        };
+        self.rate_limit.wait().await;
+        let mut request = self
+            .http
+            .request(method.clone(), url)
+            .timeout(Duration::from_millis(self.request_ms.load(Ordering::Relaxed)))
+            .headers(self.dialect.headers.clone());
+        if let Some(body) = body {
+            request = request.json(body);
+        }
+        let response = request.send().await.map_err(broken)?;
+        let (status, headers) = (response.status(), response.headers().clone());
+        let body = response.text().await.map_err(broken)?;
+        if let Some(wait) = rate_limit::used_up(&headers) {
+            self.rate_limit.hold(wait.min(self.retry.longest_asked));
+        }
+        if status.is_success() {
+            return Ok(Answer { headers, body });
+        }
+        let error = match headers.get(LOCATION).and_then(|value| value.to_str().ok()) {
+            Some(location) if status.is_redirection() => {
+                let status = status.as_u16();
+                let text = format!(
+                    "{forge} answered {status} when asked to {what}: it is at {location} now. Correct the address or the \
+                     project; a redirect is not followed, because it would get the token"
+                );
+                ApiError::new(ApiErrorKind::Moved, text)
+            }
+            _ => (self.dialect.refusal)(what, status, &headers, &body),
+        };
+        Err((error, rate_limit::asked(&headers)))
+    }
+
+    fn read<T: DeserializeOwned>(&self, what: &str, body: &str) -> Result<T, ApiError> {
+        serde_json::from_str(body).map_err(|error| ApiError::garbage(self.dialect.forge, what, &error))
+    }
+}
+
+/// Settings of a client that hold for every request to a forge. `correct` names what a user has to correct where a file with
+/// certificates (PEM) cannot be used.
+pub fn client_builder(ca_files: &[PathBuf], correct: &str) -> Result<ClientBuilder, ApiError> {
+    let mut builder = reqwest::Client::builder()
+        .user_agent(concat!("conclave/", env!("CARGO_PKG_VERSION")))
+        // The token's header would go along to wherever a redirect points, and a redirected POST becomes a GET.
+        .redirect(Policy::none());
+    for path in ca_files {
+        let problem = |problem: &str| {
+            let path = path.display();
+            let text = format!("the certificates in {path} cannot be used: {problem}. Correct {correct}");
+            ApiError::new(ApiErrorKind::Settings, text)
+        };
+        let pem = std::fs::read(path).map_err(|error| problem(&error.to_string()))?;
+        let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| problem(&error.to_string()))?;
+        if certificates.is_empty() {
+            return Err(problem("it holds no certificate"));
+        }
+        builder = builder.tls_certs_merge(certificates);
+    }
+    Ok(builder)
+}
+
+/// A header that is a number.
+fn number(headers: &HeaderMap, name: &'static str) -> Option<u64> {
+    headers.get(name)?.to_str().ok()?.trim().parse().ok()
+}
+
+/// The number of the next page, if there is one. Some proxies let only standard headers through, hence the link.
+fn next_page(headers: &HeaderMap) -> Option<u64> {
+    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    if let Some(next) = text(HeaderName::from_static("x-next-page")) {
+        return next.trim().parse().ok();
+    }
+    let link = text(LINK)?.split(',').find(|link| link.contains("rel=\"next\""))?;
+    let address = link.split_once('<')?.1.split_once('>')?.0;
+    let address = Url::parse(address).ok()?;
+    let (_, page) = address.query_pairs().find(|(name, _)| name == "page")?;
+    page.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_page_is_in_one_header_or_the_other() {
+        let link = r#"<https://x/api/v4/a?page=1&per_page=2>; rel="first", <https://x/api/v4/a?page=3&per_page=2>; rel="next""#;
+        let last = r#"<https://x/api/v4/a?page=1&per_page=2>; rel="first""#;
+        for (headers, expected) in [
+            (vec![("x-next-page", "2")], Some(2)),
+            (vec![("x-next-page", ""), ("link", link)], None),
+            (vec![("link", link)], Some(3)),
+            (vec![("link", last)], None),
+            (vec![], None),
+        ] {
+            let map: HeaderMap = headers
+                .iter()
+                .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+                .collect();
+            assert_eq!(next_page(&map), expected, "{headers:?}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Posts a review on a forge: the order of the steps, what is read again before each, retries with a look before a second post,
+//! and one of everything where two jobs post at once.
+//!
+//! What is to be posted is decided in `conclave_engine::publish`. How a forge is asked is its plugin's: a [`ForgeApi`], on the
+//! HTTP client of this crate ([`HttpClient`]). [`Publisher`] is all in between, the same for every forge.
+
+mod api;
+mod break_glass;
+mod change;
+mod conversation;
+mod error;
+mod http;
+mod meanwhile;
+mod model;
+mod one_by_one;
+mod openings;
+mod publish;
+mod publisher;
+mod rate_limit;
+mod review_state;
+mod roles;
+mod summary;
+mod target;
+mod thread_changes;
+mod withdrawal;
+
+pub use api::{ChangeApi, ForgeApi, NotesApi, ReviewStateApi};
+pub use change::Change;
+pub use error::{ApiError, ApiErrorKind};
+pub use http::{ClientTimeouts, HttpClient, HttpDialect, Repeat, client_builder};
+pub use model::{
+    Approval, ApprovedCommit, ForgeTraits, Lifecycle, Lifted, LoadedChange, MergeRequestState, Opened, RequestShown,
+    Target, Version,
+};
+pub use one_by_one::one_by_one;
+pub use publisher::Publisher;
+pub use withdrawal::Withdrawal;

@@ -1,0 +1,108 @@
+//! What other runs have posted on the merge request since this one read it.
+//!
+//! It is asked before a review is printed, before anything is posted, right before an approval or the lifting of a block, and once
+//! more right after an approval: a run posts its findings before it reads the bot's approval, and an approval is followed by
+//! reading the findings, so of two runs that end at once, one sees the other.
+
+use conclave_engine::{
+    publish::{Conversation, OtherRuns, SummaryState},
+    review::{Meanwhile, Review, StopCause},
+};
+
+use crate::{ApiError, Change, Publisher, conversation::LiveConversation};
+
+/// What a look at the merge request found.
+#[derive(Debug)]
+pub(crate) struct Sight {
+    pub(crate) meanwhile: Meanwhile,
+    /// Whether our note remembers a request for changes.
+    pub(crate) requested: bool,
+}
+
+/// A review that takes in what other runs post, until it is posted itself.
+#[derive(Debug)]
+pub(crate) struct CurrentReview<'a> {
+    publisher: &'a Publisher,
+    change: &'a Change,
+    /// The review with all of that.
+    pub(crate) review: Review,
+    /// States of our note that hold no news any more.
+    seen: Vec<SummaryState>,
+    /// What was taken in.
+    taken_in: Meanwhile,
+}
+
+impl<'a> CurrentReview<'a> {
+    pub(crate) fn new(publisher: &'a Publisher, change: &'a Change, review: &Review) -> Self {
+        Self {
+            publisher,
+            change,
+            review: review.clone(),
+            seen: publisher.own_states(change),
+            taken_in: Meanwhile::default(),
+        }
+    }
+
+    /// Notes a state of our note that this run has written.
+    pub(crate) fn wrote(&mut self, state: &SummaryState) {
+        self.publisher.wrote(state);
+        self.seen.push(state.clone());
+    }
+
+    /// Reads the comments, and reports what has happened. `stopped` is why this run has to end, if that counts.
+    pub(crate) async fn look(&self, stopped: Option<StopCause>) -> Result<Sight, ApiError> {
+        let (api, bot) = (self.publisher.api.as_ref(), &self.change.bot);
+        let conversation = LiveConversation::read(api, bot.account).await?;
+        let meanwhile = Meanwhile {
+            stopped,
+            ..self.among(&conversation).await?
+        };
+        let state = bot.last_state(&conversation);
+        Ok(Sight {
+            meanwhile,
+            requested: state.is_some_and(|state| state.requested_changes),
+        })
+    }
+
+    /// What these comments hold that the review does not have.
+    async fn among(&self, conversation: &Conversation) -> Result<Meanwhile, ApiError> {
+        let others = OtherRuns {
+            bot: &self.change.bot,
+            before: &self.change.conversation,
+            review: &self.review,
+            seen: &self.seen,
+            heads: None,
+        };
+        if let Ok(meanwhile) = others.among(conversation) {
+            return Ok(meanwhile);
+        }
+        let heads = self.publisher.api.heads().await?;
+        let others = OtherRuns {
+            heads: Some(&heads),
+            ..others
+        };
+        Ok(others.among(conversation).unwrap_or_default())
+    }
+
+    /// Takes in what these comments hold.
+    pub(crate) async fn take_in(&mut self, conversation: &Conversation) -> Result<(), ApiError> {
+        let mut meanwhile = self.among(conversation).await?;
+        meanwhile.stopped = self.publisher.asked_to_end();
+        self.add(meanwhile);
+        self.seen.extend(self.change.bot.last_state(conversation));
+        Ok(())
+    }
+
+    /// Takes in what was seen.
+    pub(crate) fn add(&mut self, meanwhile: Meanwhile) {
+        self.review.add_meanwhile(&meanwhile);
+        self.taken_in.add(meanwhile);
+    }
+
+    /// The review as it stands now, if that is another one.
+    pub(crate) fn amends(&self, review: &Review) -> Option<Box<Review>> {
+        let mut amended = review.clone();
+        amended.add_meanwhile(&self.taken_in);
+        (amended != *review).then(|| Box::new(amended))
+    }
+}

@@ -1,0 +1,177 @@
+//! What a forge says of a merge request, in the words of every forge.
+
+use chrono::{DateTime, FixedOffset};
+use conclave_engine::{
+    publish::{NoteLimits, Shown, SummaryState},
+    review::ReviewSubject,
+};
+
+use crate::ApiError;
+
+/// A branch, as the forge shows it at a moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Its name.
+    pub branch: String,
+    /// Its newest commit; none where the forge does not say.
+    pub tip: Option<String>,
+}
+
+/// The words and limits of a forge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForgeTraits {
+    /// Its name, as in `GitLab`.
+    pub name: &'static str,
+    /// Who may decide, as in `somebody with the role Developer`.
+    pub decider: &'static str,
+    /// What follows a merge request's address and precedes a number in the address of a note.
+    pub note_anchor: &'static str,
+    /// Maximum lengths of notes.
+    pub limits: NoteLimits,
+    /// Threads that are opened at once.
+    pub threads_at_once: usize,
+}
+
+/// A merge request as it was read before the review, without what is written on it.
+#[derive(Debug)]
+pub struct LoadedChange {
+    /// Our account.
+    pub bot: u64,
+    /// What our signatures are for: the repository and the number, which no other merge request has together, on no forge.
+    pub marker_scope: String,
+    /// For the engine; without comments, findings and commit messages.
+    pub subject: ReviewSubject,
+    /// The version that is reviewed.
+    pub version: Version,
+    /// The target branch.
+    pub target: Target,
+    /// The account that opened it; none where the forge does not say.
+    pub author: Option<u64>,
+}
+
+/// A version of the merge request's diff.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Version {
+    /// The merge base.
+    pub base: String,
+    /// The target's commit that it was compared with.
+    pub start: String,
+    /// The newest commit.
+    pub head: String,
+    /// The time at which the forge made it, as far as it says.
+    pub created_at: Option<DateTime<FixedOffset>>,
+}
+
+/// Whether a merge request can still be merged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lifecycle {
+    /// It is open.
+    Open,
+    /// It is closed, and can be opened again.
+    Closed,
+    /// It is over, in the forge's word, as in `merged`.
+    Over(String),
+}
+
+impl Lifecycle {
+    /// The word in texts.
+    pub fn word(&self) -> &str {
+        match self {
+            Self::Open => "opened",
+            Self::Closed => "closed",
+            Self::Over(word) => word,
+        }
+    }
+}
+
+/// What may have changed about a merge request since it was loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MergeRequestState {
+    /// Whether it can still be merged.
+    pub lifecycle: Lifecycle,
+    /// The newest commit.
+    pub head: Option<String>,
+    /// The branch that it is to be merged into.
+    pub target_branch: Option<String>,
+    /// Whether the forge shows that changes are requested; that it does not is no proof.
+    pub shows_request: bool,
+}
+
+impl MergeRequestState {
+    /// Whether it is open.
+    pub fn is_open(&self) -> bool {
+        self.lifecycle == Lifecycle::Open
+    }
+
+    /// Whether it has another newest commit than this one.
+    pub fn is_newer_than(&self, head: &str) -> bool {
+        self.head.as_deref().is_some_and(|newest| newest != head)
+    }
+}
+
+/// Our approval as it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approval {
+    /// Whether the forge counts it.
+    pub stands: bool,
+    /// The commit that it is for.
+    pub of: ApprovedCommit,
+}
+
+/// What a forge says of the commit of an approval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApprovedCommit {
+    /// The commit.
+    Head(String),
+    /// The time of the approval: it is for the version that was there then, as the forge takes one for the newest commit only.
+    Since(DateTime<FixedOffset>),
+    /// Nothing.
+    Unknown,
+}
+
+impl Approval {
+    /// Whether it is for this version of the diff. Where the forge says nothing, our own note has to say so.
+    pub fn is_for(&self, version: &Version, state: Option<&SummaryState>) -> bool {
+        let noted =
+            || state.is_some_and(|state| state.approved_for.is_some() && state.head.as_deref() == Some(&version.head));
+        self.stands
+            && match (&self.of, version.created_at) {
+                (ApprovedCommit::Head(head), _) => *head == version.head,
+                (ApprovedCommit::Since(since), Some(created)) => *since >= created,
+                _ => noted(),
+            }
+    }
+}
+
+/// What the forge shows of a request for changes that was just made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RequestShown {
+    /// It stands.
+    Stands,
+    /// It cannot be seen; the reason in words.
+    Hidden(String),
+    /// It does not stand; the reason in words.
+    Absent(String),
+}
+
+/// What became of an attempt to take a request for changes back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lifted {
+    /// It is gone.
+    Gone,
+    /// It should be gone, and the forge does not show whether it is.
+    Unseen,
+    /// It stands; what a person can do, in words.
+    Stands(String),
+}
+
+/// What became of a thread that was to be opened.
+#[derive(Debug)]
+pub enum Opened {
+    /// It is open.
+    Shown(Shown),
+    /// The forge takes it nowhere.
+    Refused(ApiError),
+    /// It may have been stored, or not.
+    Unknown(ApiError),
+}

@@ -1,0 +1,258 @@
+//! Posting a review: findings beside their lines, the summary, and what the merge request shows of the bot.
+//!
+//! The order makes every step repeatable. What is there is read first, right before anything is written, because another
+//! job may have posted since the merge request was loaded. Findings go first, so that the summary can say where they are;
+//! nothing is approved before the summary is there. A run that dies in between leaves what the next one finds and goes on
+//! from.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use conclave_engine::{
+    diff::FilteredFile,
+    ports::{Forge, ForgeError, Publication, PublishOutcome},
+    publish::{Summary, SummaryState, plan_openings, reviewers_to_add, spent_with},
+    review::{JudgedFinding, Meanwhile, Review, Stance},
+};
+use conclave_shared::finding::Fingerprint;
+
+use crate::{
+    ApiError, Approval, Change, MergeRequestState, Publisher,
+    conversation::LiveConversation,
+    meanwhile::CurrentReview,
+    openings::{self, BesideLines},
+    review_state::{self, Applied, Notes},
+    summary,
+    target::Watched,
+    thread_changes::{self, Changed},
+};
+
+#[async_trait]
+impl Forge for Publisher {
+    async fn publish(&self, publication: Publication<'_>) -> Result<PublishOutcome, ForgeError> {
+        let change = self.change();
+        let change = change.ok_or_else(|| ForgeError("the merge request was never loaded".into()))?;
+        let outcome = self.post(&change, publication).await;
+        outcome.map_err(|error| ForgeError(error.to_string()))
+    }
+
+    async fn meanwhile(&self, review: &Review) -> Result<Meanwhile, ForgeError> {
+        let Some(change) = self.change() else {
+            return Ok(Meanwhile::default());
+        };
+        let current = CurrentReview::new(self, &change, review);
+        let sight = current.look(self.asked_to_end()).await;
+        Ok(sight.map_err(|error| ForgeError(error.to_string()))?.meanwhile)
+    }
+
+    fn left_out(&self, files: &[FilteredFile]) {
+        self.remember_left_out(files);
+    }
+
+    fn limit_requests(&self, limit: Duration) {
+        Self::limit_requests(self, limit);
+    }
+}
+
+impl Publisher {
+    async fn post(&self, change: &Change, publication: Publication<'_>) -> Result<PublishOutcome, ApiError> {
+        let (api, bot) = (self.api.as_ref(), &change.bot);
+        let mut conversation = LiveConversation::read(api, bot.account).await?;
+        let now = api.state().await?;
+        let state = bot.last_state(&conversation);
+        if let Some(reason) = self.is_of_the_past(publication.review, publication.hurried, &now, state.as_ref()) {
+            return self.step_aside(bot.account, &now, state.as_ref(), reason).await;
+        }
+        let mut current = CurrentReview::new(self, change, publication.review);
+        current.take_in(&conversation).await?;
+        let (mut beside, mut changed) = (BesideLines::default(), Changed::default());
+        if now.is_open() && !publication.hurried {
+            let review = &current.review;
+            let publication = Publication { review, ..publication };
+            let openings = plan_openings(bot, &publication, &conversation, api.traits().limits);
+            beside = openings::open(api, bot, &change.version, openings, &mut conversation).await?;
+            openings::withdraw_twins(api, bot, &mut conversation, &mut beside).await?;
+            changed = thread_changes::apply(api, bot, review, &change.conversation, &now, &mut conversation).await;
+        }
+        if beside.opened() > 0 || !changed.threads.is_empty() {
+            // That took its time, and the summary must not hide what another run has posted in it.
+            conversation = LiveConversation::read(api, bot.account).await?;
+            current.take_in(&conversation).await?;
+        }
+        let posting = Posting {
+            publisher: self,
+            change,
+            publication,
+            now,
+            state,
+            beside,
+            changed,
+        };
+        posting.conclude(current, conversation).await
+    }
+}
+
+/// A review whose threads are posted.
+struct Posting<'a> {
+    publisher: &'a Publisher,
+    change: &'a Change,
+    publication: Publication<'a>,
+    /// The merge request when posting began.
+    now: MergeRequestState,
+    /// What our note remembered then.
+    state: Option<SummaryState>,
+    beside: BesideLines,
+    changed: Changed,
+}
+
+impl Posting<'_> {
+    /// Posts the summary, and sets the bot's review state.
+    async fn conclude(
+        self,
+        mut current: CurrentReview<'_>,
+        mut conversation: LiveConversation<'_>,
+    ) -> Result<PublishOutcome, ApiError> {
+        let (publisher, change, now) = (self.publisher, self.change, &self.now);
+        let (api, bot) = (publisher.api.as_ref(), &change.bot);
+        let mut review = self.with_places(&current.review);
+        let watched = Watched {
+            target: &change.target,
+            base: &change.version.base,
+            settings: self.publication.settings_watch,
+        };
+        let wanted = Stance::of(&review, self.publication.settings.mode);
+        let requested = change.is_requested(now, &conversation);
+        let lifts = review.lifts_blocks() && !now.is_newer_than(&review.head_sha) && watched.retargeted(now).is_none();
+        let approval = match wanted {
+            Stance::Approved => None,
+            _ => self.approval_before(&mut review).await?,
+        };
+        // What will be so if all goes well; where it does not, the note is corrected below.
+        let expected = match wanted {
+            Stance::RequestedChanges => now.is_open(),
+            Stance::Approved => false,
+            Stance::None => requested && !lifts,
+        };
+        let spent_micros = spent_with(bot, &conversation, &review);
+        let summary = self.summary(&review, spent_micros, expected, wanted == Stance::Approved);
+        let is_news = summary.is_news(bot, &conversation);
+        let note = summary::post(api, bot, &summary, &mut conversation).await?;
+        current.wrote(&summary.state);
+        let approval = match approval {
+            Some(approval) => approval,
+            None => api.approval(bot.account).await?,
+        };
+        let run = review_state::Run {
+            publisher,
+            change,
+            current: &current,
+            wanted,
+            now,
+            requested,
+            lifts,
+            watched,
+            state: self.state.as_ref(),
+            is_news,
+            approval,
+            notes: Notes::default(),
+        };
+        let Applied {
+            stance,
+            approved,
+            requested: stands,
+            notes: Notes {
+                hold,
+                meanwhile,
+                warnings,
+            },
+        } = run.apply().await?;
+        if stands != expected || hold.is_some() || !meanwhile.is_empty() {
+            let approves = wanted == Stance::Approved && hold.is_none() && meanwhile.is_empty();
+            review.approval_holds.extend(hold);
+            review.add_meanwhile(&meanwhile);
+            current.add(meanwhile);
+            conversation.read_on().await?;
+            let corrected = self.summary(&review, spent_micros, stands, approves);
+            publisher.wrote(&corrected.state);
+            summary::post(api, bot, &corrected, &mut conversation).await?;
+        }
+        publisher.conclude();
+        let posted_inline = self.beside.opened();
+        let mut all_warnings = [self.beside.warnings, self.changed.warnings, warnings].concat();
+        all_warnings.extend(publisher.add_reviewers(&review).await);
+        Ok(PublishOutcome {
+            url: note.and_then(|note| publisher.link(change, note)),
+            approved,
+            stance: Some(stance),
+            posted_inline,
+            placements: self
+                .beside
+                .shown
+                .into_iter()
+                .map(|(print, shown)| (print, shown.placement))
+                .collect(),
+            warnings: all_warnings,
+            amended: current.amends(self.publication.review),
+        })
+    }
+
+    /// The review with the places where its findings are shown, and with what the next one has to know of our threads.
+    fn with_places(&self, review: &Review) -> Review {
+        let mut review = review.clone();
+        for entry in &mut review.findings {
+            if let Some(shown) = self.beside.shown.get(&entry.finding.fingerprint) {
+                let link = self.publisher.link(self.change, shown.note);
+                entry.posted = link.or(entry.posted.take());
+            }
+        }
+        review.ledger.posted(self.beside.shown.keys());
+        // A thread that was to be resolved and is not must not look as if a person had opened it again.
+        let resolving = review.threads.iter().filter(|action| action.change.resolves());
+        let left = resolving.filter(|action| !self.changed.threads.contains(&action.thread));
+        let left: Vec<Fingerprint> = left.map(|action| action.fingerprint.clone()).collect();
+        review.ledger.left_open(&left);
+        review
+    }
+
+    /// Reads our approval for a review that does not approve, which says what becomes of it.
+    async fn approval_before(&self, review: &mut Review) -> Result<Option<Approval>, ApiError> {
+        let approval = self.publisher.api.approval(self.change.bot.account).await?;
+        let now = || "The bot takes its earlier approval back: this review does not approve.".to_owned();
+        let goes = approval.stands && self.now.is_open();
+        let taken_back = self.publisher.taken_back().or_else(|| goes.then(now));
+        review.coverage.notes.extend(taken_back);
+        // A finding that only the summary shows is seen by other runs from then on: only an approval that is read after it
+        // cannot be missed.
+        let shown = |entry: &JudgedFinding| entry.posted.is_some() || entry.thread.is_some();
+        let in_summary = review.standing().any(|entry| entry.weighs() && !shown(entry));
+        Ok(Some(approval).filter(|approval| approval.stands || !in_summary))
+    }
+
+    fn summary(&self, review: &Review, spent_micros: u64, requested_changes: bool, approves: bool) -> Summary {
+        let mut summary = Summary::of(review, self.publisher.api.traits().limits.summary);
+        summary.spent_micros = spent_micros;
+        summary.must_be_written = self.publication.review.cost_usd > 0.0 && self.publication.settings.remember_cost;
+        summary.state.requested_changes = requested_changes;
+        summary.state.approved_for = approves.then(|| self.change.target.branch.clone());
+        summary
+    }
+}
+
+impl Publisher {
+    /// The address of a note.
+    fn link(&self, change: &Change, note: u64) -> Option<String> {
+        let url = change.subject.web_url.as_ref()?;
+        Some(format!("{url}{}{note}", self.api.traits().note_anchor))
+    }
+
+    /// Adds whom the rules name as reviewers. What does not work is a warning: the review says who has to look, whether or not the
+    /// forge notifies them.
+    async fn add_reviewers(&self, review: &Review) -> Vec<String> {
+        let names = reviewers_to_add(review);
+        if names.is_empty() {
+            return Vec::new();
+        }
+        let added = self.api.add_reviewers(&names).await;
+        added.unwrap_or_else(|error| vec![format!("no reviewers were added: {error}")])
+    }
+}

@@ -1,0 +1,306 @@
+//! What the merge request shows of the bot: approved, changes requested, or neither. Set, taken back, and read back.
+//!
+//! A request for changes stays until the same user approves or takes it back: neither a push nor taking an approval back does. Not
+//! every forge shows reliably whether one stands, so the summary remembers it.
+
+use conclave_engine::{
+    ports::AppliedStance,
+    publish::SummaryState,
+    review::{ApprovalHold, HoldCause, Meanwhile, Stance},
+};
+
+use crate::{
+    ApiError, Approval, Change, Lifecycle, Lifted, MergeRequestState, Publisher, RequestShown,
+    meanwhile::{CurrentReview, Sight},
+    target::Watched,
+};
+
+/// Why a review that would approve leaves an earlier block as it is.
+const BLOCK_STANDS: &str =
+    "An earlier review requested changes, and this one was not judged or not finished, so that request stays.";
+
+/// What the run knows before the state is set.
+#[derive(Debug)]
+pub(crate) struct Run<'a> {
+    pub(crate) publisher: &'a Publisher,
+    pub(crate) change: &'a Change,
+    /// The review, and what other runs post up to the last moment.
+    pub(crate) current: &'a CurrentReview<'a>,
+    /// What the review asks for.
+    pub(crate) wanted: Stance,
+    /// The merge request as it is now.
+    pub(crate) now: &'a MergeRequestState,
+    /// Whether a request for changes stands, as far as that is known.
+    pub(crate) requested: bool,
+    /// Whether this review may take such a request back.
+    pub(crate) lifts: bool,
+    /// The target branch, to be read again before it is approved.
+    pub(crate) watched: Watched<'a>,
+    /// What our newest note remembered before.
+    pub(crate) state: Option<&'a SummaryState>,
+    /// Whether the review says something else than the last one.
+    pub(crate) is_news: bool,
+    /// Our approval as it stands.
+    pub(crate) approval: Approval,
+    /// Filled while the state is set.
+    pub(crate) notes: Notes,
+}
+
+/// What is said about a state that was set.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    /// Why it was not approved although the review asks for it.
+    pub(crate) hold: Option<ApprovalHold>,
+    /// What was in the way of an approval, or of lifting a block, at the last moment.
+    pub(crate) meanwhile: Meanwhile,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// What became of it.
+#[derive(Debug)]
+pub(crate) struct Applied {
+    pub(crate) stance: AppliedStance,
+    pub(crate) approved: bool,
+    /// Whether a request for changes stands now, as far as that is known.
+    pub(crate) requested: bool,
+    pub(crate) notes: Notes,
+}
+
+impl Run<'_> {
+    /// Brings what the merge request shows to what the review wants.
+    ///
+    /// A merge request that is not open any more is left as it is, but a closed one, which can be opened again, loses our approval.
+    /// One that has a newer commit is neither approved nor blocked; an approval for an older commit is taken back all the same, and
+    /// one for the newest is another run's. A request for changes is taken back only by a review that may. That an approval was
+    /// refused is a warning; that one could not be taken back is an error, because it lets through what should not be.
+    pub(crate) async fn apply(mut self) -> Result<Applied, ApiError> {
+        let now = self.now;
+        if !now.is_open() {
+            let is_closed = now.lifecycle == Lifecycle::Closed;
+            if is_closed {
+                self.withdraw_approval().await?;
+            }
+            if self.wanted != Stance::None {
+                let warning = format!("{}: the merge request is {} by now", self.not(), now.lifecycle.word());
+                self.notes.warnings.push(warning);
+            }
+            let approved = self.approval.stands && !is_closed;
+            return Ok(self.end(None, approved));
+        }
+        let head = &self.current.review.head_sha;
+        if now.is_newer_than(head) {
+            let newest = self.publisher.api.newest_version().await?;
+            if self.approval.is_for(&newest, self.state) {
+                let warning = format!("{}; another run has approved that one", self.newer());
+                self.notes.warnings.push(warning);
+                return Ok(self.end(None, false));
+            }
+        }
+        if self.wanted != Stance::None && now.head.as_ref() != Some(head) {
+            let warning = self.newer();
+            self.notes.warnings.push(warning);
+            let approved = self.withdraw_approval().await?;
+            let shown = if approved { Stance::Approved } else { Stance::None };
+            return Ok(self.end(shown, approved));
+        }
+        match self.wanted {
+            Stance::Approved => self.approve().await,
+            Stance::None => self.neither().await,
+            Stance::RequestedChanges => self.request_changes().await,
+        }
+    }
+
+    fn end(self, shown: impl Into<Option<Stance>>, approved: bool) -> Applied {
+        Applied {
+            stance: AppliedStance {
+                wanted: self.wanted,
+                shown: shown.into(),
+            },
+            approved,
+            requested: self.requested,
+            notes: self.notes,
+        }
+    }
+
+    async fn approve(mut self) -> Result<Applied, ApiError> {
+        let hold = if self.requested && !self.lifts {
+            Some(ApprovalHold::new(HoldCause::BlockStands, BLOCK_STANDS))
+        } else {
+            self.watched.changed(self.publisher.api.as_ref()).await?
+        };
+        if let Some(hold) = hold {
+            self.notes.warnings.push(format!("not approved: {}", hold.reason));
+            self.notes.hold = Some(hold);
+            let approved = self.withdraw_approval().await?;
+            let shown = self.shown(approved);
+            return Ok(self.end(shown, approved));
+        }
+        let sight = self.current.look(self.publisher.asked_to_end()).await?;
+        if !sight.meanwhile.is_empty() {
+            let approved = self.withdraw_approval().await?;
+            return Ok(self.overtaken(sight, approved));
+        }
+        if self.approval.is_for(&self.change.version, None) && !self.requested {
+            return Ok(self.end(Stance::Approved, true));
+        }
+        let refused = approve(self.publisher, &self.current.review.head_sha, self.approval.stands).await?;
+        if self.is_approved().await? {
+            // Approving takes back the same user's request for changes.
+            let requested = std::mem::take(&mut self.requested);
+            // That this run was asked to end after the approval was on its way does not matter.
+            let sight = self.current.look(None).await?;
+            if !sight.meanwhile.is_empty() {
+                return self.undo(sight, requested).await;
+            }
+            return Ok(self.end(Stance::Approved, true));
+        }
+        let warning = refused.unwrap_or_else(|| self.not_what_was_asked(false));
+        self.notes.warnings.push(warning);
+        let shown = self.without_request().await?;
+        Ok(self.end(shown, false))
+    }
+
+    /// Takes an approval back that should not have been given, and asks again for the changes that it has lifted.
+    async fn undo(mut self, sight: Sight, requested: bool) -> Result<Applied, ApiError> {
+        self.publisher.api.withdraw_approval().await?;
+        let approved = self.is_approved().await?;
+        if requested || sight.requested {
+            self.request().await;
+        }
+        Ok(self.overtaken(sight, approved))
+    }
+
+    /// The end of a run that would approve and has seen at the last moment that it must not.
+    fn overtaken(mut self, sight: Sight, approved: bool) -> Applied {
+        let warning = format!("not approved: {}", sight.meanwhile.describe());
+        self.notes.warnings.push(warning);
+        self.requested |= sight.requested;
+        self.notes.meanwhile = sight.meanwhile;
+        let shown = self.shown(approved);
+        self.end(shown, approved)
+    }
+
+    async fn neither(mut self) -> Result<Applied, ApiError> {
+        let approved = self.withdraw_approval().await?;
+        let shown = self.without_request().await?;
+        let shown = if approved { Some(Stance::Approved) } else { shown };
+        Ok(self.end(shown, approved))
+    }
+
+    async fn request_changes(mut self) -> Result<Applied, ApiError> {
+        let approved = self.withdraw_approval().await?;
+        // A person who has taken our request back knows this review; only another one is worth asking again.
+        if (!self.requested || self.is_news) && !self.request().await {
+            return Ok(self.end(Stance::None, approved));
+        }
+        let shown = match self.publisher.api.request_shown(self.change.bot.account).await? {
+            RequestShown::Stands => Some(Stance::RequestedChanges),
+            RequestShown::Hidden(warning) => {
+                self.notes.warnings.push(warning);
+                None
+            }
+            RequestShown::Absent(warning) => {
+                self.notes.warnings.push(warning);
+                Some(Stance::None)
+            }
+        };
+        Ok(self.end(shown, approved))
+    }
+
+    /// Requests changes. Returns whether that worked.
+    async fn request(&mut self) -> bool {
+        match self.publisher.api.request_changes().await {
+            Ok(()) => self.requested = true,
+            Err(error) => {
+                self.notes.warnings.push(format!("no changes requested: {error}"));
+                return false;
+            }
+        }
+        true
+    }
+
+    /// What is shown where nothing was done about a request for changes.
+    const fn shown(&self, approved: bool) -> Stance {
+        match (approved, self.requested) {
+            (true, _) => Stance::Approved,
+            (false, true) => Stance::RequestedChanges,
+            (false, false) => Stance::None,
+        }
+    }
+
+    async fn is_approved(&self) -> Result<bool, ApiError> {
+        Ok(self.publisher.api.approval(self.change.bot.account).await?.stands)
+    }
+
+    /// Takes our approval back. Returns whether it stands all the same.
+    async fn withdraw_approval(&mut self) -> Result<bool, ApiError> {
+        if !self.approval.stands {
+            return Ok(false);
+        }
+        self.publisher.api.withdraw_approval().await?;
+        let approved = self.is_approved().await?;
+        if approved {
+            let warning = self.not_what_was_asked(true);
+            self.notes.warnings.push(warning);
+        }
+        Ok(approved)
+    }
+
+    /// Takes our request for changes back, if the review may. Returns what is shown then.
+    async fn without_request(&mut self) -> Result<Option<Stance>, ApiError> {
+        if !self.requested {
+            return Ok(Some(Stance::None));
+        }
+        if !self.lifts {
+            // Only a whole review that finds it fixed lifts it.
+            return Ok(Some(Stance::RequestedChanges));
+        }
+        let sight = self.current.look(self.publisher.asked_to_end()).await?;
+        if !sight.meanwhile.is_empty() {
+            let warning = format!("the request for changes stays: {}", sight.meanwhile.describe());
+            self.notes.warnings.push(warning);
+            self.notes.meanwhile = sight.meanwhile;
+            return Ok(Some(Stance::RequestedChanges));
+        }
+        let shown = match self.publisher.api.lift_request(self.now.shows_request).await? {
+            Lifted::Gone => Some(Stance::None),
+            Lifted::Unseen => None,
+            Lifted::Stands(advice) => {
+                let warning = format!("the bot's earlier request for changes could not be taken back; {advice}");
+                self.notes.warnings.push(warning);
+                return Ok(Some(Stance::RequestedChanges));
+            }
+        };
+        self.requested = false;
+        Ok(shown)
+    }
+
+    /// The beginning of a sentence that says that what was wanted was not done.
+    const fn not(&self) -> &'static str {
+        match self.wanted {
+            Stance::RequestedChanges => "no changes requested",
+            Stance::Approved | Stance::None => "not approved",
+        }
+    }
+
+    fn newer(&self) -> String {
+        format!("{}: there is a newer commit than the reviewed one", self.not())
+    }
+
+    fn not_what_was_asked(&self, approved: bool) -> String {
+        format!(
+            "{} shows the merge request as {} by the bot, which is not what was asked",
+            self.publisher.api.traits().name,
+            if approved { "approved" } else { "not approved" }
+        )
+    }
+}
+
+/// Approves the commit. Returns why it was refused; then an approval that stands goes, because it may be for an older commit.
+pub(crate) async fn approve(publisher: &Publisher, head: &str, stands: bool) -> Result<Option<String>, ApiError> {
+    let refused = publisher.api.approve(head, stands).await.err();
+    if refused.is_some() {
+        publisher.withdraw_standing(stands).await?;
+    }
+    Ok(refused)
+}

@@ -1,0 +1,59 @@
+//! Roles of accounts, asked of the forge once for each.
+
+use std::collections::HashMap;
+
+use conclave_engine::{
+    publish::{Account, BotIdentity, Conversation},
+    review::Voice,
+};
+
+use crate::{ApiError, ForgeApi};
+
+/// Roles of accounts on one merge request.
+#[derive(Debug)]
+pub(crate) struct Roles<'a> {
+    api: &'a dyn ForgeApi,
+    bot: &'a BotIdentity,
+    author: Option<u64>,
+    conversation: &'a Conversation,
+    known: HashMap<u64, Voice>,
+}
+
+impl<'a> Roles<'a> {
+    pub(crate) fn new(
+        api: &'a dyn ForgeApi,
+        bot: &'a BotIdentity,
+        author: Option<u64>,
+        conversation: &'a Conversation,
+    ) -> Self {
+        Self {
+            api,
+            bot,
+            author,
+            conversation,
+            known: HashMap::new(),
+        }
+    }
+
+    /// The role of this account.
+    pub(crate) async fn of(&mut self, user: &Account) -> Result<Voice, ApiError> {
+        if user.id == self.bot.account {
+            return Ok(Voice::Us);
+        }
+        if let Some(role) = self.known.get(&user.id) {
+            return Ok(*role);
+        }
+        let role = self.api.role(user, self.author, self.conversation).await?;
+        self.known.insert(user.id, role);
+        Ok(role)
+    }
+
+    /// The same; where the forge does not answer, the account's words are read and decide nothing.
+    pub(crate) async fn at_least(&mut self, user: Option<&Account>) -> Voice {
+        let Some(user) = user else { return Voice::Outsider };
+        self.of(user).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "a role could not be read");
+            Voice::Outsider
+        })
+    }
+}

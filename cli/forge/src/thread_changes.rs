@@ -1,0 +1,107 @@
+//! Changing our threads of earlier reviews, and answering a light-hearted question.
+
+use std::collections::HashSet;
+
+use conclave_engine::{
+    publish::{BotIdentity, Conversation, ThreadStep, ThreadSteps, plan_thread_changes},
+    review::{Review, ThreadChange},
+    untrusted::escape,
+};
+
+use crate::{
+    ApiError, ForgeApi, MergeRequestState,
+    conversation::{Attempts, LiveConversation},
+};
+
+/// What became of the threads.
+#[derive(Debug, Default)]
+pub(crate) struct Changed {
+    /// Those that are now as they should be, or gone.
+    pub(crate) threads: HashSet<String>,
+    /// What did not work: the verdict does not depend on it.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Changes our threads as the review says, unless there is a newer commit.
+pub(crate) async fn apply(
+    api: &dyn ForgeApi,
+    bot: &BotIdentity,
+    review: &Review,
+    before: &Conversation,
+    now: &MergeRequestState,
+    conversation: &mut LiveConversation<'_>,
+) -> Changed {
+    let mut changed = Changed::default();
+    if !now.is_newer_than(&review.head_sha) {
+        let plan = plan_thread_changes(bot, review, before, conversation);
+        changed.threads = plan.gone;
+        for ThreadSteps { thread, steps } in plan.steps {
+            match change(api, bot, &thread, &steps).await {
+                Ok(()) => drop(changed.threads.insert(thread)),
+                Err(error) => {
+                    let warning = format!("a thread of an earlier review could not be changed: {error}");
+                    // A right that is missing is missing everywhere.
+                    if !changed.warnings.contains(&warning) {
+                        changed.warnings.push(warning);
+                    }
+                }
+            }
+        }
+    } else if review.threads.iter().any(|action| action.change != ThreadChange::Keep) {
+        let warning = "the threads of earlier reviews were left as they are: there is a newer commit";
+        changed.warnings.push(warning.to_owned());
+    }
+    if let Some(text) = &review.aside
+        && let Err(error) = say_aside(api, bot, text, conversation).await
+    {
+        changed.warnings.push(format!("a question was not answered: {error}"));
+    }
+    changed
+}
+
+async fn change(api: &dyn ForgeApi, bot: &BotIdentity, thread: &str, steps: &[ThreadStep]) -> Result<(), ApiError> {
+    for step in steps {
+        match step {
+            ThreadStep::Reopen => api.set_resolved(thread, false).await?,
+            ThreadStep::Resolve => api.set_resolved(thread, true).await?,
+            ThreadStep::Reply(body) => reply(api, bot, thread, body).await?,
+        }
+    }
+    Ok(())
+}
+
+async fn reply(api: &dyn ForgeApi, bot: &BotIdentity, thread: &str, body: &str) -> Result<(), ApiError> {
+    let mut attempts = Attempts::new(api.retry());
+    loop {
+        match api.reply(thread, body).await {
+            Ok(()) => return Ok(()),
+            Err(error) => attempts.fail(error).await?,
+        }
+        let now = api.thread(bot.account, thread).await?;
+        let last = now.answers().next_back();
+        if last.is_some_and(|note| bot.wrote(note) && note.text.trim() == body.trim()) {
+            return Ok(());
+        }
+        attempts.go_on()?;
+    }
+}
+
+/// Answers a light-hearted question, in a note of its own: a thread would have to be resolved by a person.
+async fn say_aside(
+    api: &dyn ForgeApi,
+    bot: &BotIdentity,
+    text: &str,
+    conversation: &mut LiveConversation<'_>,
+) -> Result<(), ApiError> {
+    let body = format!("{}\n\n{}", escape(text.trim()), bot.signer.aside());
+    let mut attempts = Attempts::new(api.retry());
+    while !bot.has_aside(conversation) {
+        attempts.go_on()?;
+        match api.post_note("answer a question", &body).await {
+            Ok(_) => break,
+            Err(error) => attempts.fail(error).await?,
+        }
+        conversation.read_on().await?;
+    }
+    Ok(())
+}

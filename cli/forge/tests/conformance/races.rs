@@ -1,0 +1,91 @@
+//! Two runs of one merge request at once: whichever posts last makes nothing milder.
+
+use conclave_engine::{
+    incremental::{Done, remember},
+    ports::Forge,
+    review::{Review, ReviewMode},
+};
+use conclave_shared::{severity::Severity, verdict::Verdict};
+
+use super::{
+    sample,
+    stage::{ForgeStage, in_mode},
+};
+
+const GATE: ReviewMode = ReviewMode::Gate;
+
+/// A review with a finding of this severity; it is in the summary only, as no line of it is on the diff.
+fn with_finding<S: ForgeStage>(stage: &S, verdict: Verdict, severity: Severity) -> Review {
+    let mut entry = sample::finding("The query is built of text.", "query");
+    entry.finding.severity = severity;
+    let mut review = stage.review(verdict);
+    review.findings.push(entry);
+    review.ledger = remember(&review, Done::default());
+    review
+}
+
+pub(crate) async fn what_another_run_says_of_the_same_commit_is_not_made_milder<S: ForgeStage>() {
+    for (other, critical) in [
+        (Verdict::Inconclusive, false),
+        (Verdict::MinorIssues, false),
+        (Verdict::SignificantConcerns, true),
+    ] {
+        let stage = S::new().await;
+        let slow = stage.loaded().await;
+        let posted = if critical {
+            with_finding(&stage, other, Severity::Critical)
+        } else {
+            stage.review(other)
+        };
+        stage.run(&posted, in_mode(GATE)).await;
+        let own = stage.review(Verdict::Approved);
+        let seen = slow.meanwhile(&own).await.unwrap();
+        assert!(!seen.is_empty(), "{other}: it is seen before anything is printed");
+        let outcome = stage.publish(&slow, &own, in_mode(GATE)).await.unwrap();
+        assert!(!outcome.approved, "{other}");
+        assert_eq!(outcome.amended.expect("another review").verdict, other);
+        let shown = stage.shown();
+        assert_eq!(
+            (shown.bot_approves(), shown.bot_requests()),
+            (false, critical),
+            "{other}"
+        );
+        assert!(
+            !shown.summary().contains("Approved: nothing to change"),
+            "{}",
+            shown.summary()
+        );
+
+        // The next run knows it all, and decides.
+        let next = stage.run(&own, in_mode(GATE)).await;
+        assert!(next.approved, "{other}");
+    }
+}
+
+pub(crate) async fn two_runs_that_approve_are_one_approval<S: ForgeStage>() {
+    let stage = S::new().await;
+    let slow = stage.loaded().await;
+    let own = stage.review(Verdict::Approved);
+    stage.run(&own, in_mode(GATE)).await;
+    stage.forget();
+    let outcome = stage.publish(&slow, &own, in_mode(GATE)).await.unwrap();
+    assert!(outcome.approved && outcome.amended.is_none());
+    assert_eq!(stage.acts(), []);
+}
+
+pub(crate) async fn an_older_commits_review_withholds_an_approval_only_for_what_weighs<S: ForgeStage>() {
+    for (severity, verdict, approved) in [
+        (Severity::Warning, Verdict::MinorIssues, true),
+        (Severity::Critical, Verdict::SignificantConcerns, false),
+    ] {
+        let stage = S::new().await;
+        let older = stage.loaded().await;
+        let of_older = with_finding(&stage, verdict, severity);
+        stage.push_again();
+        let newer = stage.loaded().await;
+        stage.publish(&older, &of_older, in_mode(GATE)).await.unwrap();
+        let own = stage.review(Verdict::Approved);
+        let outcome = stage.publish(&newer, &own, in_mode(GATE)).await.unwrap();
+        assert_eq!(outcome.approved, approved, "{severity:?}: {:?}", outcome.warnings);
+    }
+}

@@ -1,0 +1,214 @@
+//! What the merge request shows of the bot, in every mode.
+
+use conclave_engine::{
+    ports::PublishOutcome,
+    review::{Review, ReviewMode},
+};
+use conclave_shared::verdict::Verdict;
+
+use super::stage::{Act, ForgeStage, Shown, Trouble, Who, in_mode};
+
+const GATE: ReviewMode = ReviewMode::Gate;
+
+fn stands(shown: &Shown) -> (bool, bool) {
+    (shown.bot_approves(), shown.bot_requests())
+}
+
+pub(crate) async fn each_mode_does_what_it_says_and_no_more<S: ForgeStage>() {
+    use ReviewMode::{Approve, Comment, Gate};
+    for (mode, verdict, approved, blocked) in [
+        (Comment, Verdict::Approved, false, false),
+        (Comment, Verdict::SignificantConcerns, false, false),
+        (Approve, Verdict::Approved, true, false),
+        (Approve, Verdict::SignificantConcerns, false, false),
+        (Gate, Verdict::Approved, true, false),
+        (Gate, Verdict::ApprovedWithComments, true, false),
+        (Gate, Verdict::MinorIssues, false, false),
+        (Gate, Verdict::Inconclusive, false, false),
+        (Gate, Verdict::SignificantConcerns, false, true),
+    ] {
+        let stage = S::new().await;
+        let outcome = stage.conclude(mode, verdict).await;
+        assert_eq!(stands(&stage.shown()), (approved, blocked), "{mode:?} {verdict}");
+        let said = (outcome.approved, outcome.warnings);
+        assert_eq!(said, (approved, Vec::new()), "{mode:?} {verdict}");
+        assert!(!outcome.stance.unwrap().is_mismatch(), "{mode:?} {verdict}");
+        if mode == Comment {
+            assert_eq!(stage.acts(), [(Act::PostNote, true)], "{verdict}");
+        }
+    }
+}
+
+pub(crate) async fn every_step_from_every_state_ends_where_it_should<S: ForgeStage>() {
+    let verdicts = [Verdict::Approved, Verdict::MinorIssues, Verdict::SignificantConcerns];
+    for first in verdicts {
+        for second in verdicts {
+            let stage = S::new().await;
+            stage.conclude(GATE, first).await;
+            let outcome = stage.conclude(GATE, second).await;
+            let expected = match second {
+                Verdict::Approved => (true, false),
+                Verdict::SignificantConcerns => (false, true),
+                _ => (false, false),
+            };
+            let shown = stage.shown();
+            assert_eq!(stands(&shown), expected, "{first} → {second}");
+            assert_eq!(outcome.warnings, Vec::<String>::new(), "{first} → {second}");
+            let taken_back = "The bot takes its earlier approval back: this review does not approve.";
+            let says = first == Verdict::Approved && second != Verdict::Approved;
+            assert_eq!(shown.summary().contains(taken_back), says, "{first} → {second}");
+            // The same once more changes nothing.
+            stage.forget();
+            stage.conclude(GATE, second).await;
+            let acts = if says { vec![(Act::EditNote, true)] } else { Vec::new() };
+            assert!(
+                stage.acts().is_empty() || stage.acts() == acts,
+                "{first} → {second} → {second}"
+            );
+        }
+    }
+}
+
+pub(crate) async fn changing_the_mode_lifts_no_block_and_takes_an_approval_back<S: ForgeStage>() {
+    let stage = S::new().await;
+    stage.conclude(GATE, Verdict::SignificantConcerns).await;
+    stage.conclude(ReviewMode::Approve, Verdict::SignificantConcerns).await;
+    assert!(stage.shown().bot_requests(), "a mode finds nothing fixed");
+    stage.conclude(ReviewMode::Comment, Verdict::Inconclusive).await;
+    assert!(
+        stage.shown().bot_requests(),
+        "neither does a review that is not finished"
+    );
+    stage.conclude(ReviewMode::Approve, Verdict::Approved).await;
+    assert!(!stage.shown().bot_requests());
+    stage.conclude(ReviewMode::Comment, Verdict::Approved).await;
+    assert!(!stage.shown().bot_approves(), "comment never approves");
+}
+
+pub(crate) async fn the_approval_of_a_person_is_not_touched<S: ForgeStage>() {
+    let stage = S::new().await;
+    stage.approve(Who::Member);
+    stage.forget();
+    let outcome = stage.conclude(ReviewMode::Approve, Verdict::SignificantConcerns).await;
+    assert_eq!((outcome.approved, outcome.warnings), (false, Vec::new()));
+    assert_eq!(stage.shown().approved, [Who::Member]);
+    assert_eq!(stage.acts(), [(Act::PostNote, true)]);
+}
+
+pub(crate) async fn the_request_of_a_person_is_not_touched<S: ForgeStage>() {
+    let stage = S::new().await;
+    stage.request_changes(Who::Member);
+    stage.conclude(GATE, Verdict::SignificantConcerns).await;
+    assert_eq!(stage.shown().requested, [Who::Member, Who::Bot]);
+    stage.conclude(GATE, Verdict::MinorIssues).await;
+    assert_eq!(stage.shown().requested, [Who::Member]);
+    stage.conclude(GATE, Verdict::Approved).await;
+    let shown = stage.shown();
+    assert_eq!((shown.approved, shown.requested), (vec![Who::Bot], vec![Who::Member]));
+}
+
+/// A review of what was there before somebody pushed.
+async fn publish_after_push<S: ForgeStage>(stage: &S, verdict: Verdict) -> PublishOutcome {
+    let (publisher, review) = (stage.loaded().await, stage.review(verdict));
+    stage.push_again();
+    stage.publish(&publisher, &review, in_mode(GATE)).await.unwrap()
+}
+
+pub(crate) async fn a_newer_commit_is_neither_approved_nor_blocked<S: ForgeStage>() {
+    for (verdict, not) in [
+        (Verdict::Approved, "not approved"),
+        (Verdict::SignificantConcerns, "no changes requested"),
+    ] {
+        let stage = S::new().await;
+        let outcome = publish_after_push(&stage, verdict).await;
+        assert_eq!(stands(&stage.shown()), (false, false), "{verdict}");
+        let warning = format!("{not}: there is a newer commit than the reviewed one");
+        assert_eq!(outcome.warnings, [warning]);
+        assert_eq!(stage.acts(), [(Act::PostNote, true)]);
+    }
+}
+
+pub(crate) async fn an_approval_of_an_older_commit_does_not_outlive_a_push<S: ForgeStage>() {
+    let stage = S::new().await;
+    stage.conclude(GATE, Verdict::Approved).await;
+    stage.forget();
+    let outcome = publish_after_push(&stage, Verdict::Approved).await;
+    assert!(
+        !outcome.approved && outcome.warnings[0].contains("there is a newer commit"),
+        "{outcome:?}"
+    );
+    assert!(!stage.shown().bot_approves());
+    // The note says the same already.
+    assert_eq!(stage.acts(), [(Act::WithdrawApproval, true)]);
+}
+
+pub(crate) async fn the_bots_own_merge_request_is_reviewed_and_not_approved<S: ForgeStage>() {
+    let mut stage = S::new().await;
+    stage.open_by_bot();
+    let outcome = stage.conclude(GATE, Verdict::Approved).await;
+    assert!(
+        !outcome.approved && outcome.warnings[0].starts_with("not approved"),
+        "{outcome:?}"
+    );
+    assert!(!stage.shown().bot_approves());
+    stage.shown().summary();
+}
+
+pub(crate) async fn a_fork_is_blocked_and_never_approved<S: ForgeStage>() {
+    let mut stage = S::new().await;
+    stage.open_from_fork();
+    let change = stage.publisher().load().await.unwrap();
+    assert!(change.subject.from_fork);
+    let of = |verdict| Review {
+        from_fork: true,
+        ..stage.review(verdict)
+    };
+    for (verdict, requested) in [(Verdict::SignificantConcerns, true), (Verdict::Approved, false)] {
+        let outcome = stage.run(&of(verdict), in_mode(GATE)).await;
+        assert_eq!((outcome.approved, outcome.warnings), (false, Vec::new()), "{verdict}");
+        assert_eq!(stands(&stage.shown()), (false, requested), "{verdict}");
+    }
+    stage.approve(Who::Bot);
+    stage.run(&of(Verdict::Approved), in_mode(GATE)).await;
+    assert!(!stage.shown().bot_approves());
+}
+
+pub(crate) async fn an_approval_that_cannot_be_taken_back_is_an_error<S: ForgeStage>() {
+    let stage = S::new().await;
+    stage.approve(Who::Bot);
+    stage.trouble(Act::WithdrawApproval, Trouble::BadGateway, 0, 3);
+    let review = stage.review(Verdict::MinorIssues);
+    let failed = stage
+        .publish(&stage.loaded().await, &review, in_mode(GATE))
+        .await
+        .unwrap_err();
+    assert!(failed.contains("take its approval back"), "{failed}");
+    // What fails less often is tried again.
+    for trouble in [Trouble::BadGateway, Trouble::ErrorAfterStore] {
+        stage.trouble(Act::WithdrawApproval, trouble, 0, 1);
+    }
+    let outcome = stage.run(&review, in_mode(GATE)).await;
+    assert_eq!((outcome.approved, outcome.warnings), (false, Vec::new()));
+    assert!(!stage.shown().bot_approves());
+}
+
+pub(crate) async fn an_approval_that_failed_after_it_was_stored_counts<S: ForgeStage>() {
+    for trouble in [Trouble::ErrorAfterStore, Trouble::CutAnswer] {
+        let stage = S::new().await;
+        stage.trouble(Act::Approve, trouble, 0, 1);
+        let outcome = stage.conclude(GATE, Verdict::Approved).await;
+        assert_eq!((outcome.approved, outcome.warnings), (true, Vec::new()), "{trouble:?}");
+        assert!(stage.shown().bot_approves(), "{trouble:?}");
+    }
+}
+
+pub(crate) async fn a_closed_merge_request_loses_the_approval<S: ForgeStage>() {
+    let stage = S::new().await;
+    stage.conclude(GATE, Verdict::Approved).await;
+    let publisher = stage.loaded().await;
+    stage.close();
+    let review = stage.review(Verdict::Approved);
+    let outcome = stage.publish(&publisher, &review, in_mode(GATE)).await.unwrap();
+    assert!(!outcome.approved && outcome.warnings[0].contains("not approved: the merge request is closed by now"));
+    assert!(!stage.shown().bot_approves());
+}
