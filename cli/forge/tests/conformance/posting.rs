@@ -1,7 +1,7 @@
 //! Findings beside their lines, and what stands in the summary only.
 
-use conclave_engine::{judge::JudgedFinding, ports::PublishSettings};
-use conclave_shared::{finding::fingerprint, severity::Severity};
+use conclave_engine::{ports::PublishSettings, review::JudgedFinding};
+use conclave_shared::{finding::Finding, severity::Severity};
 
 use super::stage::{Act, ForgeStage, Trouble, Who, at, on_lines};
 
@@ -89,14 +89,20 @@ pub(crate) async fn what_cannot_be_posted_at_all_stands_in_the_summary<S: ForgeS
 pub(crate) async fn nothing_that_is_posted_beside_the_code_acts<S: ForgeStage>() {
     const HOSTILE: &str = "/approve\n\r/merge\n@all ![x](https://evil.example/) <img src=x>\n> /close\n- /label ~bug";
     let stage = S::with_lines().await;
-    let mut entry = at("src/a.py", (4, 4), "new one\n```\n/approve");
-    entry.finding.claim = HOSTILE.to_owned();
-    entry.finding.scenario = HOSTILE.to_owned();
-    entry.finding.category = "x\n/approve".to_owned();
-    entry.finding.fix = Some("```\n/merge\n@all".to_owned());
-    let mut on_file = JudgedFinding { ..entry.clone() };
-    on_file.finding.file = "image.bin".to_owned();
-    on_file.finding.fingerprint = fingerprint("image.bin", "x", "y");
+    let hostile = |file: &str| {
+        let entry = at(file, (4, 4), "new one\n```\n/approve");
+        JudgedFinding {
+            finding: Finding {
+                claim: HOSTILE.to_owned(),
+                scenario: HOSTILE.to_owned(),
+                category: "x\n/approve".to_owned(),
+                fix: Some("```\n/merge\n@all".to_owned()),
+                ..entry.finding
+            },
+            ..entry
+        }
+    };
+    let (entry, on_file) = (hostile("src/a.py"), hostile("image.bin"));
     stage
         .run(&stage.with_findings(vec![entry, on_file]), PublishSettings::default())
         .await;

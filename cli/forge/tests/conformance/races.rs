@@ -43,7 +43,7 @@ pub(crate) async fn what_another_run_says_of_the_same_commit_is_not_made_milder<
         assert!(!seen.is_empty(), "{other}: it is seen before anything is printed");
         let outcome = stage.publish(&slow, &own, in_mode(GATE)).await.unwrap();
         assert!(!outcome.approved, "{other}");
-        assert_eq!(outcome.amended.expect("another review").verdict, other);
+        assert_eq!(outcome.amended.unwrap().verdict, other);
         let shown = stage.shown();
         assert_eq!(
             (shown.bot_approves(), shown.bot_requests()),

@@ -4,9 +4,8 @@ use std::{collections::HashMap, path::PathBuf, process::Command};
 
 use conclave_engine::{
     diff::{DiffLimits, DiffReader, FileDiff},
-    judge::JudgedFinding,
     ports::{Forge, NoSettings, Publication, PublishOutcome, PublishSettings, SettingsWatch},
-    review::{Review, ReviewMode},
+    review::{JudgedFinding, Review, ReviewMode},
 };
 use conclave_forge::Publisher;
 use conclave_shared::{
@@ -95,7 +94,7 @@ impl Shown {
             .notes
             .iter()
             .filter(|(_, body)| body.contains("<!-- conclave:summary:"));
-        let (_, body) = own.next().expect("a summary");
+        let (_, body) = own.next().unwrap();
         assert_eq!(own.next(), None, "there is one summary");
         body
     }
@@ -162,8 +161,11 @@ pub(crate) trait ForgeStage: Sized {
 
     /// One with many places for findings in `src/a.py`, `fresh.py` and a binary file.
     async fn with_lines() -> Self {
-        let lines = |from: u32, to: u32| (from..=to).map(|line| format!("a{line}\n")).collect::<String>();
-        let (base, head) = (lines(1, 16), format!("a1\na3\na4\nnew one\nnew two\n{}", lines(5, 16)));
+        let end = "a5\na6\na7\na8\na9\na10\na11\na12\na13\na14\na15\na16\n";
+        let (base, head) = (
+            format!("a1\na2\na3\na4\n{end}"),
+            format!("a1\na3\na4\nnew one\nnew two\n{end}"),
+        );
         Self::of_change(
             &[("src/a.py", Some(&base)), ("image.bin", Some("a\0b"))],
             &[

@@ -28,8 +28,16 @@ pub struct GitLab {
     api_url: String,
     pub(crate) project: String,
     pub(crate) iid: u64,
-    /// The addresses of the merge request's commits, since it was last loaded; none of them where GitLab did not answer.
-    pub(crate) addresses: Mutex<Option<Option<HashSet<String>>>>,
+    /// The addresses of the merge request's commits, since it was last loaded.
+    pub(crate) addresses: Mutex<Option<Addresses>>,
+}
+
+/// The addresses of commits.
+#[derive(Debug)]
+pub(crate) enum Addresses {
+    Known(HashSet<String>),
+    /// GitLab did not answer: no account can be told from a committer.
+    Unknown,
 }
 
 impl GitLab {

@@ -13,7 +13,7 @@ use conclave_engine::{
 use conclave_forge::{ApiError, ApiErrorKind};
 use serde::Deserialize;
 
-use crate::{GitLab, discussions::User};
+use crate::{GitLab, discussions::User, gitlab::Addresses};
 
 /// The access level of the role Developer.
 const DEVELOPER: u64 = 30;
@@ -66,9 +66,10 @@ pub(crate) async fn role(
         Some(known) => known,
         unread => unread.insert(commit_addresses(gitlab).await),
     };
-    // Where they are unknown, no account can be told from a committer.
-    let is_own = |address: &String| has_address(&account, address);
-    let has_part = known.as_ref().is_none_or(|known| known.iter().any(is_own));
+    let has_part = match known {
+        Addresses::Known(known) => known.iter().any(|address| has_address(&account, address)),
+        Addresses::Unknown => true,
+    };
     Ok(if has_part { Voice::Author } else { Voice::Member })
 }
 
@@ -95,12 +96,12 @@ fn has_address(account: &Account, address: &str) -> bool {
     host.starts_with("users.noreply.") && id.parse() == Ok(account.id)
 }
 
-/// Reads the addresses of the commits; none where GitLab does not answer.
-async fn commit_addresses(gitlab: &GitLab) -> Option<HashSet<String>> {
+/// Reads the addresses of the commits.
+async fn commit_addresses(gitlab: &GitLab) -> Addresses {
     let url = gitlab.merge_request("/commits");
     let commits: Result<(Vec<Commit>, u64), _> = gitlab.http.list_from("read its commits", &url, 1).await;
     match commits {
-        Ok((commits, _)) => Some(
+        Ok((commits, _)) => Addresses::Known(
             commits
                 .into_iter()
                 .flat_map(|commit| [commit.author_email, commit.committer_email])
@@ -109,10 +110,12 @@ async fn commit_addresses(gitlab: &GitLab) -> Option<HashSet<String>> {
                 .collect(),
         ),
         // A server that does not have them tells of no committers.
-        Err(error) if matches!(error.kind, ApiErrorKind::NotFound | ApiErrorKind::Forbidden) => Some(HashSet::new()),
+        Err(error) if matches!(error.kind, ApiErrorKind::NotFound | ApiErrorKind::Forbidden) => {
+            Addresses::Known(HashSet::new())
+        }
         Err(error) => {
             tracing::warn!(%error, "the commits could not be read, so every member counts as an author of the change");
-            None
+            Addresses::Unknown
         }
     }
 }

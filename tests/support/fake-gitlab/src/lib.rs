@@ -60,8 +60,8 @@ pub use log::{RequestRecord, Violation, ViolationKind};
 pub use options::{DiffLimits, Options, Pagination, Tier};
 pub use server::{Builder, FakeGitlab};
 pub use snapshot::{
-    CommandSnapshot, DraftSnapshot, EmojiSnapshot, MergeRequestSnapshot, NoteSnapshot, PositionSnapshot,
-    ReviewerSnapshot, StatusSnapshot, ThreadSnapshot,
+    CommandSnapshot, DraftSnapshot, MergeRequestSnapshot, NoteSnapshot, PositionSnapshot, ReviewerSnapshot,
+    ThreadSnapshot,
 };
 pub use state::merge_request::MergeRequestState;
 pub use state::people::{AccessLevel, Scope};

@@ -6,7 +6,7 @@ use crate::MergeRequestRef;
 use crate::review::merge_status;
 use crate::state::State;
 use crate::state::merge_request::MergeRequest;
-use crate::state::note::{Award, Discussion, Note};
+use crate::state::note::{Discussion, Note};
 use crate::state::position::Position;
 
 /// A merge request.
@@ -40,12 +40,8 @@ pub struct MergeRequestSnapshot {
     pub requested_changes_by: Vec<String>,
     /// The reviewers.
     pub reviewers: Vec<ReviewerSnapshot>,
-    /// Emoji on the merge request.
-    pub emoji: Vec<EmojiSnapshot>,
     /// Quick actions that ran, whoever wrote them.
     pub executed_commands: Vec<CommandSnapshot>,
-    /// Commit statuses of the head, oldest first.
-    pub statuses: Vec<StatusSnapshot>,
 }
 
 /// A note.
@@ -63,8 +59,6 @@ pub struct NoteSnapshot {
     pub edited: bool,
     /// How many suggestions it holds.
     pub suggestions: usize,
-    /// Emoji on the note.
-    pub emoji: Vec<EmojiSnapshot>,
 }
 
 /// A thread.
@@ -121,15 +115,6 @@ pub struct ReviewerSnapshot {
     pub state: String,
 }
 
-/// An emoji.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct EmojiSnapshot {
-    /// Who gave it.
-    pub user: String,
-    /// `thumbsup`, ...
-    pub name: String,
-}
-
 /// A quick action that ran.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CommandSnapshot {
@@ -137,17 +122,6 @@ pub struct CommandSnapshot {
     pub user: String,
     /// `/approve`, `/submit_review requested_changes`, ...
     pub command: String,
-}
-
-/// A commit status.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct StatusSnapshot {
-    /// The name or context.
-    pub name: String,
-    /// `running`, `success`, ...
-    pub state: String,
-    /// The description.
-    pub description: Option<String>,
 }
 
 /// Takes the snapshot.
@@ -164,11 +138,6 @@ pub(crate) fn take(state: &State, key: MergeRequestRef) -> MergeRequestSnapshot 
             .filter(move |note| note.system == system);
         notes.map(|entry| note(state, entry)).collect()
     };
-    let statuses = state
-        .project(key.project.0)
-        .statuses
-        .iter()
-        .filter(|status| status.sha == merge_request.head());
     MergeRequestSnapshot {
         title: merge_request.title.clone(),
         description: merge_request.description.clone(),
@@ -207,20 +176,12 @@ pub(crate) fn take(state: &State, key: MergeRequestRef) -> MergeRequestSnapshot 
                 state: reviewer.state.clone(),
             })
             .collect(),
-        emoji: emoji(state, &merge_request.awards),
         executed_commands: merge_request
             .executed_commands
             .iter()
             .map(|entry| CommandSnapshot {
                 user: name(entry.user),
                 command: entry.command.clone(),
-            })
-            .collect(),
-        statuses: statuses
-            .map(|status| StatusSnapshot {
-                name: status.name.clone(),
-                state: status.state.clone(),
-                description: status.description.clone(),
             })
             .collect(),
     }
@@ -234,7 +195,6 @@ fn note(state: &State, note: &Note) -> NoteSnapshot {
         internal: note.internal,
         edited: note.updated_at != note.created_at,
         suggestions: note.suggestions.len(),
-        emoji: emoji(state, &note.awards),
     }
 }
 
@@ -268,12 +228,4 @@ fn position(merge_request: &MergeRequest, position: &Position) -> PositionSnapsh
         new_line: position.new_line,
         multi_line: position.line_range.is_some(),
     }
-}
-
-fn emoji(state: &State, awards: &[Award]) -> Vec<EmojiSnapshot> {
-    let entry = |award: &Award| EmojiSnapshot {
-        user: state.user(award.user).username.clone(),
-        name: award.name.clone(),
-    };
-    awards.iter().map(entry).collect()
 }

@@ -39,7 +39,6 @@ def main(url: str, token: str, project_id: str, iid: str) -> None:
     note = request.notes.create({"body": "A note."})
     note.body = "A note, changed."
     note.save()
-    note.awardemojis.create({"name": "thumbsup"})
     assert "A note, changed." in [entry.body for entry in request.notes.list(iterator=True)]
 
     # A thread on the diff.
@@ -81,7 +80,6 @@ def main(url: str, token: str, project_id: str, iid: str) -> None:
     # The rest.
     request.labels = ["reviewed"]
     request.save()
-    project.commits.get(version.head_commit_sha, lazy=True).statuses.create({"state": "success", "name": "review"})
     assert [reviewer.state for reviewer in request.reviewer_details.list(get_all=True)] == []
     assert request.resourcestateevents.list(get_all=True) == []
 

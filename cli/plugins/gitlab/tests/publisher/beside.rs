@@ -4,7 +4,7 @@ use conclave_engine::{
     ports::PublishSettings,
     review::{FindingRecord, JudgedFinding, Review},
 };
-use conclave_fake_gitlab::{FakeGitlab, Fault, FaultKind, MergeRequestState, ThreadSnapshot};
+use conclave_fake_gitlab::{FakeGitlab, Fault, FaultKind, ThreadSnapshot};
 use conclave_shared::{
     finding::{Finding, fingerprint},
     severity::Severity,

@@ -368,7 +368,6 @@ pub(crate) fn note(author: &str, body: &str) -> NoteSnapshot {
         internal: false,
         edited: false,
         suggestions: 0,
-        emoji: Vec::new(),
     }
 }
 

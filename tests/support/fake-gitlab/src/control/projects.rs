@@ -141,7 +141,6 @@ fn create_project(state: &mut State, source: &Path, path_with_namespace: &str, f
         forked_from,
         created_at: state.now(),
         merge_requests: BTreeMap::new(),
-        statuses: Vec::new(),
     };
     state.projects.insert(id, project);
     ProjectId(id)
@@ -176,7 +175,6 @@ pub(crate) fn create_merge_request(state: &mut State, project: ProjectId, new: N
         versions: vec![version],
         discussions: Vec::new(),
         drafts: Vec::new(),
-        awards: Vec::new(),
         state_events: Vec::new(),
         executed_commands: Vec::new(),
         unprepared_reads: new.unprepared_reads,

@@ -26,7 +26,6 @@ pub(crate) fn listed(state: &State, key: MergeRequestRef) -> Value {
         .map(|reviewer| basic(state, reviewer.user))
         .collect();
     let assignees: Vec<Value> = merge_request.assignees.iter().map(|user| basic(state, *user)).collect();
-    let emoji = |name: &str| merge_request.awards.iter().filter(|award| award.name == name).count();
     let status = merge_status::detailed(state, key);
     json!({
         "id": merge_request.id,
@@ -45,8 +44,8 @@ pub(crate) fn listed(state: &State, key: MergeRequestRef) -> Value {
         "target_branch": merge_request.target_branch,
         "source_branch": merge_request.source_branch,
         "user_notes_count": merge_request.notes().filter(|(_, note)| !note.system).count(),
-        "upvotes": emoji("thumbsup"),
-        "downvotes": emoji("thumbsdown"),
+        "upvotes": 0,
+        "downvotes": 0,
         "author": author(state, merge_request.author),
         "assignee": assignees.first(),
         "assignees": assignees,

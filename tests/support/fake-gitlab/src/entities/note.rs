@@ -1,4 +1,4 @@
-//! Notes, discussions, drafts and emoji.
+//! Notes, discussions and drafts.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::MergeRequestRef;
 use crate::review::placement;
 use crate::state::State;
 use crate::state::clock::print;
-use crate::state::note::{Award, Discussion, DraftNote, Note, Suggestion};
+use crate::state::note::{Discussion, DraftNote, Note, Suggestion};
 
 /// A note.
 pub(crate) fn note(state: &State, key: MergeRequestRef, note: &Note) -> Value {
@@ -91,19 +91,5 @@ pub(crate) fn draft(state: &State, key: MergeRequestRef, draft: &DraftNote) -> V
         "commit_id": draft.commit_id,
         "line_code": code,
         "position": draft.position.as_ref().map(crate::state::position::Position::json),
-    })
-}
-
-/// An emoji on the merge request or on a note.
-pub(crate) fn award(state: &State, awardable: u64, kind: &str, award: &Award) -> Value {
-    json!({
-        "id": award.id,
-        "name": award.name,
-        "user": basic(state, award.user),
-        "created_at": print(award.created_at),
-        "updated_at": print(award.created_at),
-        "awardable_id": awardable,
-        "awardable_type": kind,
-        "url": null,
     })
 }

@@ -1,11 +1,10 @@
-//! Projects and commit statuses.
+//! Projects.
 
 use serde_json::{Value, json};
 
 use crate::options::Tier;
 use crate::state::State;
 use crate::state::clock::print;
-use crate::state::project::CommitStatus;
 
 /// `GET /projects/:id` as `user` sees it.
 pub(crate) fn project(state: &State, id: u64, user: Option<u64>) -> Value {
@@ -69,24 +68,4 @@ pub(crate) fn project(state: &State, id: u64, user: Option<u64>) -> Value {
         value["merge_trains_enabled"] = json!(false);
     }
     value
-}
-
-/// A commit status.
-pub(crate) fn status(state: &State, status: &CommitStatus) -> Value {
-    json!({
-        "id": status.id,
-        "sha": status.sha,
-        "ref": status.reference,
-        "status": status.state,
-        "name": status.name,
-        "target_url": status.target_url,
-        "description": status.description,
-        "created_at": print(status.created_at),
-        "started_at": null,
-        "finished_at": null,
-        "allow_failure": false,
-        "coverage": status.coverage,
-        "pipeline_id": status.pipeline_id,
-        "author": super::people::basic(state, status.author),
-    })
 }

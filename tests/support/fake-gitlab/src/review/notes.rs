@@ -155,7 +155,6 @@ fn store(
         resolution: None,
         commands_changes,
         suggestions,
-        awards: Vec::new(),
     };
     let fresh_id = state.take_discussion_id();
     let merge_request = state.merge_request_mut(key);

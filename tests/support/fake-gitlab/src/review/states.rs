@@ -124,7 +124,6 @@ pub(crate) fn add_system_note(state: &mut State, key: MergeRequestRef, author: u
         resolution: None,
         commands_changes: Map::new(),
         suggestions: Vec::new(),
-        awards: Vec::new(),
     };
     let id = state.take_discussion_id();
     let merge_request = state.merge_request_mut(key);

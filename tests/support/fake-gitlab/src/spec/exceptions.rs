@@ -137,11 +137,6 @@ pub(super) fn correct_statuses(operation: &str, rules: &mut BTreeMap<u16, Respon
             rules.remove(&200);
             rules.insert(202, ResponseRule { json: None });
         }
-        ("POST", "/projects/{id}/statuses/{sha}") => {
-            if let Some(rule) = rules.remove(&200) {
-                rules.insert(201, rule);
-            }
-        }
         _ => {}
     }
 }

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::note::{Award, Discussion, DraftNote, Note};
+use super::note::{Discussion, DraftNote, Note};
 use crate::git::Commit;
 use crate::git::diff::FileDiff;
 
@@ -63,7 +63,6 @@ pub(crate) struct MergeRequest {
     pub(crate) versions: Vec<Version>,
     pub(crate) discussions: Vec<Discussion>,
     pub(crate) drafts: Vec<DraftNote>,
-    pub(crate) awards: Vec<Award>,
     pub(crate) state_events: Vec<StateEvent>,
     pub(crate) executed_commands: Vec<ExecutedCommand>,
     /// How many reads still show the merge request as not prepared.

@@ -1,4 +1,4 @@
-//! Discussions, notes, draft notes and emoji.
+//! Discussions, notes and draft notes.
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
@@ -81,7 +81,6 @@ pub(crate) struct Note {
     pub(crate) resolution: Option<Resolution>,
     pub(crate) commands_changes: Map<String, Value>,
     pub(crate) suggestions: Vec<Suggestion>,
-    pub(crate) awards: Vec<Award>,
 }
 
 impl Note {
@@ -115,12 +114,4 @@ pub(crate) struct DraftNote {
     pub(crate) position: Option<Position>,
     pub(crate) discussion_id: Option<String>,
     pub(crate) resolve_discussion: bool,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct Award {
-    pub(crate) id: u64,
-    pub(crate) name: String,
-    pub(crate) user: u64,
-    pub(crate) created_at: DateTime<Utc>,
 }

@@ -81,7 +81,6 @@ pub(crate) struct Project {
     pub(crate) forked_from: Option<u64>,
     pub(crate) created_at: DateTime<Utc>,
     pub(crate) merge_requests: BTreeMap<u64, MergeRequest>,
-    pub(crate) statuses: Vec<CommitStatus>,
 }
 
 impl Project {
@@ -96,20 +95,4 @@ impl Project {
             .rsplit_once('/')
             .map_or("root", |(namespace, _)| namespace)
     }
-}
-
-/// A commit status that was posted from outside.
-#[derive(Debug, Clone)]
-pub(crate) struct CommitStatus {
-    pub(crate) id: u64,
-    pub(crate) sha: String,
-    pub(crate) reference: Option<String>,
-    pub(crate) name: String,
-    pub(crate) state: String,
-    pub(crate) target_url: Option<String>,
-    pub(crate) description: Option<String>,
-    pub(crate) coverage: Option<f64>,
-    pub(crate) pipeline_id: u64,
-    pub(crate) author: u64,
-    pub(crate) created_at: DateTime<Utc>,
 }

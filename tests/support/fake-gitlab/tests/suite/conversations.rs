@@ -1,4 +1,4 @@
-//! Notes, threads, resolving, emoji.
+//! Notes, threads, resolving.
 
 use conclave_fake_gitlab::AccessLevel;
 use reqwest::Method;
@@ -258,26 +258,4 @@ async fn a_single_note_of_a_thread_is_changed_or_resolved_but_not_both() {
     assert_eq!(stage.gitlab.violations().len(), 2);
     assert_eq!(stage.bot.delete(&note).await.0, 204);
     assert_eq!(stage.bot.get(&discussion).await.0, 404);
-}
-
-#[tokio::test]
-async fn emoji_are_given_once() {
-    let stage = Stage::free().await;
-    let note = stage.gitlab.comment(stage.merge_request, stage.human, "Nice?").unwrap();
-    for path in [
-        stage.at("/award_emoji"),
-        stage.at(&format!("/notes/{note}/award_emoji")),
-    ] {
-        let (status, award) = stage.bot.post(&path, json!({ "name": "thumbsup" })).await;
-        assert_eq!((status, &award["user"]["username"]), (201, &json!("review-bot")));
-        let (status, refusal) = stage.bot.post(&path, json!({ "name": "thumbsup" })).await;
-        assert_eq!(status, 404);
-        assert!(refusal["message"].as_str().unwrap().contains("has already been taken"));
-        let one = format!("{path}/{}", award["id"]);
-        assert_eq!(stage.bot.get(&one).await.0, 200);
-        assert_eq!(stage.bot.get(&path).await.1.as_array().unwrap().len(), 1);
-        assert_eq!(stage.client(stage.human).delete(&one).await.0, 401);
-        assert_eq!(stage.bot.delete(&one).await.0, 204);
-    }
-    stage.assert_no_violations();
 }

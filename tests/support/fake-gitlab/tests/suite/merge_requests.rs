@@ -1,4 +1,4 @@
-//! Reading and changing merge requests, files and statuses.
+//! Reading and changing merge requests and files.
 
 use conclave_fake_gitlab::{AccessLevel, DiffLimits, MergeRequestState, NewMergeRequest};
 use serde_json::{Value, json};
@@ -264,40 +264,5 @@ async fn a_fork_sends_merge_requests_to_its_origin() {
     assert_eq!(body["source_project_id"], fork.0);
     assert_eq!(body["target_project_id"], stage.project.0);
     assert_eq!(body["changes_count"], "6");
-    stage.assert_no_violations();
-}
-
-#[tokio::test]
-async fn statuses_belong_to_a_commit() {
-    let stage = Stage::free().await;
-    let sha = stage.gitlab.head(stage.merge_request);
-    let path = stage.in_project(&format!("/statuses/{sha}"));
-    let running = json!({ "state": "running", "name": "review", "ref": "feature" });
-    assert_eq!(stage.bot.post(&path, running.clone()).await.0, 201);
-    let (status, refusal) = stage.bot.post(&path, running).await;
-    assert_eq!(status, 400);
-    assert!(refusal.to_string().contains("Cannot transition status"), "{refusal}");
-    let done = json!({ "state": "success", "name": "review", "description": "fine" });
-    assert_eq!(stage.bot.post(&path, done).await.0, 201);
-    let list = stage.in_project(&format!("/repository/commits/{sha}/statuses"));
-    let (_, newest) = stage.bot.get(&list).await;
-    assert_eq!(
-        (newest.as_array().unwrap().len(), &newest[0]["status"]),
-        (1, &json!("success"))
-    );
-    assert_eq!(
-        stage
-            .bot
-            .get(&format!("{list}?all=true"))
-            .await
-            .1
-            .as_array()
-            .unwrap()
-            .len(),
-        2
-    );
-    assert_eq!(stage.gitlab.snapshot(stage.merge_request).statuses.len(), 2);
-    let nowhere = stage.in_project("/statuses/0123456789012345678901234567890123456789");
-    assert_eq!(stage.bot.post(&nowhere, json!({ "state": "running" })).await.0, 404);
     stage.assert_no_violations();
 }
