@@ -124,7 +124,10 @@ pub(crate) async fn a_newer_commit_is_neither_approved_nor_blocked<S: ForgeStage
         assert_eq!(stands(&stage.shown()), (false, false), "{verdict}");
         let warning = format!("{not}: there is a newer commit than the reviewed one");
         assert_eq!(outcome.warnings, [warning]);
-        assert_eq!(stage.acts(), [(Act::PostNote, true)]);
+        // The note said that changes would be requested, and is corrected.
+        let corrected = (verdict == Verdict::SignificantConcerns).then_some((Act::EditNote, true));
+        let acts: Vec<_> = std::iter::once((Act::PostNote, true)).chain(corrected).collect();
+        assert_eq!(stage.acts(), acts, "{verdict}");
     }
 }
 
