@@ -1,4 +1,4 @@
-//! What is posted of a review, decided from the review and from what stands on the merge request: the same for every forge, and
+//! The plan of what is posted of a review, made from the review and from what stands on the merge request: the same for every forge, and
 //! pure. The crate `conclave-forge` carries it out against a forge's API.
 //!
 //! - [`plan_openings`]: which findings get a thread of their own, and where on the diff that is tried.

@@ -64,7 +64,7 @@ pub trait ChangeApi: Debug + Send + Sync {
     async fn add_reviewers(&self, names: &[&str]) -> Result<Vec<String>, ApiError>;
 }
 
-/// What is written on the merge request. Nothing that creates something is repeated here: the publisher looks first whether it was
+/// The notes of the merge request. Nothing that creates something is repeated here: the publisher looks first whether it was
 /// stored all the same.
 #[async_trait]
 pub trait NotesApi: Debug + Send + Sync {
@@ -104,7 +104,7 @@ pub trait NotesApi: Debug + Send + Sync {
     async fn delete_summary(&self, note: u64) -> Result<(), ApiError>;
 }
 
-/// What the merge request shows of the bot.
+/// The review state that the merge request shows of the bot.
 #[async_trait]
 pub trait ReviewStateApi: Debug + Send + Sync {
     /// Reads our approval.

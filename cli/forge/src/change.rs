@@ -22,7 +22,7 @@ pub struct Change {
     pub subject: ReviewSubject,
     /// The costs of earlier reviews of it, in US dollars, as our note on it says.
     pub spent_before_usd: f64,
-    /// What our last summary remembers of what was reviewed, and of what stands.
+    /// The memory of our last summary of what was reviewed, and of what stands.
     pub ledger: Ledger,
     /// Whether a light-hearted question may still be answered: none has been.
     pub aside_open: bool,
@@ -92,12 +92,12 @@ impl Change {
         })
     }
 
-    /// What our note remembered.
+    /// The state that our note remembered.
     pub(crate) fn state(&self) -> Option<SummaryState> {
         self.bot.last_state(&self.conversation)
     }
 
-    /// Whether the approval is for what this run reviews.
+    /// Returns whether the approval is for what this run reviews.
     pub(crate) fn is_approved_by(&self, approval: &Approval) -> bool {
         let state = self.state();
         let is_same = state.as_ref().is_some_and(|state| {
@@ -106,7 +106,7 @@ impl Change {
         is_same && approval.is_for(&self.version, state.as_ref())
     }
 
-    /// Whether our request for changes stands, as far as that is known.
+    /// Returns whether our request for changes stands, as far as that is known.
     pub(crate) fn is_requested(&self, now: &MergeRequestState, conversation: &Conversation) -> bool {
         match self.bot.last_state(conversation) {
             Some(state) => state.requested_changes,

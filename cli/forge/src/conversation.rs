@@ -1,4 +1,4 @@
-//! What is written on the merge request, read page by page, and again where it may have grown.
+//! The notes of the merge request, read page by page, and again where it may have grown.
 
 use std::ops::Deref;
 
@@ -24,7 +24,7 @@ impl<'a> LiveConversation<'a> {
         Ok(Self::read_before(api, bot, Conversation { threads }, last_page))
     }
 
-    /// What was read before, up to this page.
+    /// A conversation that was read before, up to this page.
     pub(crate) fn read_before(api: &'a dyn ForgeApi, bot: u64, conversation: Conversation, last_page: u64) -> Self {
         Self {
             api,
@@ -42,7 +42,7 @@ impl<'a> LiveConversation<'a> {
         Ok(())
     }
 
-    /// What was read, and the page that the newest are on.
+    /// The conversation, and the page that the newest are on.
     pub(crate) fn into_parts(self) -> (Conversation, u64) {
         (self.conversation, self.last_page)
     }

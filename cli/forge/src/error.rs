@@ -1,4 +1,4 @@
-//! What can go wrong with a forge's API, in words that say what to do.
+//! Failures of a forge's API, in words that say what to do.
 
 use conclave_resilience::classify::ProviderFault;
 use conclave_shared::error_chain::with_sources;
@@ -10,7 +10,7 @@ const MAX_WORDS: usize = 300;
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
 pub struct ApiError {
-    /// What kind of failure it is: all that is acted upon.
+    /// The kind of failure: all that is acted upon.
     pub kind: ApiErrorKind,
     /// The forge's own words, or the cause.
     pub words: String,
@@ -107,7 +107,7 @@ impl ApiError {
         Self::new(ApiErrorKind::Garbage, text)
     }
 
-    /// Whether the request may have been carried out although it failed.
+    /// Returns whether the request may have been carried out although it failed.
     pub const fn may_have_happened(&self) -> bool {
         matches!(
             self.kind,
@@ -115,7 +115,7 @@ impl ApiError {
         )
     }
 
-    /// What another attempt may get over. After a rate limit or a lock it is certain that nothing was done.
+    /// The fault, if another attempt may get over it. After a rate limit or a lock it is certain that nothing was done.
     pub(crate) const fn fault(&self) -> Option<ProviderFault> {
         match self.kind {
             ApiErrorKind::RateLimited => Some(ProviderFault::RateLimited),

@@ -1,4 +1,4 @@
-//! What other runs have posted on the merge request since this one read it.
+//! Notes that other runs have posted on the merge request since this one read it.
 //!
 //! It is asked before a review is printed, before anything is posted, right before an approval or the lifting of a block, and once
 //! more right after an approval: a run posts its findings before it reads the bot's approval, and an approval is followed by
@@ -11,7 +11,7 @@ use conclave_engine::{
 
 use crate::{ApiError, Change, Publisher, conversation::LiveConversation};
 
-/// What a look at the merge request found.
+/// The findings of a look at the merge request.
 #[derive(Debug)]
 pub(crate) struct Sight {
     pub(crate) meanwhile: Meanwhile,
@@ -28,7 +28,7 @@ pub(crate) struct CurrentReview<'a> {
     pub(crate) review: Review,
     /// States of our note that hold no news any more.
     seen: Vec<SummaryState>,
-    /// What was taken in.
+    /// Everything that was taken in.
     taken_in: Meanwhile,
 }
 
@@ -64,7 +64,7 @@ impl<'a> CurrentReview<'a> {
         })
     }
 
-    /// What these comments hold that the review does not have.
+    /// Returns what these comments hold that the review does not have.
     async fn among(&self, conversation: &Conversation) -> Result<Meanwhile, ApiError> {
         let others = OtherRuns {
             bot: &self.change.bot,

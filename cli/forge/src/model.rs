@@ -1,4 +1,4 @@
-//! What a forge says of a merge request, in the words of every forge.
+//! A merge request as a forge shows it, in the words of every forge.
 
 use chrono::{DateTime, FixedOffset};
 use conclave_engine::{
@@ -22,9 +22,9 @@ pub struct Target {
 pub struct ForgeTraits {
     /// Its name, as in `GitLab`.
     pub name: &'static str,
-    /// Who may decide, as in `somebody with the role Developer`.
+    /// The people who may decide, as in `somebody with the role Developer`.
     pub decider: &'static str,
-    /// What follows a merge request's address and precedes a number in the address of a note.
+    /// The text that follows a merge request's address and precedes a number in the address of a note.
     pub note_anchor: &'static str,
     /// Maximum lengths of notes.
     pub limits: NoteLimits,
@@ -37,7 +37,7 @@ pub struct ForgeTraits {
 pub struct LoadedChange {
     /// Our account.
     pub bot: u64,
-    /// What our signatures are for: the repository and the number, which no other merge request has together, on no forge.
+    /// The scope of our signatures: the repository and the number, which no other merge request has together, on no forge.
     pub marker_scope: String,
     /// For the engine; without comments, findings and commit messages.
     pub subject: ReviewSubject,
@@ -84,7 +84,7 @@ impl Lifecycle {
     }
 }
 
-/// What may have changed about a merge request since it was loaded.
+/// The facts about a merge request that may have changed since it was loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeRequestState {
     /// Whether it can still be merged.
@@ -93,17 +93,17 @@ pub struct MergeRequestState {
     pub head: Option<String>,
     /// The branch that it is to be merged into.
     pub target_branch: Option<String>,
-    /// Whether the forge shows that changes are requested; that it does not is no proof.
+    /// Whether the forge shows that changes are requested; that it does not proves nothing.
     pub shows_request: bool,
 }
 
 impl MergeRequestState {
-    /// Whether it is open.
+    /// Returns whether it is open.
     pub fn is_open(&self) -> bool {
         self.lifecycle == Lifecycle::Open
     }
 
-    /// Whether it has another newest commit than this one.
+    /// Returns whether it has another newest commit than this one.
     pub fn is_newer_than(&self, head: &str) -> bool {
         self.head.as_deref().is_some_and(|newest| newest != head)
     }
@@ -118,7 +118,7 @@ pub struct Approval {
     pub of: ApprovedCommit,
 }
 
-/// What a forge says of the commit of an approval.
+/// The commit of an approval, as far as a forge says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovedCommit {
     /// The commit.
@@ -130,7 +130,7 @@ pub enum ApprovedCommit {
 }
 
 impl Approval {
-    /// Whether it is for this version of the diff. Where the forge says nothing, our own note has to say so.
+    /// Returns whether it is for this version of the diff. Where the forge says nothing, our own note has to say so.
     pub fn is_for(&self, version: &Version, state: Option<&SummaryState>) -> bool {
         let noted =
             || state.is_some_and(|state| state.approved_for.is_some() && state.head.as_deref() == Some(&version.head));
@@ -143,7 +143,7 @@ impl Approval {
     }
 }
 
-/// What the forge shows of a request for changes that was just made.
+/// The forge's view of a request for changes that was just made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestShown {
     /// It stands.
@@ -154,7 +154,7 @@ pub enum RequestShown {
     Absent(String),
 }
 
-/// What became of an attempt to take a request for changes back.
+/// The result of an attempt to take a request for changes back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lifted {
     /// It is gone.
@@ -165,7 +165,7 @@ pub enum Lifted {
     Stands(String),
 }
 
-/// What became of a thread that was to be opened.
+/// The result of opening a thread.
 #[derive(Debug)]
 pub enum Opened {
     /// It is open.

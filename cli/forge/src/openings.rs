@@ -10,12 +10,12 @@ use crate::{
     conversation::{LiveConversation, pause},
 };
 
-/// What stands beside its lines in the end.
+/// The notes beside their lines in the end.
 #[derive(Debug, Default)]
 pub(crate) struct BesideLines {
     /// The notes, by the finding that they show.
     pub(crate) shown: HashMap<Fingerprint, Shown>,
-    /// What did not work, in words.
+    /// Warnings about everything that did not work.
     pub(crate) warnings: Vec<String>,
 }
 

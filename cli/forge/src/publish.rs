@@ -99,7 +99,7 @@ struct Posting<'a> {
     publication: Publication<'a>,
     /// The merge request when posting began.
     now: MergeRequestState,
-    /// What our note remembered then.
+    /// The state that our note remembered then.
     state: Option<SummaryState>,
     beside: BesideLines,
     changed: Changed,

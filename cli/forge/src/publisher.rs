@@ -38,9 +38,9 @@ struct Memory {
     change: Option<Arc<Change>>,
     /// Whether it was read before the review asked for it.
     is_early: bool,
-    /// What this run has written into our note.
+    /// The states that this run has written into our note.
     written: Vec<SummaryState>,
-    /// What became of an earlier approval when the run began, in words.
+    /// The fate of an earlier approval when the run began, in words.
     taken_back: Option<String>,
     /// The files of a change that has none to review.
     left_out: Vec<FilteredFile>,
@@ -78,7 +78,7 @@ impl Publisher {
         self.api.limit_requests(limit);
     }
 
-    /// Whether this run has set the bot's review state: what the merge request shows of the bot is of this run.
+    /// Returns whether this run has set the bot's review state: what the merge request shows of the bot is of this run.
     pub fn has_concluded(&self) -> bool {
         self.concluded.load(Ordering::Relaxed)
     }
@@ -114,7 +114,7 @@ impl Publisher {
         Ok(change)
     }
 
-    /// What is to be reviewed, before the review asks for it.
+    /// The subject of the review, before the review asks for it.
     pub async fn subject(&self) -> Result<ReviewSubject, ApiError> {
         Ok(self.load_early().await?.subject.clone())
     }
@@ -130,7 +130,7 @@ impl Publisher {
         self.memory(|memory| memory.written.push(state.clone()));
     }
 
-    /// What became of an earlier approval when the run began, in words.
+    /// The fate of an earlier approval when the run began, in words.
     pub(crate) fn taken_back(&self) -> Option<String> {
         self.memory(|memory| memory.taken_back.clone())
     }

@@ -1,4 +1,4 @@
-//! What the merge request shows of the bot: approved, changes requested, or neither. Set, taken back, and read back.
+//! The state that the merge request shows of the bot: approved, changes requested, or neither. Set, taken back, and read back.
 //!
 //! A request for changes stays until the same user approves or takes it back: neither a push nor taking an approval back does. Not
 //! every forge shows reliably whether one stands, so the summary remembers it.
@@ -19,14 +19,14 @@ use crate::{
 const BLOCK_STANDS: &str =
     "An earlier review requested changes, and this one was not judged or not finished, so that request stays.";
 
-/// What the run knows before the state is set.
+/// A run that sets the state.
 #[derive(Debug)]
 pub(crate) struct Run<'a> {
     pub(crate) publisher: &'a Publisher,
     pub(crate) change: &'a Change,
     /// The review, and what other runs post up to the last moment.
     pub(crate) current: &'a CurrentReview<'a>,
-    /// What the review asks for.
+    /// The state that the review asks for.
     pub(crate) wanted: Stance,
     /// The merge request as it is now.
     pub(crate) now: &'a MergeRequestState,
@@ -36,7 +36,7 @@ pub(crate) struct Run<'a> {
     pub(crate) lifts: bool,
     /// The target branch, to be read again before it is approved.
     pub(crate) watched: Watched<'a>,
-    /// What our newest note remembered before.
+    /// The state that our newest note remembered before.
     pub(crate) state: Option<&'a SummaryState>,
     /// Whether the review says something else than the last one.
     pub(crate) is_news: bool,
@@ -46,17 +46,17 @@ pub(crate) struct Run<'a> {
     pub(crate) notes: Notes,
 }
 
-/// What is said about a state that was set.
+/// Remarks about a state that was set.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     /// Why it was not approved although the review asks for it.
     pub(crate) hold: Option<ApprovalHold>,
-    /// What was in the way of an approval, or of lifting a block, at the last moment.
+    /// Events in the way of an approval, or of lifting a block, at the last moment.
     pub(crate) meanwhile: Meanwhile,
     pub(crate) warnings: Vec<String>,
 }
 
-/// What became of it.
+/// The result.
 #[derive(Debug)]
 pub(crate) struct Applied {
     pub(crate) stance: AppliedStance,
@@ -219,7 +219,7 @@ impl Run<'_> {
         true
     }
 
-    /// What is shown where nothing was done about a request for changes.
+    /// The state that is shown where nothing was done about a request for changes.
     const fn shown(&self, approved: bool) -> Stance {
         match (approved, self.requested) {
             (true, _) => Stance::Approved,

@@ -17,7 +17,7 @@ pub(crate) struct Watched<'a> {
 }
 
 impl Watched<'_> {
-    /// Whether the merge request is for another branch now.
+    /// Returns whether the merge request is for another branch now.
     pub(crate) fn retargeted(&self, now: &MergeRequestState) -> Option<ApprovalHold> {
         let branch = now.target_branch.as_deref()?;
         (branch != self.target.branch).then(|| {

@@ -13,12 +13,12 @@ use crate::{
     conversation::{Attempts, LiveConversation},
 };
 
-/// What became of the threads.
+/// The result for the threads.
 #[derive(Debug, Default)]
 pub(crate) struct Changed {
     /// Those that are now as they should be, or gone.
     pub(crate) threads: HashSet<String>,
-    /// What did not work: the verdict does not depend on it.
+    /// Warnings about everything that did not work: the verdict does not depend on it.
     pub(crate) warnings: Vec<String>,
 }
 

@@ -87,7 +87,7 @@ impl Publisher {
         Ok(earlier)
     }
 
-    /// Whether the approval is for a newer commit than those of this run: then it is another run's.
+    /// Returns whether the approval is for a newer commit than those of this run: then it is another run's.
     async fn is_another_runs(
         &self,
         change: Option<&Change>,

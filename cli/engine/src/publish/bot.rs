@@ -19,12 +19,12 @@ pub struct OwnThread<'c> {
     pub thread: &'c Thread,
     /// The note that shows the finding.
     pub note: &'c Note,
-    /// What it says of it.
+    /// Its record of the finding.
     pub record: FindingRecord,
 }
 
 impl BotIdentity {
-    /// Whether our account wrote the note.
+    /// Returns whether our account wrote the note.
     pub fn wrote(&self, note: &Note) -> bool {
         !note.by_forge && note.author.as_ref().is_some_and(|author| author.id == self.account)
     }
@@ -39,17 +39,17 @@ impl BotIdentity {
         self.summary(conversation).map(Note::shown_text)
     }
 
-    /// What our summary remembers.
+    /// Returns a value that our summary remembers.
     pub fn remembered<M: Marker>(&self, conversation: &Conversation) -> Option<M> {
         self.signer.read(&self.summary(conversation)?.text)
     }
 
-    /// What our summary remembers of the run that wrote it.
+    /// The state that our summary remembers of the run that wrote it.
     pub fn last_state(&self, conversation: &Conversation) -> Option<SummaryState> {
         self.remembered(conversation)
     }
 
-    /// What our reviews have cost so far, in millionths of a dollar, as our summary says.
+    /// The costs of our reviews so far, in millionths of a dollar, as our summary says.
     pub fn spent_micros(&self, conversation: &Conversation) -> u64 {
         let summary = self.summary(conversation);
         summary
@@ -57,7 +57,7 @@ impl BotIdentity {
             .unwrap_or_default()
     }
 
-    /// Whether we have answered a light-hearted question on this merge request.
+    /// Returns whether we have answered a light-hearted question on this merge request.
     pub fn has_aside(&self, conversation: &Conversation) -> bool {
         self.noted(conversation, &self.signer.aside()).is_some()
     }
@@ -87,7 +87,7 @@ impl BotIdentity {
         threads
     }
 
-    /// What our newest note in the thread says of the finding, with the worst that any of them said: waiting until a finding is
+    /// The finding as our newest note in the thread has it, with the worst that any of them said: waiting until a finding is
     /// reported as milder must not make it easier to settle.
     pub fn last_record(&self, own: &OwnThread<'_>) -> FindingRecord {
         let records: Vec<FindingRecord> = own.thread.notes.iter().filter_map(|note| self.finding(note)).collect();

@@ -11,7 +11,7 @@ use crate::{
     untrusted::OwnWords,
 };
 
-/// Whose word counts.
+/// The people whose word counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BreakGlassPolicy {
     /// Everybody with the role Developer or a higher one.
@@ -24,7 +24,7 @@ pub enum BreakGlassPolicy {
 }
 
 impl BreakGlassPolicy {
-    /// Whether such a word counts from an account of this role. Asking for a review is the right of every member.
+    /// Returns whether such a word counts from an account of this role. Asking for a review is the right of every member.
     pub fn counts(self, role: Voice, word: BreakGlassWord) -> bool {
         match role {
             Voice::Member => true,
@@ -49,7 +49,7 @@ pub struct BreakGlass {
     pub merge_request: u64,
 }
 
-/// What a note says.
+/// The word in a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BreakGlassWord {
     /// `break glass`.

@@ -34,7 +34,7 @@ pub struct Note {
     pub internal: bool,
     /// Whether its text may be another one than its author wrote.
     pub edited: bool,
-    /// What it stands beside, if it is on the diff.
+    /// Its place, if it is on the diff.
     pub placement: FindingPlacement,
 }
 
@@ -44,7 +44,7 @@ impl Note {
         without_markers(&self.text)
     }
 
-    /// Whether a person or program wrote it for everyone who can see the merge request.
+    /// Returns whether a person or program wrote it for everyone who can see the merge request.
     pub const fn is_public_comment(&self) -> bool {
         !self.by_forge && !self.internal
     }
@@ -59,17 +59,17 @@ pub struct Thread {
     pub notes: Vec<Note>,
     /// Whether everything in it that can be resolved is.
     pub resolved: bool,
-    /// Who resolved it, as far as the forge says.
+    /// The account that resolved it, as far as the forge says.
     pub resolved_by: Option<Account>,
 }
 
 impl Thread {
-    /// Whether this account resolved it.
+    /// Returns whether this account resolved it.
     pub fn is_resolved_by(&self, account: u64) -> bool {
         self.resolved && self.resolved_by.as_ref().is_some_and(|by| by.id == account)
     }
 
-    /// What was answered in it, for everyone to read.
+    /// The answers in it, for everyone to read.
     pub fn answers(&self) -> impl DoubleEndedIterator<Item = &Note> {
         self.notes.iter().skip(1).filter(|note| note.is_public_comment())
     }

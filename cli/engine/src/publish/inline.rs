@@ -70,7 +70,7 @@ impl ThreadDraft<'_> {
 pub struct Shown {
     /// Its number.
     pub note: u64,
-    /// What it stands beside.
+    /// Its place.
     pub placement: FindingPlacement,
     /// Whether this run has posted it.
     pub is_new: bool,
@@ -137,7 +137,7 @@ pub fn plan_openings<'a>(
     Openings { shown, drafts }
 }
 
-/// Whether the thread shows this finding, so that it is not posted again.
+/// Returns whether the thread shows this finding, so that it is not posted again.
 ///
 /// What we resolved ourselves was gone, and is back. What a person resolved stays so, unless it has become worse.
 fn shows(own: &OwnThread<'_>, entry: &JudgedFinding, bot: &BotIdentity) -> bool {
@@ -190,7 +190,7 @@ fn draft<'a>(
     }
 }
 
-/// Whether the line exists at head, so that a suggestion can replace it. To a forge a copy is a new file.
+/// Returns whether the line exists at head, so that a suggestion can replace it. To a forge a copy is a new file.
 fn is_on_new_side(file: &FileDiff, line: u32) -> bool {
     let is_copy = file.kind == ChangeKind::Copied;
     file.row(line)

@@ -18,7 +18,7 @@ use crate::{
 /// Bytes of a code: 128 bits.
 const CODE_BYTES: usize = 16;
 
-/// How each marker begins.
+/// The beginning of each marker.
 const START: &str = "<!-- conclave:";
 
 /// A note's text, and the markers at its end.
@@ -42,7 +42,7 @@ pub(crate) fn split(body: &str) -> (&str, &str) {
     }
 }
 
-/// Whether this marker is among those at the note's end.
+/// Returns whether this marker is among those at the note's end.
 pub(crate) fn has(body: &str, marker: &str) -> bool {
     split(body).1.lines().any(|line| line.trim() == marker)
 }
@@ -70,12 +70,12 @@ pub trait Marker: Serialize + DeserializeOwned {
     const KIND: &'static str;
 }
 
-/// What a note beside its lines says of the finding that it shows.
+/// The record of a finding, in the note that shows it.
 impl Marker for FindingRecord {
     const KIND: &'static str = "finding";
 }
 
-/// What the summary remembers of what was reviewed, and of what stands.
+/// The memory of what was reviewed, and of what stands, in the summary.
 impl Marker for Ledger {
     const KIND: &'static str = "ledger";
 }

@@ -121,7 +121,7 @@ fn a_marker_counts_at_the_end_of_a_note_only() {
         format!("{own}\n{finding}"),
         format!("```\ncode\n```\n\n{own}\n{finding}"),
         format!("<details>\n\nx\n\n</details>\n\n{own}\n{finding}"),
-        // What stands above is no matter.
+        // The text above does not matter.
         format!("```\n{own}\n```\n\n{own}\n{finding}"),
     ] {
         assert!(has(&body, &own), "{body}");

@@ -1,4 +1,4 @@
-//! What other runs have posted on the merge request since this one read it.
+//! Notes that other runs have posted on the merge request since this one read it.
 
 use std::collections::HashSet;
 
@@ -7,12 +7,12 @@ use conclave_shared::finding::Fingerprint;
 use super::{BotIdentity, Conversation, OwnThread, SummaryState};
 use crate::review::{Before, FindingRecord, FoundMeanwhile, Ledger, Meanwhile, OtherConclusion, Review};
 
-/// What a run compares the merge request with.
+/// A run beside the others of its merge request.
 #[derive(Debug, Clone, Copy)]
 pub struct OtherRuns<'a> {
     /// Our account.
     pub bot: &'a BotIdentity,
-    /// What was written when the run read the merge request.
+    /// The conversation when the run read the merge request.
     pub before: &'a Conversation,
     /// The review, with what was seen before.
     pub review: &'a Review,
@@ -27,7 +27,7 @@ pub struct OtherRuns<'a> {
 pub struct OrderUnknown;
 
 impl OtherRuns<'_> {
-    /// What these comments hold that the review does not have.
+    /// Returns what these comments hold that the review does not have.
     pub fn among(&self, now: &Conversation) -> Result<Meanwhile, OrderUnknown> {
         let state = self.bot.last_state(now);
         // Another run has written it.
@@ -85,7 +85,7 @@ impl OtherRuns<'_> {
         })
     }
 
-    /// Whether the run did not know that this thread stands: it is new, or it was resolved then. Who may settle a serious finding
+    /// Returns whether the run did not know that this thread stands: it is new, or it was resolved then. Who may settle a serious finding
     /// is looked at by the next review; until then only our own account has.
     fn is_news(&self, own: &OwnThread<'_>) -> bool {
         let known = self.before.find(&own.thread.id);
@@ -100,7 +100,7 @@ impl OtherRuns<'_> {
         }
     }
 
-    /// Whether this was the head before the reviewed commit was. What is in doubt is not.
+    /// Returns whether this was the head before the reviewed commit was. What is in doubt is not.
     fn is_older(&self, head: &str) -> Result<bool, OrderUnknown> {
         let own = &self.review.head_sha;
         if head == own {

@@ -19,17 +19,17 @@ const MICROS: f64 = 1_000_000.0;
 #[derive(Debug, Clone)]
 pub struct Summary {
     text: String,
-    /// What it remembers of this run.
+    /// The state of this run.
     pub state: SummaryState,
-    /// What the reviews of the merge request have cost, in millionths of a dollar.
+    /// The costs of all reviews of the merge request, in millionths of a dollar.
     pub spent_micros: u64,
-    /// What the next review has to know, if anything.
+    /// The memory for the next review, if any.
     pub ledger: Option<Ledger>,
     /// Whether it has to be written even if it says the same: its costs have changed, and there is a limit for them.
     pub must_be_written: bool,
 }
 
-/// How a summary is brought onto the merge request.
+/// The step that brings a summary onto the merge request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SummaryStep {
     /// The note with this number says the same.
@@ -95,7 +95,7 @@ impl Summary {
         body
     }
 
-    /// What has to be done for it to stand on the merge request.
+    /// Returns the step that brings it onto the merge request.
     pub fn step(&self, bot: &BotIdentity, conversation: &Conversation) -> SummaryStep {
         match bot.summary(conversation) {
             None => SummaryStep::Post,
@@ -104,13 +104,13 @@ impl Summary {
         }
     }
 
-    /// Whether the last summary concluded something else.
+    /// Returns whether the last summary concluded something else.
     pub fn is_news(&self, bot: &BotIdentity, conversation: &Conversation) -> bool {
         let last = bot.last_state(conversation);
         last.is_none_or(|last| last.conclusion != self.state.conclusion)
     }
 
-    /// Whether the note concludes the same, and still reads as it was written.
+    /// Returns whether the note concludes the same, and still reads as it was written.
     fn is_said_by(&self, bot: &BotIdentity, note: &Note) -> bool {
         let Some(known) = bot.signer.read::<SummaryState>(&note.text) else {
             return false;
@@ -125,7 +125,7 @@ impl Summary {
     }
 }
 
-/// What the reviews of the merge request have cost with this one, by the note as it is now: another job may have paid since the
+/// The costs of the reviews of the merge request with this one, by the note as it is now: another job may have paid since the
 /// merge request was loaded.
 #[expect(
     clippy::cast_possible_truncation,
@@ -137,7 +137,7 @@ pub fn spent_with(bot: &BotIdentity, conversation: &Conversation, review: &Revie
     bot.spent_micros(conversation).saturating_add(own)
 }
 
-/// What earlier reviews have cost, in US dollars.
+/// The costs of earlier reviews, in US dollars.
 #[expect(clippy::cast_precision_loss, reason = "amounts stay far below 2^53")]
 pub fn spent_usd(bot: &BotIdentity, conversation: &Conversation) -> f64 {
     bot.spent_micros(conversation) as f64 / MICROS
@@ -162,7 +162,7 @@ fn conclusion(review: &Review) -> String {
             ])
         })
         .collect();
-    // In which order they are told is no conclusion.
+    // Their order is not a part of the conclusion.
     findings.sort_by_cached_key(Value::to_string);
     let rules: Vec<&str> = review
         .manual_reviews

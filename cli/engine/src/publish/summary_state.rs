@@ -1,11 +1,11 @@
-//! What the summary remembers of the run that wrote it.
+//! The memory of the summary of the run that wrote it.
 
 use conclave_shared::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
 use super::Marker;
 
-/// What the summary remembers of the run that wrote it.
+/// The memory of the run that wrote the summary.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SummaryState {
     /// A hash of what the review concludes, without times, costs and wording.
@@ -23,7 +23,7 @@ pub struct SummaryState {
     /// The branch that the approval is for, if the review approves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_for: Option<String>,
-    /// What the last review concluded; also in a note that only says what became of its approval.
+    /// The conclusion of the last review; also in a note that only says what became of its approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concluded: Option<Concluded>,
 }

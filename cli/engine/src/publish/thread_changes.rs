@@ -1,4 +1,4 @@
-//! What becomes of our threads of earlier reviews: which are answered, resolved, or opened again.
+//! Changes of our threads of earlier reviews: which are answered, resolved, or opened again.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ pub enum ThreadStep {
     Resolve,
 }
 
-/// What is done with a thread; nothing where it is already as it should be.
+/// The steps for a thread; none where it is already as it should be.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ThreadSteps {
     /// Its id on the forge.
@@ -31,7 +31,7 @@ pub struct ThreadSteps {
 /// The changes of all threads.
 #[derive(Debug, Default)]
 pub struct ThreadChanges {
-    /// What is done.
+    /// The steps.
     pub steps: Vec<ThreadSteps>,
     /// The threads that have been deleted: nothing is left to be done.
     pub gone: HashSet<String>,
@@ -100,7 +100,7 @@ fn steps(bot: &BotIdentity, review: &Review, action: &ThreadAction, thread: &Thr
     steps
 }
 
-/// Whether the last answer in an open thread is ours: then everything is said.
+/// Returns whether the last answer in an open thread is ours: then everything is said.
 fn is_answered(bot: &BotIdentity, thread: &Thread) -> bool {
     !thread.resolved && thread.answers().next_back().is_some_and(|note| bot.wrote(note))
 }

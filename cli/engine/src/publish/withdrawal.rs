@@ -10,7 +10,7 @@ use crate::{
 
 /// The first words of our note when an approval was taken back without a new review.
 const TITLE: &str = "## ⚪ The bot's approval was taken back";
-/// What separates that from the last review.
+/// The separator between that and the last review.
 const LAST_REVIEW: &str = "\n\n---\n\n*The last review that was posted, which no longer counts as an approval:*\n\n";
 /// Maximum number of files that are named as left out.
 const MAX_NAMED: usize = 50;

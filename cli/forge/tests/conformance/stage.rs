@@ -58,10 +58,10 @@ pub(crate) enum Trouble {
     NoRight,
 }
 
-/// What the merge request shows.
+/// The merge request as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Shown {
-    /// Our notes that are no threads, oldest first: number and text.
+    /// Our notes that are not threads, oldest first: number and text.
     pub(crate) notes: Vec<(u64, String)>,
     /// Threads, oldest first.
     pub(crate) threads: Vec<ShownThread>,
@@ -139,9 +139,9 @@ pub(crate) trait ForgeStage: Sized {
     fn delete_note(&self, note: u64);
     fn approve(&self, who: Who);
     fn request_changes(&self, who: Who);
-    /// What stands there now.
+    /// Everything that stands there now.
     fn shown(&self) -> Shown;
-    /// What was written since `forget`, and whether that worked.
+    /// The writes since `forget`, and whether that worked.
     fn acts(&self) -> Vec<(Act, bool)>;
     /// Requests of any kind since `forget`.
     fn requests(&self) -> usize;

@@ -1,4 +1,4 @@
-//! What the merge request shows of the bot, in every mode.
+//! The state that the merge request shows of the bot, in every mode.
 
 use conclave_engine::{
     ports::PublishOutcome,

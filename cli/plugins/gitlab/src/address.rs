@@ -182,7 +182,7 @@ fn refused(address: &str, problem: &str) -> ApiError {
     ApiError::new(ApiErrorKind::Settings, text)
 }
 
-/// Whether this is what GitLab answers to somebody without a token, or with one.
+/// Returns whether this is what GitLab answers to somebody without a token, or with one.
 fn is_gitlab(body: &str) -> bool {
     serde_json::from_str::<Value>(body).is_ok_and(|value| {
         ["message", "error", "version"]

@@ -1,4 +1,4 @@
-//! What is written on the merge request: discussions with their notes, as GitLab sends them.
+//! The notes of the merge request: discussions with their notes, as GitLab sends them.
 
 use async_trait::async_trait;
 use conclave_engine::publish::{Account, Note, Place, Thread, ThreadDraft};
@@ -71,7 +71,7 @@ struct Position {
 }
 
 impl NoteRow {
-    /// Whether its text may be another one than its author wrote: maintainers can edit other people's notes, and GitLab does
+    /// Returns whether its text may be another one than its author wrote: maintainers can edit other people's notes, and GitLab does
     /// not say who did. Resolving a thread touches its notes as well; only where it was us is it certain that this was all.
     fn is_edited(&self, bot: u64) -> bool {
         let Some((created, updated)) = self.created_at.as_ref().zip(self.updated_at.as_ref()) else {
@@ -109,7 +109,7 @@ struct Discussion {
 }
 
 impl Discussion {
-    /// What every forge has of it. `bot` is our account.
+    /// Returns what every forge has of it. `bot` is our account.
     fn read(self, bot: u64) -> Thread {
         let mut notes = self.notes.unwrap_or_default();
         let mut resolvable = notes.iter().filter(|note| note.resolvable == Some(true)).peekable();

@@ -56,7 +56,7 @@ fn kind(status: u16, words: &str) -> ApiErrorKind {
     }
 }
 
-/// Whether the token, and not its user, lacks the right.
+/// Returns whether the token, and not its user, lacks the right.
 fn is_scope(body: &str) -> bool {
     serde_json::from_str::<Value>(body).is_ok_and(|value| value["error"] == "insufficient_scope")
 }

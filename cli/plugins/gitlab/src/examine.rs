@@ -1,4 +1,4 @@
-//! What a token may do, found out without writing anything.
+//! The rights of a token, found out without writing anything.
 
 use chrono::{DateTime, Utc};
 use conclave_forge::{ApiError, ApiErrorKind, ClientTimeouts};
@@ -13,7 +13,7 @@ use crate::{
 /// The least role that the bot needs in a project: Developer, as GitLab numbers it.
 pub const MIN_ROLE: u8 = 30;
 
-/// Who the token belongs to.
+/// The owner of the token.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Account {
     /// The name that it logs in with.
@@ -21,10 +21,10 @@ pub struct Account {
     id: u64,
 }
 
-/// What GitLab says about the token itself.
+/// The token as GitLab describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct TokenFacts {
-    /// What it may be used for, as in `api`.
+    /// Its scopes, as in `api`.
     pub scopes: Vec<String>,
     /// The day on which it ends, as in `2026-03-01`.
     pub expires_at: Option<String>,
@@ -49,24 +49,24 @@ pub struct MergeRequestFacts {
     pub target_branch: Option<String>,
 }
 
-/// What a token may do.
+/// The rights of a token.
 #[derive(Debug)]
 pub struct Examination {
-    /// Who it belongs to.
+    /// Its owner.
     pub account: Account,
-    /// What time it is on the server.
+    /// The time on the server.
     pub date: Option<DateTime<Utc>>,
-    /// What the server says about the token; older ones do not know how to say it.
+    /// The token as the server describes it; older ones do not know how to say it.
     pub token: Result<TokenFacts, ApiError>,
     /// The project, and the role there.
     pub project: Result<ProjectFacts, ApiError>,
     /// The merge request, if there is one.
     pub merge_request: Option<Result<MergeRequestFacts, ApiError>>,
-    /// What the project's settings leave open, as far as the token sees them.
+    /// The project's settings, as far as the token sees them.
     pub settings: ProjectSettings,
 }
 
-/// Whether the files with certificates can be used.
+/// Returns whether the files with certificates can be used.
 pub fn check_certificates(files: &[std::path::PathBuf]) -> Result<(), ApiError> {
     builder(files).map(drop)
 }

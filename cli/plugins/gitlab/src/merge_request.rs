@@ -39,7 +39,7 @@ struct MergeRequest {
     now: Now,
 }
 
-/// What may have changed about it since it was loaded.
+/// The facts that may have changed since it was loaded.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Now {
     #[serde(default)]

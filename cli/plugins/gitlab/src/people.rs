@@ -18,7 +18,7 @@ use crate::{GitLab, discussions::User, gitlab::Addresses};
 /// The access level of the role Developer.
 const DEVELOPER: u64 = 30;
 
-/// What begins a note of GitLab's own about a push: its author is the account that pushed.
+/// The beginning of a note of GitLab's own about a push: its author is the account that pushed.
 const PUSHED: &str = "added ";
 
 #[derive(Debug, Deserialize)]
@@ -82,7 +82,7 @@ async fn is_developer(gitlab: &GitLab, user: u64) -> Result<bool, ApiError> {
     }
 }
 
-/// Whether a commit with this address is the account's: by the address that it shows, or by the one that GitLab gives to
+/// Returns whether a commit with this address is the account's: by the address that it shows, or by the one that GitLab gives to
 /// accounts that hide theirs (`7-alice@users.noreply.gitlab.example.com`).
 fn has_address(account: &Account, address: &str) -> bool {
     let shown = account.email.as_deref().unwrap_or_default();
@@ -120,7 +120,7 @@ async fn commit_addresses(gitlab: &GitLab) -> Addresses {
     }
 }
 
-/// Whether a note of GitLab's own tells of a push: `added 2 commits`.
+/// Returns whether a note of GitLab's own tells of a push: `added 2 commits`.
 fn is_push(text: &str) -> bool {
     let Some(rest) = text.strip_prefix(PUSHED) else {
         return false;

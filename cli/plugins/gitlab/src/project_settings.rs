@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::{GitLab, gitlab::encoded};
 
-/// What a project's settings leave open; `None` where GitLab does not tell, or does not have the setting.
+/// The settings of a project; `None` where GitLab does not tell, or does not have the setting.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProjectSettings {
     /// Whether a push removes all approvals.

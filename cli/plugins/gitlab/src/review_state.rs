@@ -1,4 +1,4 @@
-//! What the merge request shows of the bot, in GitLab's ways.
+//! The state that the merge request shows of the bot, in GitLab's ways.
 //!
 //! Requesting changes blocks the merge on GitLab Premium. Nothing tells reliably whether a request stands: the merge status shows
 //! only the first check that fails, and the list of reviewers only those who were asked.
@@ -164,7 +164,7 @@ async fn status(gitlab: &GitLab) -> Result<String, ApiError> {
     Ok(Now::read(gitlab).await?.status().to_owned())
 }
 
-/// Whether this server's `bulk_publish` takes a reviewer's state. Older ones ignore it without a word.
+/// Returns whether this server's `bulk_publish` takes a reviewer's state. Older ones ignore it without a word.
 async fn takes_state(gitlab: &GitLab) -> bool {
     let version: Result<Value, _> = gitlab.get("read GitLab's version", "metadata").await;
     version.is_ok_and(|value| value["version"].as_str().and_then(major_minor) >= Some(TAKES_STATE))
