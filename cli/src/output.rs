@@ -36,7 +36,7 @@ use camino::Utf8Path;
 use conclave_engine::{
     ports::PublishOutcome,
     report::{render_markdown, render_sarif},
-    review::{Review, Stance},
+    review::{Review, ReviewState},
 };
 use conclave_shared::redact::Redactor;
 use indicatif::MultiProgress;
@@ -218,7 +218,7 @@ pub(crate) fn without_secrets<T: Serialize + DeserializeOwned>(
 /// Tells the person what became of a posted review.
 pub(crate) fn posted(outcome: &PublishOutcome, redactor: &Redactor) {
     let mut state = match outcome.stance.and_then(|stance| stance.shown) {
-        Some(Stance::RequestedChanges) => "changes requested by the bot",
+        Some(ReviewState::RequestedChanges) => "changes requested by the bot",
         _ if outcome.approved => "approved by the bot",
         _ => "not approved by the bot",
     }

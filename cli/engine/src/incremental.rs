@@ -2,13 +2,13 @@
 //! our threads.
 //!
 //! Everything here is a function of what was read before: the threads with their answers, what our last summary
-//! remembers ([`crate::review::Ledger`]), the diff, the text of the files, and the judge's word. The order:
+//! remembers ([`crate::review::CarryOver`]), the diff, the text of the files, and the judge's word. The order:
 //!
 //! 1. [`narrow`]: a file whose patch was reviewed before, by everybody who is on the panel now and under the [`Instructions`]
 //!    that are in force now, is not reviewed again.
 //! 2. [`assess`]: where the earlier findings are at head, and whether their code has changed.
-//! 3. [`take_words`]: what the coordinator says of them, checked.
-//! 4. [`settle`]: what stands. Carrying forward is no model's business: an earlier finding goes away only if its code has
+//! 3. [`take_earlier_verdicts`]: what the coordinator says of them, checked.
+//! 4. [`reconcile`]: what stands. Carrying forward is no model's business: an earlier finding goes away only if its code has
 //!    changed and the judge says that it is fixed, or if a person who may decide it said so.
 //! 5. [`remember`]: the ledger for the next review.
 
@@ -17,24 +17,24 @@ mod assess;
 mod authority;
 mod carried;
 mod carry_over;
+mod earlier_verdicts;
 mod instructions;
 mod meanwhile;
+mod reconcile;
 mod refuted;
 mod reply;
 mod scope;
-mod settle;
 #[cfg(test)]
 pub(crate) mod test_support;
 mod texts;
-mod words;
 
 pub use anchors::{AnchorPlace, Lines};
 pub use assess::{Texts, assess, needs_judge, wanted};
 pub(crate) use carried::carried;
-pub use carry_over::{Done, MOST_LEDGER_BYTES, remember};
+pub use carry_over::{Done, MAX_LEDGER_BYTES, remember};
+pub use earlier_verdicts::{EarlierStatus, EarlierVerdict, EarlierVerdicts, add_to_schema, take_earlier_verdicts};
 pub use instructions::Instructions;
+pub use reconcile::{ReconcileInput, Reconciled, reconcile};
 pub use refuted::still_refuted;
-pub use reply::{Stance, stance};
+pub use reply::{ReplyIntent, intent};
 pub use scope::{Narrowed, narrow};
-pub use settle::{SettleInput, Settled, settle};
-pub use words::{Status, Word, Words, add_to_schema, take_words};

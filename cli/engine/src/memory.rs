@@ -53,27 +53,26 @@ impl Recall {
     }
 }
 
-/// What was done on the word of the memory, for the review to say.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// What was done on the word of the memory.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Recalled {
-    suppressed: usize,
+    /// Findings that were taken out, each with its reason.
+    suppressed: Vec<JudgedFinding>,
+    /// How many those were.
+    count: usize,
+    /// Serious findings that stand although they were turned down before.
     turned_down: Vec<String>,
 }
 
 /// Takes out what people of the repository have turned down often enough, before the judge sees it. What is taken out is
 /// kept, with its reason, for the records.
 ///
-/// Never taken out: what is critical ([`note_turned_down`] says so), words that try to steer the review, and what breaks a
+/// Never taken out: what is critical ([`Recalled::rejoin`] says so), words that try to steer the review, and what breaks a
 /// rule of the organisation, which a repository cannot turn down. What may repeat a finding of the same merge request goes
 /// its way through the second review.
-pub fn suppress(
-    findings: &mut Vec<Finding>,
-    earlier: &[ExistingFinding],
-    memory: &RepositoryMemory,
-    recalled: &mut Recalled,
-) -> Vec<JudgedFinding> {
+pub fn suppress(findings: &mut Vec<Finding>, earlier: &[ExistingFinding], memory: &RepositoryMemory) -> Recalled {
     if memory.rejected.is_empty() {
-        return Vec::new();
+        return Recalled::default();
     }
     let mut suppressed = Vec::new();
     for finding in std::mem::take(findings) {
@@ -93,24 +92,29 @@ pub fn suppress(
         entry.reason = Some(texts::turned_down(times));
         suppressed.push(entry);
     }
-    recalled.suppressed += suppressed.len();
-    suppressed
-}
-
-/// Notes the serious findings that were turned down often enough before. They stand as they are: only code or a person who
-/// decides in this merge request makes them milder, and never what was learned elsewhere.
-pub fn note_turned_down(judged: &[JudgedFinding], memory: &RepositoryMemory, recalled: &mut Recalled) {
-    let known = judged.iter().filter(|entry| {
-        let finding = &entry.finding;
-        entry.stands() && entry.weighs() && !is_untouchable(finding) && times(finding, memory) >= ENOUGH
-    });
-    recalled.turned_down.extend(known.map(|entry| entry.finding.id.clone()));
+    Recalled {
+        count: suppressed.len(),
+        suppressed,
+        turned_down: Vec::new(),
+    }
 }
 
 impl Recalled {
+    /// Joins what was taken out with what was judged, and notes the serious findings that were turned down often enough
+    /// before. They stand as they are: only code or a person who decides in this merge request makes them milder, and never
+    /// what was learned elsewhere.
+    pub fn rejoin(&mut self, judged: &mut Vec<JudgedFinding>, memory: &RepositoryMemory) {
+        let known = judged.iter().filter(|entry| {
+            let finding = &entry.finding;
+            entry.stands() && entry.weighs() && !is_untouchable(finding) && times(finding, memory) >= ENOUGH
+        });
+        self.turned_down.extend(known.map(|entry| entry.finding.id.clone()));
+        judged.append(&mut self.suppressed);
+    }
+
     /// What the review says of it. What joined an earlier finding is not news.
     pub fn notes(&self, findings: &[JudgedFinding]) -> Vec<String> {
-        let suppressed = (self.suppressed > 0).then(|| texts::suppressed(self.suppressed));
+        let suppressed = (self.count > 0).then(|| texts::suppressed(self.count));
         let standing = findings
             .iter()
             .filter(|entry| entry.stands() && self.turned_down.contains(&entry.finding.id));

@@ -1,11 +1,14 @@
 //! From a filtered diff to a judged review.
 
 mod by_rules;
+mod conclude;
 mod coverage;
+mod job;
 mod partial;
 mod prior;
-mod recall;
 mod run;
 
+pub use conclude::{Heard, conclude};
+pub use job::ReviewJob;
 pub use prior::Prior;
-pub use run::{ReviewJob, ReviewPorts, review};
+pub use run::{ReviewPorts, needs_models, review};

@@ -13,17 +13,15 @@ mod conflict;
 mod context;
 mod contributions;
 mod panel;
-mod permission;
 
 pub use assemble::{Assembled, BUILT_IN, RuntimeConfig};
 pub use conflict::Conflict;
 pub use context::ConfigureContext;
 pub use contributions::{
-    AgentRole, AgentSpec, Audience, Hint, McpLocation, McpServer, ModelChoice, Owned, PermissionRule, PromptSection,
-    ProviderModel, ProviderSpec, ProviderWire,
+    AgentRole, AgentSpec, Audience, McpLocation, McpServer, Owned, PromptSection, ProviderModel, ProviderSpec,
+    ProviderWire, ToolGrant,
 };
-pub use panel::StandingPanel;
-pub use permission::Permission;
+pub use panel::BuiltInPanel;
 
 use async_trait::async_trait;
 use conclave_shared::config::ConfigDocument;
@@ -78,8 +76,8 @@ pub async fn bootstrap(plugins: &mut [Box<dyn ReviewPlugin>]) -> Vec<String> {
     failures
 }
 
-/// Runs the second phase in order and assembles the result. `document` takes what the plugins say about models.
-pub fn configure(plugins: &[Box<dyn ReviewPlugin>], document: &mut ConfigDocument) -> Result<Assembled, PluginError> {
+/// Runs the second phase in order and assembles the result.
+pub fn configure(plugins: &[Box<dyn ReviewPlugin>]) -> Result<Assembled, PluginError> {
     let mut contributions = contributions::Contributions::default();
     for plugin in plugins {
         let mut context = ConfigureContext::new(plugin.name(), &mut contributions);
@@ -87,7 +85,7 @@ pub fn configure(plugins: &[Box<dyn ReviewPlugin>], document: &mut ConfigDocumen
             .configure(&mut context)
             .map_err(|error| PluginError(format!("{}: {error}", plugin.name())))?;
     }
-    Assembled::new(contributions, document).map_err(|conflict| PluginError(conflict.to_string()))
+    Assembled::new(contributions).map_err(|conflict| PluginError(conflict.to_string()))
 }
 
 /// Runs the third phase in order. Returns the failures as warnings.

@@ -9,9 +9,9 @@ mod stop;
 mod tools;
 mod trace;
 
-pub use budget::BudgetStanding;
+pub use budget::BudgetState;
 pub use forge::{
-    AppliedStance, Forge, ForgeError, NoSettings, Publication, PublishOutcome, PublishSettings, SettingsWatch,
+    AppliedState, Forge, ForgeError, NoSettings, Publication, PublishOutcome, PublishSettings, SettingsWatch,
 };
 pub use progress::{Progress, ProgressEvent};
 pub use runtime::{
@@ -36,7 +36,7 @@ pub trait TelemetrySink: Send + Sync {
 }
 
 /// The model gateway's books and its word on models.
-pub trait ModelLedger: Send + Sync {
+pub trait UsageLedger: Send + Sync {
     /// What a session has used so far, by the model that really answered.
     fn usage(&self, session: &SessionId) -> Vec<TokensByModel>;
     /// How long ago a request of this session last made progress, while one is being held; `None` when none is held.
@@ -45,7 +45,7 @@ pub trait ModelLedger: Send + Sync {
     /// What the whole run has cost so far.
     fn cost_usd(&self) -> f64;
     /// How close the run is to the end of its budget.
-    fn budget(&self) -> BudgetStanding;
+    fn budget(&self) -> BudgetState;
     /// The name under which the runtime asks for this model in this session: its own, or, for a model that was named after the
     /// runtime had started, a spare one that the gateway translates.
     fn name_in_runtime(&self, _session: &SessionId, model: &ModelId) -> ModelId {

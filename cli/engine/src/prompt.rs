@@ -12,8 +12,7 @@ mod reviewer;
 mod sections;
 
 pub use budget::{
-    CutPatch, PatchSize, Share, cut, estimated_tokens, fitting, given, header_length, patch_budget, share_out,
-    window_warning,
+    CutPatch, PatchSize, Share, cut, estimated_tokens, fitting, given, patch_budget, share_out, window_warning,
 };
 pub use context::{ContextFile, Rendered, render_context};
 pub use coordinator::render_coordinator;
@@ -23,4 +22,4 @@ pub use index::{PatchEntry, patch_file_name, render_index};
 pub(crate) use instructions::concerns;
 pub use library::{PromptLibrary, ReplacesNothing, UnknownPrompt, WrongFirstLine};
 pub use reviewer::{Field, brief, reviewer_parts};
-pub use sections::{add_to_reviewer, for_agent, for_everyone};
+pub use sections::add_to_reviewer;

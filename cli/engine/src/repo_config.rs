@@ -79,9 +79,9 @@ fn is_unlimited(limits: &TimeLimitOverrides) -> bool {
 
 impl OwnReviewer {
     /// More of them are no panel any more.
-    pub const MOST: usize = 5;
+    pub const MAX: usize = 5;
     /// The longest prompt, in bytes: the built-in ones have a third of it.
-    pub const LONGEST_PROMPT: usize = 32 << 10;
+    pub const MAX_PROMPT: usize = 32 << 10;
 }
 
 impl RepoConfig {

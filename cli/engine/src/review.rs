@@ -27,17 +27,17 @@ mod workspace;
 pub use anchor::{Anchor, AnchorState};
 pub use approval_hold::{ApprovalHold, HoldCause};
 pub(crate) use carry_over::MAX_CLAIM;
-pub use carry_over::{Ledger, RefutedFinding, Remembered, ReviewedFiles};
+pub use carry_over::{CarryOver, RefutedFinding, Remembered, ReviewedFiles};
 pub use configuration::{ConfigurationFallback, ConfigurationInstead};
 pub use cost::Cost;
 pub use coverage::{Coverage, CutFile, EarlierFiles};
-pub use existing_finding::{Before, ExistingFinding, Reply, ThreadState, Voice};
+pub use existing_finding::{AuthorRole, Before, ExistingFinding, Reply, ThreadState};
 pub use finding_record::{FindingRecord, RECORD_SCHEMA};
 pub use judged_finding::{JudgedFinding, RemovedBy, Weight, weighs};
 pub use meanwhile::{FoundMeanwhile, Meanwhile, OtherConclusion};
-pub use mode::{ReviewMode, Stance};
+pub use mode::{ReviewMode, ReviewState};
 pub use patch_id::PatchId;
-pub use plan::{PanelMember, Plan, Presence, Seat};
+pub use plan::{PanelMember, PanelSlot, Plan, Presence};
 pub use refutation::{Overruled, Refutation, RefutationStatus};
 pub use reviewer_report::{RepairKind, ReviewerReport, milliseconds};
 pub use settled::SettledFinding;
@@ -129,7 +129,7 @@ pub struct Review {
     pub aside: Option<String>,
     /// What the next review has to know; it goes into the summary, hidden and signed.
     #[serde(default)]
-    pub ledger: Ledger,
+    pub ledger: CarryOver,
     /// Seconds from the start of the sessions to the verdict.
     pub seconds: f64,
     /// The price of all model calls, in US dollars.
@@ -214,12 +214,8 @@ impl Review {
     /// What all sessions used, by the model that really answered.
     pub fn usage(&self) -> Vec<TokensByModel> {
         let mut total: Vec<TokensByModel> = Vec::new();
-        for usage in self
-            .reviewers
-            .iter()
-            .chain([&self.coordinator])
-            .flat_map(|report| &report.usage)
-        {
+        let reports = self.reviewers.iter().chain([&self.coordinator]);
+        for usage in reports.flat_map(|report| &report.usage) {
             match total.iter_mut().find(|entry| entry.model == usage.model) {
                 Some(entry) => {
                     entry.tokens += usage.tokens;

@@ -18,7 +18,7 @@ pub use context::{PanelInput, SessionContext, SessionTask};
 pub use conversation::SessionResult;
 pub use coordinator::{JudgedBy, coordinate};
 pub use head_start::HeadStart;
-pub use mailbox::{Desk, Submitted};
+pub use mailbox::{CoordinatorMailbox, Judgement};
 pub use refuter::Refuter;
 pub(crate) use reviewers::most_at_once;
 pub use reviewers::{PanelResult, run_panel};

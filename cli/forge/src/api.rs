@@ -21,7 +21,7 @@ use std::{fmt::Debug, time::Duration};
 use async_trait::async_trait;
 use conclave_engine::{
     publish::{Account, Conversation, Place, Thread, ThreadDraft},
-    review::Voice,
+    review::AuthorRole,
 };
 use conclave_resilience::retry::RetryPolicy;
 
@@ -58,7 +58,7 @@ pub trait ChangeApi: Debug + Send + Sync {
     async fn branch_tip(&self, branch: &str, base: &str) -> Result<Option<String>, ApiError>;
 
     /// Reads the role of an account that is not ours, on a merge request with this author.
-    async fn role(&self, user: &Account, author: Option<u64>, written: &Conversation) -> Result<Voice, ApiError>;
+    async fn role(&self, user: &Account, author: Option<u64>, written: &Conversation) -> Result<AuthorRole, ApiError>;
 
     /// Makes these users reviewers; those that people have chosen stay. Returns what did not work, in words.
     async fn add_reviewers(&self, names: &[&str]) -> Result<Vec<String>, ApiError>;

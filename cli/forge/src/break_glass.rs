@@ -1,11 +1,11 @@
 //! Break glass on the merge request: whether a person has said so, and what is posted then.
 
 use conclave_engine::{
-    ports::{AppliedStance, PublishOutcome, SettingsWatch},
+    ports::{AppliedState, PublishOutcome, SettingsWatch},
     publish::{
         BreakGlass, BreakGlassPolicy, BreakGlassWord, Summary, SummaryState, break_glass_words, skipped_text, text_hash,
     },
-    review::{ReviewMode, Stance},
+    review::{ReviewMode, ReviewState},
     untrusted::escape,
 };
 
@@ -97,8 +97,8 @@ impl Publisher {
             let approval = api.approval(bot.account).await?;
             self.withdraw_standing(approval.stands).await?;
             self.conclude();
-            outcome.stance = Some(AppliedStance {
-                wanted: Stance::None,
+            outcome.stance = Some(AppliedState {
+                wanted: ReviewState::None,
                 shown: None,
             });
             return Ok(outcome);
@@ -138,12 +138,12 @@ impl Publisher {
             self.conclude();
         }
         let shown = if outcome.approved {
-            Stance::Approved
+            ReviewState::Approved
         } else {
-            Stance::None
+            ReviewState::None
         };
-        outcome.stance = Some(AppliedStance {
-            wanted: Stance::Approved,
+        outcome.stance = Some(AppliedState {
+            wanted: ReviewState::Approved,
             shown: Some(shown),
         });
         Ok(outcome)

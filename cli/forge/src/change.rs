@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use conclave_engine::{
     publish::{BotIdentity, Conversation, Note, Signer, SummaryState, spent_usd},
     review::{
-        AnchorState, ApprovalHold, Before, Comment, ExistingFinding, Ledger, Reply, ReviewSubject, ThreadState, Voice,
+        AnchorState, ApprovalHold, AuthorRole, Before, CarryOver, Comment, ExistingFinding, Reply, ReviewSubject,
+        ThreadState,
     },
 };
 use secrecy::SecretString;
@@ -23,7 +24,7 @@ pub struct Change {
     /// The costs of earlier reviews of it, in US dollars, as our note on it says.
     pub spent_before_usd: f64,
     /// The memory of our last summary of what was reviewed, and of what stands.
-    pub ledger: Ledger,
+    pub ledger: CarryOver,
     /// Whether a light-hearted question may still be answered: none has been.
     pub aside_open: bool,
     /// The number of the account that opened it.
@@ -147,10 +148,10 @@ async fn existing_findings(
         }
         let state = if own.thread.resolved {
             match roles.at_least(own.thread.resolved_by.as_ref()).await {
-                Voice::Us => ThreadState::ResolvedByUs,
-                Voice::Member => ThreadState::ResolvedByPerson,
-                Voice::Author => ThreadState::ResolvedByAuthor,
-                Voice::Outsider | Voice::Machine => ThreadState::ResolvedByOther,
+                AuthorRole::Us => ThreadState::ResolvedByUs,
+                AuthorRole::Member => ThreadState::ResolvedByPerson,
+                AuthorRole::Author => ThreadState::ResolvedByAuthor,
+                AuthorRole::Outsider | AuthorRole::Machine => ThreadState::ResolvedByOther,
             }
         } else {
             ThreadState::Open

@@ -12,7 +12,7 @@ use conclave_engine::{
     diff::FilteredFile,
     ports::{Forge, ForgeError, Publication, PublishOutcome},
     publish::{Summary, SummaryState, plan_openings, reviewers_to_add, spent_with},
-    review::{JudgedFinding, Meanwhile, Review, Stance},
+    review::{JudgedFinding, Meanwhile, Review, ReviewState},
 };
 use conclave_shared::finding::Fingerprint;
 
@@ -120,21 +120,21 @@ impl Posting<'_> {
             base: &change.version.base,
             settings: self.publication.settings_watch,
         };
-        let wanted = Stance::of(&review, self.publication.settings.mode);
+        let wanted = ReviewState::of(&review, self.publication.settings.mode);
         let requested = change.is_requested(now, &conversation);
         let lifts = review.lifts_blocks() && !now.is_newer_than(&review.head_sha) && watched.retargeted(now).is_none();
         let approval = match wanted {
-            Stance::Approved => None,
+            ReviewState::Approved => None,
             _ => self.approval_before(&mut review).await?,
         };
         // What will be so if all goes well; where it does not, the note is corrected below.
         let expected = match wanted {
-            Stance::RequestedChanges => now.is_open(),
-            Stance::Approved => false,
-            Stance::None => requested && !lifts,
+            ReviewState::RequestedChanges => now.is_open(),
+            ReviewState::Approved => false,
+            ReviewState::None => requested && !lifts,
         };
         let spent_micros = spent_with(bot, &conversation, &review);
-        let summary = self.summary(&review, spent_micros, expected, wanted == Stance::Approved);
+        let summary = self.summary(&review, spent_micros, expected, wanted == ReviewState::Approved);
         let is_news = summary.is_news(bot, &conversation);
         let note = summary::post(api, bot, &summary, &mut conversation).await?;
         current.wrote(&summary.state);
@@ -167,7 +167,7 @@ impl Posting<'_> {
             },
         } = run.apply().await?;
         if stands != expected || hold.is_some() || !meanwhile.is_empty() {
-            let approves = wanted == Stance::Approved && hold.is_none() && meanwhile.is_empty();
+            let approves = wanted == ReviewState::Approved && hold.is_none() && meanwhile.is_empty();
             review.approval_holds.extend(hold);
             review.add_meanwhile(&meanwhile);
             current.add(meanwhile);

@@ -4,9 +4,9 @@
 //! every forge shows reliably whether one stands, so the summary remembers it.
 
 use conclave_engine::{
-    ports::AppliedStance,
+    ports::AppliedState,
     publish::SummaryState,
-    review::{ApprovalHold, HoldCause, Meanwhile, Stance},
+    review::{ApprovalHold, HoldCause, Meanwhile, ReviewState},
 };
 
 use crate::{
@@ -27,7 +27,7 @@ pub(crate) struct Run<'a> {
     /// The review, and what other runs post up to the last moment.
     pub(crate) current: &'a CurrentReview<'a>,
     /// The state that the review asks for.
-    pub(crate) wanted: Stance,
+    pub(crate) wanted: ReviewState,
     /// The merge request as it is now.
     pub(crate) now: &'a MergeRequestState,
     /// Whether a request for changes stands, as far as that is known.
@@ -59,7 +59,7 @@ pub(crate) struct Notes {
 /// The result.
 #[derive(Debug)]
 pub(crate) struct Applied {
-    pub(crate) stance: AppliedStance,
+    pub(crate) stance: AppliedState,
     pub(crate) approved: bool,
     /// Whether a request for changes stands now, as far as that is known.
     pub(crate) requested: bool,
@@ -80,7 +80,7 @@ impl Run<'_> {
             if is_closed {
                 self.withdraw_approval().await?;
             }
-            if self.wanted != Stance::None {
+            if self.wanted != ReviewState::None {
                 let warning = format!("{}: the merge request is {} by now", self.not(), now.lifecycle.word());
                 self.notes.warnings.push(warning);
             }
@@ -96,23 +96,27 @@ impl Run<'_> {
                 return Ok(self.end(None, false));
             }
         }
-        if self.wanted != Stance::None && now.head.as_ref() != Some(head) {
+        if self.wanted != ReviewState::None && now.head.as_ref() != Some(head) {
             let warning = self.newer();
             self.notes.warnings.push(warning);
             let approved = self.withdraw_approval().await?;
-            let shown = if approved { Stance::Approved } else { Stance::None };
+            let shown = if approved {
+                ReviewState::Approved
+            } else {
+                ReviewState::None
+            };
             return Ok(self.end(shown, approved));
         }
         match self.wanted {
-            Stance::Approved => self.approve().await,
-            Stance::None => self.neither().await,
-            Stance::RequestedChanges => self.request_changes().await,
+            ReviewState::Approved => self.approve().await,
+            ReviewState::None => self.neither().await,
+            ReviewState::RequestedChanges => self.request_changes().await,
         }
     }
 
-    fn end(self, shown: impl Into<Option<Stance>>, approved: bool) -> Applied {
+    fn end(self, shown: impl Into<Option<ReviewState>>, approved: bool) -> Applied {
         Applied {
-            stance: AppliedStance {
+            stance: AppliedState {
                 wanted: self.wanted,
                 shown: shown.into(),
             },
@@ -141,7 +145,7 @@ impl Run<'_> {
             return Ok(self.overtaken(sight, approved));
         }
         if self.approval.is_for(&self.change.version, None) && !self.requested {
-            return Ok(self.end(Stance::Approved, true));
+            return Ok(self.end(ReviewState::Approved, true));
         }
         let refused = approve(self.publisher, &self.current.review.head_sha, self.approval.stands).await?;
         if self.is_approved().await? {
@@ -152,7 +156,7 @@ impl Run<'_> {
             if !sight.meanwhile.is_empty() {
                 return self.undo(sight, requested).await;
             }
-            return Ok(self.end(Stance::Approved, true));
+            return Ok(self.end(ReviewState::Approved, true));
         }
         let warning = refused.unwrap_or_else(|| self.not_what_was_asked(false));
         self.notes.warnings.push(warning);
@@ -183,7 +187,7 @@ impl Run<'_> {
     async fn neither(mut self) -> Result<Applied, ApiError> {
         let approved = self.withdraw_approval().await?;
         let shown = self.without_request().await?;
-        let shown = if approved { Some(Stance::Approved) } else { shown };
+        let shown = if approved { Some(ReviewState::Approved) } else { shown };
         Ok(self.end(shown, approved))
     }
 
@@ -191,17 +195,17 @@ impl Run<'_> {
         let approved = self.withdraw_approval().await?;
         // A person who has taken our request back knows this review; only another one is worth asking again.
         if (!self.requested || self.is_news) && !self.request().await {
-            return Ok(self.end(Stance::None, approved));
+            return Ok(self.end(ReviewState::None, approved));
         }
         let shown = match self.publisher.api.request_shown(self.change.bot.account).await? {
-            RequestShown::Stands => Some(Stance::RequestedChanges),
+            RequestShown::Stands => Some(ReviewState::RequestedChanges),
             RequestShown::Hidden(warning) => {
                 self.notes.warnings.push(warning);
                 None
             }
             RequestShown::Absent(warning) => {
                 self.notes.warnings.push(warning);
-                Some(Stance::None)
+                Some(ReviewState::None)
             }
         };
         Ok(self.end(shown, approved))
@@ -220,11 +224,11 @@ impl Run<'_> {
     }
 
     /// The state that is shown where nothing was done about a request for changes.
-    const fn shown(&self, approved: bool) -> Stance {
+    const fn shown(&self, approved: bool) -> ReviewState {
         match (approved, self.requested) {
-            (true, _) => Stance::Approved,
-            (false, true) => Stance::RequestedChanges,
-            (false, false) => Stance::None,
+            (true, _) => ReviewState::Approved,
+            (false, true) => ReviewState::RequestedChanges,
+            (false, false) => ReviewState::None,
         }
     }
 
@@ -247,28 +251,28 @@ impl Run<'_> {
     }
 
     /// Takes our request for changes back, if the review may. Returns what is shown then.
-    async fn without_request(&mut self) -> Result<Option<Stance>, ApiError> {
+    async fn without_request(&mut self) -> Result<Option<ReviewState>, ApiError> {
         if !self.requested {
-            return Ok(Some(Stance::None));
+            return Ok(Some(ReviewState::None));
         }
         if !self.lifts {
             // Only a whole review that finds it fixed lifts it.
-            return Ok(Some(Stance::RequestedChanges));
+            return Ok(Some(ReviewState::RequestedChanges));
         }
         let sight = self.current.look(self.publisher.asked_to_end()).await?;
         if !sight.meanwhile.is_empty() {
             let warning = format!("the request for changes stays: {}", sight.meanwhile.describe());
             self.notes.warnings.push(warning);
             self.notes.meanwhile = sight.meanwhile;
-            return Ok(Some(Stance::RequestedChanges));
+            return Ok(Some(ReviewState::RequestedChanges));
         }
         let shown = match self.publisher.api.lift_request(self.now.shows_request).await? {
-            Lifted::Gone => Some(Stance::None),
+            Lifted::Gone => Some(ReviewState::None),
             Lifted::Unseen => None,
             Lifted::Stands(advice) => {
                 let warning = format!("the bot's earlier request for changes could not be taken back; {advice}");
                 self.notes.warnings.push(warning);
-                return Ok(Some(Stance::RequestedChanges));
+                return Ok(Some(ReviewState::RequestedChanges));
             }
         };
         self.requested = false;
@@ -278,8 +282,8 @@ impl Run<'_> {
     /// The beginning of a sentence that says that what was wanted was not done.
     const fn not(&self) -> &'static str {
         match self.wanted {
-            Stance::RequestedChanges => "no changes requested",
-            Stance::Approved | Stance::None => "not approved",
+            ReviewState::RequestedChanges => "no changes requested",
+            ReviewState::Approved | ReviewState::None => "not approved",
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use conclave_engine::{
     publish::{Account, BotIdentity, Conversation},
-    review::Voice,
+    review::AuthorRole,
 };
 
 use crate::{ApiError, ForgeApi};
@@ -16,7 +16,7 @@ pub(crate) struct Roles<'a> {
     bot: &'a BotIdentity,
     author: Option<u64>,
     conversation: &'a Conversation,
-    known: HashMap<u64, Voice>,
+    known: HashMap<u64, AuthorRole>,
 }
 
 impl<'a> Roles<'a> {
@@ -36,9 +36,9 @@ impl<'a> Roles<'a> {
     }
 
     /// The role of this account.
-    pub(crate) async fn of(&mut self, user: &Account) -> Result<Voice, ApiError> {
+    pub(crate) async fn of(&mut self, user: &Account) -> Result<AuthorRole, ApiError> {
         if user.id == self.bot.account {
-            return Ok(Voice::Us);
+            return Ok(AuthorRole::Us);
         }
         if let Some(role) = self.known.get(&user.id) {
             return Ok(*role);
@@ -49,11 +49,11 @@ impl<'a> Roles<'a> {
     }
 
     /// The same; where the forge does not answer, the account's words are read and decide nothing.
-    pub(crate) async fn at_least(&mut self, user: Option<&Account>) -> Voice {
-        let Some(user) = user else { return Voice::Outsider };
+    pub(crate) async fn at_least(&mut self, user: Option<&Account>) -> AuthorRole {
+        let Some(user) = user else { return AuthorRole::Outsider };
         self.of(user).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "a role could not be read");
-            Voice::Outsider
+            AuthorRole::Outsider
         })
     }
 }

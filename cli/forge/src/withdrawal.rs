@@ -6,9 +6,9 @@
 //! commit stays as it is.
 
 use conclave_engine::{
-    ports::{AppliedStance, PublishOutcome},
+    ports::{AppliedState, PublishOutcome},
     publish::{SummaryState, withdrawal_summary},
-    review::{Review, Stance},
+    review::{Review, ReviewState},
 };
 
 use crate::{
@@ -157,8 +157,8 @@ impl Publisher {
         }
         self.conclude();
         Ok(PublishOutcome {
-            stance: Some(AppliedStance {
-                wanted: Stance::None,
+            stance: Some(AppliedState {
+                wanted: ReviewState::None,
                 shown: None,
             }),
             warnings: vec![reason],

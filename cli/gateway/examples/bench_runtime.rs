@@ -22,7 +22,7 @@ use axum::{
     serve::ListenerExt,
 };
 use bytes::Bytes;
-use conclave_engine::ports::{ModelLedger, SessionId};
+use conclave_engine::ports::{SessionId, UsageLedger};
 use conclave_gateway::{Gateway, GatewayConfig, HttpSettings, Limits, Upstream, Wire};
 use futures_util::{future::join_all, stream};
 use serde_json::{Value, json};

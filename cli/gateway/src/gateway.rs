@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use conclave_engine::ports::{BudgetStanding, ModelLedger, SPARE_MODEL, SessionId};
+use conclave_engine::ports::{BudgetState, SPARE_MODEL, SessionId, UsageLedger};
 use conclave_resilience::budget::{Budget, Standing};
 use conclave_shared::{config::ConfigDocument, model::ModelId, telemetry::TokensByModel};
 use tokio::{net::TcpListener, task::JoinHandle, time::timeout};
@@ -118,7 +118,7 @@ impl Drop for Gateway {
     }
 }
 
-impl ModelLedger for Gateway {
+impl UsageLedger for Gateway {
     fn usage(&self, session: &SessionId) -> Vec<TokensByModel> {
         self.core.accounting.usage(session)
     }
@@ -131,11 +131,11 @@ impl ModelLedger for Gateway {
         self.core.accounting.cost_usd()
     }
 
-    fn budget(&self) -> BudgetStanding {
+    fn budget(&self) -> BudgetState {
         match self.core.accounting.standing() {
-            Standing::Free => BudgetStanding::Free,
-            Standing::Tight(line) => BudgetStanding::Tight(line.to_string()),
-            Standing::Spent(line) => BudgetStanding::Spent(line.to_string()),
+            Standing::Free => BudgetState::Free,
+            Standing::Tight(line) => BudgetState::Tight(line.to_string()),
+            Standing::Spent(line) => BudgetState::Spent(line.to_string()),
         }
     }
 

@@ -200,17 +200,12 @@ fn agent(owned: &Owned<AgentSpec>, file: &ConfigFile<'_>) -> Node {
             "doom_loop": "allow",
         }),
     );
-    for rule in &file.config.permissions {
-        if rule.value.agent != spec.name {
-            continue;
+    for grant in file.config.tools.iter().filter(|grant| grant.value.agent == spec.name) {
+        let name = grant.value.tool.as_str();
+        // A permission that stands above is not given again: reading would lose its exceptions.
+        if !permission.has(name) {
+            permission.set(name, Node::new(grant.plugin, json!("allow")));
         }
-        let name = rule.value.permission.as_str();
-        // What every agent has is not given again: reading would lose its exceptions.
-        if rule.value.allow && permission.has(name) {
-            continue;
-        }
-        let value = if rule.value.allow { "allow" } else { "deny" };
-        permission.set(name, Node::new(rule.plugin, json!(value)));
     }
     let mut node = Node::object(owned.plugin, []);
     node.set("mode", Node::new(BUILT_IN, json!("primary")));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use conclave_engine::plugin::{Permission, PermissionRule};
+use conclave_engine::plugin::ToolGrant;
 
 use super::*;
 
@@ -15,17 +15,15 @@ fn agent_spec(name: &str, role: AgentRole) -> AgentSpec {
         name: name.to_owned(),
         description: "What it does".to_owned(),
         role,
-        tools: Vec::new(),
     }
 }
 
-fn rule(plugin: &'static str, agent: &str, permission: Permission, allow: bool) -> Owned<PermissionRule> {
+fn grant(plugin: &'static str, agent: &str, tool: &str) -> Owned<ToolGrant> {
     owned(
         plugin,
-        PermissionRule {
+        ToolGrant {
             agent: agent.to_owned(),
-            permission,
-            allow,
+            tool: tool.to_owned(),
         },
     )
 }
@@ -69,15 +67,9 @@ fn config() -> RuntimeConfig {
                 token_variable: "TOKEN_OF_THE_RUN",
             },
         )],
-        permissions: vec![
-            rule(
-                "coordinator_tools",
-                "coordinator",
-                Permission::Tool("spawn_reviewers".to_owned()),
-                true,
-            ),
-            rule("strict", "codex", Permission::Grep, false),
-            rule("generous", "codex", Permission::Read, true),
+        tools: vec![
+            grant("coordinator_tools", "coordinator", "spawn_reviewers"),
+            grant("generous", "codex", "read"),
         ],
         ..RuntimeConfig::default()
     }
@@ -124,7 +116,6 @@ fn each_line_names_whoever_it_came_from() {
         ("\"temperature\"", "conclave"),
         ("\"*\": \"deny\"", "conclave"),
         ("\"spawn_reviewers\": \"allow\"", "coordinator_tools"),
-        ("\"grep\": \"deny\"", "strict"),
         ("\"grep\": \"allow\"", "conclave"),
         ("\"anthropic\": {", "cloudflare"),
         ("\"npm\"", "cloudflare"),
@@ -162,7 +153,6 @@ fn giving_what_every_agent_has_takes_no_exception_away() {
     let (value, _) = explained(&config());
     let permission = &value["agent"]["codex"]["permission"];
     assert_eq!(permission["read"]["*.env"], "deny", "{permission:#}");
-    assert_eq!(permission["grep"], "deny");
     let first = permission.as_object().and_then(|rules| rules.keys().next());
     assert_eq!(first.map(String::as_str), Some("*"), "the last rule that matches wins");
 }

@@ -154,7 +154,7 @@ async fn review(
     let secret = pipeline.gitlab.secret.clone();
     let posting = Posting {
         mode: arguments.mode.map(Into::into),
-        most_inline: arguments.max_inline,
+        max_inline: arguments.max_inline,
     };
     if !arguments.estimate {
         let asked = Glass {

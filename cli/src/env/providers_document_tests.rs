@@ -1,7 +1,7 @@
 //! The endpoints of `docs/models.md`: each row as it stands there is accepted, and a call of its model arrives at its path, under
 //! the model's own name, with the key where that format has it.
 
-use conclave_engine::ports::{ModelLedger, SessionId};
+use conclave_engine::ports::{SessionId, UsageLedger};
 use conclave_gateway::{Gateway, GatewayConfig, HttpSettings, Wire};
 use conclave_scripted_provider::{Answer, Format, Scripted, ScriptedProvider};
 use conclave_shared::model::ModelId;

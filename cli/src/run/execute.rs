@@ -13,7 +13,7 @@ use conclave_engine::{
     ports::ProgressEvent,
     prompt::PromptLibrary,
     review::Review,
-    session::{Desk, RouteFacts},
+    session::{CoordinatorMailbox, RouteFacts},
 };
 use conclave_git::check_out_workspace;
 use conclave_plugin_reviewer_config::Follower;
@@ -84,12 +84,6 @@ fn date_prices(review: &mut Review, prices: &PriceList) {
     let usage = review.usage();
     let line = prices.describe(usage.iter().map(|usage| &usage.model));
     review.coverage.notes.extend(line);
-}
-
-/// Adds what counted where the configuration service had no answer at the start.
-fn with_configuration(mut review: Review, follower: &Follower) -> Review {
-    review.configuration = follower.unanswered();
-    review
 }
 
 /// What only the part with the agent runtime needs.
@@ -163,7 +157,7 @@ impl Sessions<'_> {
             boundary: mark.nonce.clone(),
             memory: &memory.now(),
         };
-        let desk = incremental::desk(&job);
+        let mailbox = incremental::mailbox(&job);
         let prices = LivePrices::new(&config.prices);
         let starting = async {
             check_out_workspace(&job.repository, &job.subject.head_sha, &workspace).await?;
@@ -171,7 +165,7 @@ impl Sessions<'_> {
             report_all(run.progress.as_ref(), &inputs.warnings);
             watch.lap("workspace");
             let runtime = self
-                .start(child, &job, &config, (&runtime_config, &prices), &library, &desk)
+                .start(child, &job, &config, (&runtime_config, &prices), &library, &mailbox)
                 .await?;
             watch.lap("OpenCode start");
             Ok::<_, Failure>((runtime, inputs))
@@ -207,13 +201,13 @@ impl Sessions<'_> {
             approval_holds,
             // The patterns are those that could be read.
             prompt_paths: PathGlobs::new(&settings.prompt_paths).unwrap_or_default(),
+            configuration: follower.unanswered(),
             warnings,
             stages: watch.laps(),
         };
         let source = Arc::new(RepositoryTree::new(&job, &all, inputs.context));
-        let review = run_review(review_job, self.ports(&runtime, &live, source, desk)).await;
+        let review = run_review(review_job, self.ports(&runtime, &live, source, mailbox)).await;
         watch.lap("sessions");
-        let review = with_configuration(review, &follower);
         Ok(Some(Ran::new(job, all, review, runtime, &live, &prices.now())))
     }
 
@@ -247,7 +241,7 @@ impl Sessions<'_> {
         config: &ConfigDocument,
         (contributed, prices): (&RuntimeConfig, &LivePrices),
         library: &PromptLibrary,
-        desk: &Arc<Desk>,
+        mailbox: &Arc<CoordinatorMailbox>,
     ) -> Result<Runtime, Failure> {
         let run = self.run;
         Runtime::start(RuntimeInput {
@@ -264,7 +258,7 @@ impl Sessions<'_> {
             recording: run.tape.settings(),
             config: contributed,
             library,
-            desk,
+            mailbox,
             trace: run.observers.trace(),
         })
         .await
@@ -276,7 +270,13 @@ impl Sessions<'_> {
     }
 
     /// What the review asks and tells.
-    fn ports(&self, runtime: &Runtime, live: &Live, source: Arc<RepositoryTree>, desk: Arc<Desk>) -> ReviewPorts {
+    fn ports(
+        &self,
+        runtime: &Runtime,
+        live: &Live,
+        source: Arc<RepositoryTree>,
+        mailbox: Arc<CoordinatorMailbox>,
+    ) -> ReviewPorts {
         ReviewPorts {
             runtime: Arc::clone(&runtime.opencode) as _,
             ledger: Arc::clone(&runtime.gateway) as _,
@@ -284,7 +284,7 @@ impl Sessions<'_> {
             telemetry: self.run.observers.sink(),
             routes: live.routes.clone(),
             source,
-            desk,
+            mailbox,
             stop: self.run.signals.stop(),
         }
     }

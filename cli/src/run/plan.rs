@@ -294,7 +294,7 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
         remote_revision: (prepared.config.revision > 0).then_some(prepared.config.revision),
         repo_config: prepared.repo.found,
         reviewers: plan
-            .seats
+            .slots
             .iter()
             .map(|seat| planned(&seat.reviewer, seat.presence, seat.required, seat.reason.clone()))
             .collect(),

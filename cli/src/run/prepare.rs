@@ -156,7 +156,7 @@ pub(crate) async fn prepare(
     plugins.extend(organisation.plugins);
     plugins.push(Box::new(own.clone()));
     let mut config = ConfigDocument::default();
-    let mut assembled = plugin::configure(&plugins, &mut config)?;
+    let mut assembled = plugin::configure(&plugins)?;
     let base = config.clone();
     warnings.extend(plugin::post_configure(&plugins, &mut assembled, &mut config).await);
     warnings.extend(plugins.iter().flat_map(|plugin| plugin.warnings()));

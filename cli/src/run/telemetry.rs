@@ -3,7 +3,7 @@
 use conclave_engine::{
     memory::SUPPRESSED,
     ports::{PublishOutcome, TelemetrySink},
-    review::{Plan, RemovedBy, Review, StageTime, Stance, milliseconds},
+    review::{Plan, RemovedBy, Review, ReviewState, StageTime, milliseconds},
 };
 use conclave_gateway::GatewayEvent;
 use conclave_plugin_telemetry::anonymous_person;
@@ -46,7 +46,7 @@ pub(crate) fn record_stance(sink: &dyn TelemetrySink, merge_request: Option<u64>
         sink.record(EventBody::VerdictApplied(VerdictApplied {
             merge_request,
             wanted: stance.wanted.as_str().to_owned(),
-            shown: stance.shown.map(Stance::as_str).map(str::to_owned),
+            shown: stance.shown.map(ReviewState::as_str).map(str::to_owned),
             mismatch: stance.is_mismatch(),
         }));
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use conclave_engine::{
     plugin::ProviderWire::{Anthropic, OpenAiChat, OpenAiResponses},
-    ports::ModelLedger,
+    ports::UsageLedger,
 };
 use conclave_gateway::{BreakerSettings, Gateway, GatewayConfig, HttpSettings, Limits, RetryPolicy, Upstream, Wire};
 use conclave_scripted_provider::{Answer, Fault, Position, Scripted, ScriptedProvider};

@@ -93,7 +93,6 @@ fn contributions(places: &[Place]) -> RuntimeConfig {
         name: "security".to_owned(),
         description: "a reviewer".to_owned(),
         role: AgentRole::Reviewer,
-        tools: Vec::new(),
     };
     RuntimeConfig {
         agents: vec![Owned {

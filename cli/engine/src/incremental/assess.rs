@@ -9,7 +9,7 @@ use super::{
 use crate::{
     diff::{ChangeKind, FileDiff},
     repo_config::AuthorSettles,
-    review::{AnchorState, Before, ExistingFinding, FindingRecord, Ledger, ThreadState},
+    review::{AnchorState, Before, CarryOver, ExistingFinding, FindingRecord, ThreadState},
     untrusted::Untrusted,
 };
 
@@ -17,13 +17,13 @@ use crate::{
 const SHOWN_LINES: usize = 12;
 
 /// Among so many new files code is looked for that has left its own.
-const MOST_SEARCHED: usize = 100;
+const MAX_SEARCHED: usize = 100;
 
 /// Files' texts at head, or at the base for files that the merge request deletes.
 pub type Texts = HashMap<String, String>;
 
 /// The files whose texts are needed, each with whether it is the one at the base.
-pub fn wanted(existing: &[ExistingFinding], ledger: &Ledger, files: &[FileDiff]) -> Vec<(String, bool)> {
+pub fn wanted(existing: &[ExistingFinding], ledger: &CarryOver, files: &[FileDiff]) -> Vec<(String, bool)> {
     let records = existing
         .iter()
         .map(|finding| &finding.record)
@@ -55,7 +55,7 @@ pub fn wanted(existing: &[ExistingFinding], ledger: &Ledger, files: &[FileDiff])
 /// the code having changed.
 pub fn assess(
     existing: Vec<ExistingFinding>,
-    ledger: &Ledger,
+    ledger: &CarryOver,
     files: &[FileDiff],
     texts: &Texts,
     author_settles: AuthorSettles,
@@ -169,7 +169,7 @@ fn candidates<'f>(path: &str, files: &'f [FileDiff]) -> Vec<&'f FileDiff> {
     let new = files
         .iter()
         .filter(|file| matches!(file.kind, ChangeKind::Added | ChangeKind::Renamed | ChangeKind::Copied));
-    renamed.chain(new).take(MOST_SEARCHED).collect()
+    renamed.chain(new).take(MAX_SEARCHED).collect()
 }
 
 #[cfg(test)]

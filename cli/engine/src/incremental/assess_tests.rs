@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     incremental::test_support::{FILE, TEXT, existing, said},
     repo_config::AuthorSettles,
-    review::{Remembered, Voice},
+    review::{AuthorRole, Remembered},
 };
 
 fn file(path: &str, old_path: &str, kind: ChangeKind) -> FileDiff {
@@ -31,7 +31,7 @@ fn texts(texts: &[(&str, &str)]) -> Texts {
 fn assessed(files: &[FileDiff], of: &[(&str, &str)]) -> ExistingFinding {
     let mut all = assess(
         vec![existing("", "e")],
-        &Ledger::default(),
+        &CarryOver::default(),
         files,
         &texts(of),
         AuthorSettles::default(),
@@ -70,7 +70,7 @@ fn a_renamed_files_findings_go_along() {
         ];
         let found = assessed(&files, &[("src/b.py", TEXT), ("src/z.py", "nothing\n")]);
         assert_eq!(place_of(&found), ("src/b.py", 5, AnchorState::Unchanged), "{kind:?}");
-        let wanted = wanted(&[existing("", "e")], &Ledger::default(), &files);
+        let wanted = wanted(&[existing("", "e")], &CarryOver::default(), &files);
         assert!(wanted.contains(&("src/b.py".to_owned(), false)), "{wanted:?}");
     }
 }
@@ -90,7 +90,7 @@ fn a_file_that_is_gone_has_changed() {
     // A finding on a deleted file stands at the base.
     let deleted = [file(FILE, FILE, ChangeKind::Deleted)];
     assert_eq!(
-        wanted(&[existing("", "e")], &Ledger::default(), &deleted)[0],
+        wanted(&[existing("", "e")], &CarryOver::default(), &deleted)[0],
         (FILE.to_owned(), true)
     );
 }
@@ -102,7 +102,7 @@ fn without_an_anchor_nobody_knows() {
     old.anchor = AnchorState::Unknown;
     let all = assess(
         vec![old],
-        &Ledger::default(),
+        &CarryOver::default(),
         &changed(),
         &texts(&[(FILE, "x\n")]),
         AuthorSettles::default(),
@@ -124,7 +124,7 @@ fn remembered(letter: &str, before: Before, whole: bool) -> Remembered {
 
 #[test]
 fn the_ledger_adds_what_no_thread_shows_and_what_has_become_worse() {
-    let ledger = Ledger {
+    let ledger = CarryOver {
         findings: vec![
             remembered("e", Before::Posted, false),
             remembered("g", Before::Stood, true),
@@ -133,7 +133,7 @@ fn the_ledger_adds_what_no_thread_shows_and_what_has_become_worse() {
             // Nobody remembers what it was.
             remembered("j", Before::Posted, false),
         ],
-        ..Ledger::default()
+        ..CarryOver::default()
     };
     let all = assess(
         vec![existing("", "e")],
@@ -168,9 +168,9 @@ fn a_thread_that_we_resolved_and_that_is_open_was_opened_by_a_person() {
             state,
             ..existing("", "e")
         };
-        let ledger = Ledger {
+        let ledger = CarryOver {
             findings: vec![remembered("e", remembered_as, false)],
-            ..Ledger::default()
+            ..CarryOver::default()
         };
         assess(
             vec![finding],
@@ -201,17 +201,17 @@ fn the_judge_is_asked_only_if_there_is_something_to_judge() {
         ..existing("E1", "e")
     };
     assert!(!needs_judge(&[resolved]));
-    let with = |answers: &[(Voice, &str)]| ExistingFinding {
+    let with = |answers: &[(AuthorRole, &str)]| ExistingFinding {
         replies: answers.iter().map(|(voice, text)| said(*voice, text)).collect(),
         ..unchanged()
     };
-    assert!(needs_judge(&[with(&[(Voice::Member, "I disagree")])]));
-    assert!(needs_judge(&[with(&[(Voice::Member, "Why?")])]));
-    assert!(!needs_judge(&[with(&[(Voice::Member, "won't fix")])]));
-    assert!(!needs_judge(&[with(&[(Voice::Outsider, "I disagree")])]));
+    assert!(needs_judge(&[with(&[(AuthorRole::Member, "I disagree")])]));
+    assert!(needs_judge(&[with(&[(AuthorRole::Member, "Why?")])]));
+    assert!(!needs_judge(&[with(&[(AuthorRole::Member, "won't fix")])]));
+    assert!(!needs_judge(&[with(&[(AuthorRole::Outsider, "I disagree")])]));
     assert!(!needs_judge(&[with(&[
-        (Voice::Member, "I disagree"),
-        (Voice::Us, "But.")
+        (AuthorRole::Member, "I disagree"),
+        (AuthorRole::Us, "But.")
     ])]));
 }
 
@@ -226,14 +226,14 @@ fn a_members_word_is_a_reason_to_ask_the_judge() {
         finding.replies = vec![said(voice, text)];
         needs_judge(&[finding])
     };
-    for voice in [Voice::Member, Voice::Author] {
+    for voice in [AuthorRole::Member, AuthorRole::Author] {
         assert!(said(voice, "Das prüft schon der Aufrufer.", true));
         assert!(said(voice, "> won't fix", true));
         assert!(!said(voice, "won't fix", true));
     }
-    assert!(!said(Voice::Member, "won't fix", false));
-    assert!(said(Voice::Author, "won't fix", false));
-    assert!(!said(Voice::Outsider, "Das prüft schon der Aufrufer.", true));
+    assert!(!said(AuthorRole::Member, "won't fix", false));
+    assert!(said(AuthorRole::Author, "won't fix", false));
+    assert!(!said(AuthorRole::Outsider, "Das prüft schon der Aufrufer.", true));
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn what_the_author_may_settle_goes_by_the_worst_that_was_said() {
         finding.record.category = category.to_owned();
         let all = assess(
             vec![finding],
-            &Ledger::default(),
+            &CarryOver::default(),
             &changed(),
             &texts(&[(FILE, TEXT)]),
             settings,

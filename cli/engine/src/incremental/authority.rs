@@ -5,10 +5,10 @@
 
 use conclave_shared::severity::Severity;
 
-use super::{Stance, stance};
+use super::{ReplyIntent, intent};
 use crate::{
     repo_config::AuthorSettles,
-    review::{ExistingFinding, FindingRecord, Reply, Voice},
+    review::{AuthorRole, ExistingFinding, FindingRecord, Reply},
 };
 
 /// Whether the author of the merge request may settle the finding. What endangers production weighs as much as what is
@@ -31,32 +31,33 @@ pub(super) fn author_may_settle(record: &FindingRecord, settings: AuthorSettles)
 /// What was decided about a finding in its thread, and by whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Decision {
-    pub(super) stance: Stance,
-    pub(super) voice: Voice,
+    pub(super) intent: ReplyIntent,
+    pub(super) voice: AuthorRole,
 }
 
 /// The last word of those who may settle the finding; nothing if it may be another person's text.
 pub(super) fn decision(finding: &ExistingFinding) -> Option<Decision> {
     let may_settle = |reply: &&Reply| match reply.voice {
-        Voice::Member => true,
-        Voice::Author => finding.author_may_settle,
-        Voice::Us | Voice::Outsider | Voice::Machine => false,
+        AuthorRole::Member => true,
+        AuthorRole::Author => finding.author_may_settle,
+        AuthorRole::Us | AuthorRole::Outsider | AuthorRole::Machine => false,
     };
     let last = finding.replies.iter().rev().find(may_settle)?;
     (!last.edited).then(|| Decision {
-        stance: stance(&last.body.own_words()),
+        intent: intent(&last.body.own_words()),
         voice: last.voice,
     })
 }
 
 /// Whether those who may settle the finding have done so in its thread.
 pub(super) fn is_settled_by_word(finding: &ExistingFinding) -> bool {
-    decision(finding).is_some_and(|decision| matches!(decision.stance, Stance::Declines | Stance::Acknowledges))
+    decision(finding)
+        .is_some_and(|decision| matches!(decision.intent, ReplyIntent::Declines | ReplyIntent::Acknowledges))
 }
 
 /// What the last word of a member is, if nobody has answered it and it does not settle the finding: the coordinator reads it.
 pub(super) fn unanswered(finding: &ExistingFinding) -> Option<Argument> {
-    let behind_us = finding.replies.iter().rposition(|reply| reply.voice == Voice::Us);
+    let behind_us = finding.replies.iter().rposition(|reply| reply.voice == AuthorRole::Us);
     let new = &finding.replies[behind_us.map_or(0, |at| at + 1)..];
     argument_in(finding, new)
 }
@@ -69,15 +70,18 @@ pub(super) fn argument(finding: &ExistingFinding) -> Option<Argument> {
 /// What a member says about a finding without settling it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Argument {
-    pub(super) voice: Voice,
+    pub(super) voice: AuthorRole,
     /// Whether it would settle the finding, if its author might.
     pub(super) is_without_right: bool,
 }
 
 fn argument_in(finding: &ExistingFinding, replies: &[Reply]) -> Option<Argument> {
     let last = replies.iter().rfind(|reply| reply.voice.is_member())?;
-    let settles = matches!(stance(&last.body.own_words()), Stance::Declines | Stance::Acknowledges);
-    let has_right = last.voice == Voice::Member || finding.author_may_settle;
+    let settles = matches!(
+        intent(&last.body.own_words()),
+        ReplyIntent::Declines | ReplyIntent::Acknowledges
+    );
+    let has_right = last.voice == AuthorRole::Member || finding.author_may_settle;
     (!settles || !has_right || last.edited).then_some(Argument {
         voice: last.voice,
         is_without_right: settles && !has_right,

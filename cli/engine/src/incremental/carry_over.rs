@@ -1,10 +1,9 @@
 //! What the next review has to know of this one and no thread tells: it goes into our summary, hidden and signed.
 
-use conclave_shared::telemetry::ReviewerOutcome;
-
 use super::refuted::MAX_REFUTED;
 use crate::review::{
-    Before, FindingRecord, Ledger, MAX_CLAIM, PatchId, RefutedFinding, Remembered, Review, ReviewedFiles,
+    Before, CarryOver, Coverage, FindingRecord, JudgedFinding, MAX_CLAIM, PatchId, RefutedFinding, Remembered,
+    ReviewedFiles, ReviewerReport,
 };
 
 /// The version of the ledger's shape.
@@ -12,11 +11,21 @@ const SCHEMA: u32 = 1;
 
 /// The most bytes of a ledger as JSON: a note has to stay far below the forge's limit. Of patches that do not fit
 /// nothing is lost but money: they are reviewed again.
-pub const MOST_LEDGER_BYTES: usize = 45_000;
+pub const MAX_LEDGER_BYTES: usize = 45_000;
 
 /// What a review has done, as far as the next one may rely on it.
-#[derive(Debug, Clone, Default)]
-pub struct Done {
+#[derive(Debug)]
+pub struct Done<'a> {
+    /// The reviewed commit.
+    pub head_sha: &'a str,
+    /// All findings, also those that do not stand.
+    pub findings: &'a [JudgedFinding],
+    /// How each reviewer did.
+    pub reviewers: &'a [ReviewerReport],
+    /// What was looked at.
+    pub coverage: &'a Coverage,
+    /// Whether the budget cut the review short, or it was judged without a judge.
+    pub is_cut: bool,
     /// What became of findings that do not stand any more and whose threads may come back to us.
     pub settled: Vec<Remembered>,
     /// The patches that were given to the panel.
@@ -25,25 +34,16 @@ pub struct Done {
     pub earlier: Vec<ReviewedFiles>,
 }
 
-impl Done {
-    /// All of it.
-    pub fn new(settled: Vec<Remembered>, patches: Vec<PatchId>, earlier: Vec<ReviewedFiles>) -> Self {
-        Self {
-            settled,
-            patches,
-            earlier,
-        }
-    }
-}
-
-/// The ledger after a review. Its patches count as reviewed only if nothing is missing from it: a review with a gap, one
+/// What the next review has to know. Patches count as reviewed only if nothing is missing from the review: one with a gap, one
 /// that the budget cut short, one without a judge, and one that was stopped did not look at everything, and nobody can
 /// say at which patch it did not.
-pub fn remember(review: &Review, done: Done) -> Ledger {
-    let mut findings: Vec<Remembered> = review
-        .standing()
+pub fn remember(done: Done<'_>) -> CarryOver {
+    let mut findings: Vec<Remembered> = done
+        .findings
+        .iter()
+        .filter(|entry| entry.stands())
         .map(|entry| {
-            let mut record = FindingRecord::new(entry, &review.head_sha);
+            let mut record = FindingRecord::new(entry, done.head_sha);
             record.claim = record.claim.chars().take(MAX_CLAIM).collect();
             Remembered {
                 fingerprint: entry.finding.fingerprint.clone(),
@@ -64,23 +64,22 @@ pub fn remember(review: &Review, done: Done) -> Ledger {
             None => findings.push(entry),
         }
     }
-    let mut refuted = RefutedFinding::all_of(review);
+    let mut refuted = RefutedFinding::all_of(done.findings, done.head_sha);
     refuted.sort_by(|a, b| a.record.fingerprint.cmp(&b.record.fingerprint));
     let mut reviewed = Vec::new();
     // A critical that nobody could prove is looked for again.
-    let whole = review.coverage.gaps.is_empty()
-        && review.coverage.unproven.is_empty()
-        && review.partial.is_none()
-        && review.degraded.is_none()
+    let whole = done.coverage.gaps.is_empty()
+        && done.coverage.unproven.is_empty()
+        && !done.is_cut
         && refuted.len() <= MAX_REFUTED;
     refuted.truncate(MAX_REFUTED);
     if whole && !done.patches.is_empty() {
         reviewed.push(ReviewedFiles {
-            head_sha: review.head_sha.clone(),
-            panel: review
+            head_sha: done.head_sha.to_owned(),
+            panel: done
                 .reviewers
                 .iter()
-                .filter(|report| report.outcome == ReviewerOutcome::Ok && report.reason.is_none())
+                .filter(|report| report.is_whole())
                 .map(|report| report.name.clone())
                 .collect(),
             patches: done.patches,
@@ -89,16 +88,16 @@ pub fn remember(review: &Review, done: Done) -> Ledger {
     reviewed.extend(done.earlier);
     // In one order whatever the judge's is, so that a second review that finds the same changes nothing.
     findings.sort_by(|a, b| a.fingerprint.cmp(&b.fingerprint));
-    Ledger {
+    CarryOver {
         schema: SCHEMA,
         findings,
         reviewed,
         refuted,
     }
-    .within(MOST_LEDGER_BYTES)
+    .within(MAX_LEDGER_BYTES)
 }
 
-impl Ledger {
+impl CarryOver {
     /// The ledger within a number of bytes as JSON. Patches go first, the oldest review's before others; then what threads
     /// tell as well; then what no longer stands; then the least severe.
     #[must_use]

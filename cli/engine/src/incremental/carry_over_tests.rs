@@ -1,10 +1,12 @@
-use conclave_shared::{reviewer::ReviewerName, risk::RiskTier, severity::Severity, verdict::Verdict};
+use conclave_shared::{
+    reviewer::ReviewerName, risk::RiskTier, severity::Severity, telemetry::ReviewerOutcome, verdict::Verdict,
+};
 
 use super::*;
 use crate::{
     diff::FileDiff,
     incremental::test_support::fresh,
-    review::{Coverage, JudgedFinding, ReviewerReport, SCHEMA_VERSION},
+    review::{Coverage, JudgedFinding, Review, ReviewerReport, SCHEMA_VERSION},
 };
 
 fn review(findings: Vec<JudgedFinding>) -> Review {
@@ -42,7 +44,7 @@ fn review(findings: Vec<JudgedFinding>) -> Review {
         threads: Vec::new(),
         settled: Vec::new(),
         aside: None,
-        ledger: Ledger::default(),
+        ledger: CarryOver::default(),
         seconds: 1.0,
         cost_usd: 0.0,
         cache_hit_rate: None,
@@ -55,10 +57,16 @@ fn patches(count: usize) -> Vec<PatchId> {
         .collect()
 }
 
-fn done(patches: Vec<PatchId>) -> Done {
+fn done(review: &Review, patches: Vec<PatchId>) -> Done<'_> {
     Done {
+        head_sha: &review.head_sha,
+        findings: &review.findings,
+        reviewers: &review.reviewers,
+        coverage: &review.coverage,
+        is_cut: review.partial.is_some() || review.degraded.is_some(),
+        settled: Vec::new(),
         patches,
-        ..Done::default()
+        earlier: Vec::new(),
     }
 }
 
@@ -66,7 +74,7 @@ fn done(patches: Vec<PatchId>) -> Done {
 fn a_whole_review_remembers_who_looked_at_what() {
     let mut review = review(Vec::new());
     review.reviewers[1].outcome = ReviewerOutcome::Failed;
-    let ledger = remember(&review, done(patches(2)));
+    let ledger = remember(done(&review, patches(2)));
     let [reviewed] = &ledger.reviewed[..] else {
         panic!("one review, not {:?}", ledger.reviewed)
     };
@@ -92,10 +100,10 @@ fn a_review_that_is_not_whole_counts_for_nothing() {
     for review in [gap, partial, degraded] {
         let done = Done {
             earlier: vec![earlier.clone()],
-            ..done(patches(2))
+            ..done(&review, patches(2))
         };
         // What was reviewed before stays so.
-        assert_eq!(remember(&review, done).reviewed, std::slice::from_ref(&earlier));
+        assert_eq!(remember(done).reviewed, std::slice::from_ref(&earlier));
     }
 }
 
@@ -110,7 +118,7 @@ fn what_stands_is_remembered_whole() {
     let summary = fresh("F4", Severity::Suggestion, "d");
     let of = |entry: &JudgedFinding| entry.finding.fingerprint.clone();
     let review = review(vec![shown.clone(), deleted.clone(), dropped.clone(), summary.clone()]);
-    let ledger = remember(&review, Done::default());
+    let ledger = remember(done(&review, Vec::new()));
     let seen = |entry: &JudgedFinding| {
         let entry = ledger.find(&of(entry))?;
         Some((entry.before, entry.severity, entry.record.is_some()))
@@ -137,13 +145,10 @@ fn what_a_person_opened_again_stays_that_persons() {
         before,
         record: None,
     };
-    let ledger = remember(
-        &review(vec![open]),
-        Done {
-            settled: vec![settled("a", Before::Reopened), settled("b", Before::Resolved)],
-            ..Done::default()
-        },
-    );
+    let ledger = remember(Done {
+        settled: vec![settled("a", Before::Reopened), settled("b", Before::Resolved)],
+        ..done(&review(vec![open]), Vec::new())
+    });
     let mut states: Vec<Before> = ledger.findings.iter().map(|entry| entry.before).collect();
     states.sort_by_key(|before| format!("{before:?}"));
     assert_eq!(states, [Before::Reopened, Before::Resolved]);
@@ -155,15 +160,15 @@ fn it_stays_within_its_size_and_findings_go_last() {
         .iter()
         .map(|letter| fresh(letter, Severity::Critical, letter))
         .collect();
-    let ledger = remember(&review(findings), done(patches(2000)));
+    let ledger = remember(done(&review(findings), patches(2000)));
     let text = serde_json::to_string(&ledger).expect("JSON");
-    assert!(text.len() <= MOST_LEDGER_BYTES, "{}", text.len());
+    assert!(text.len() <= MAX_LEDGER_BYTES, "{}", text.len());
     assert_eq!(ledger.findings.len(), 3);
     assert!(ledger.findings.iter().all(|entry| entry.record.is_some()));
     let kept = ledger.reviewed[0].patches.len();
     assert!(kept >= 500, "{kept} patches are kept");
 
-    let mut mixed = Ledger::default();
+    let mut mixed = CarryOver::default();
     for (letter, severity, before) in [
         ("a", Severity::Critical, Before::Resolved),
         ("b", Severity::Critical, Before::Stood),
@@ -200,11 +205,11 @@ fn it_stays_within_its_size_and_findings_go_last() {
 
 #[test]
 fn a_ledger_of_another_version_is_read_as_far_as_it_can_be() {
-    let read: Ledger = serde_json::from_str(r#"{"schema":9,"unheard_of":[1]}"#).expect("JSON");
+    let read: CarryOver = serde_json::from_str(r#"{"schema":9,"unheard_of":[1]}"#).expect("JSON");
     assert_eq!((read.findings, read.reviewed), (vec![], vec![]));
-    let ledger = remember(&review(vec![fresh("F1", Severity::Warning, "a")]), done(patches(1)));
+    let ledger = remember(done(&review(vec![fresh("F1", Severity::Warning, "a")]), patches(1)));
     let text = serde_json::to_string(&ledger).expect("JSON");
-    assert_eq!(serde_json::from_str::<Ledger>(&text).expect("JSON"), ledger);
+    assert_eq!(serde_json::from_str::<CarryOver>(&text).expect("JSON"), ledger);
 }
 
 #[test]
@@ -217,13 +222,13 @@ fn a_thread_that_was_left_open_is_not_remembered_as_resolved() {
         before,
         record: None,
     };
-    let mut ledger = Ledger {
+    let mut ledger = CarryOver {
         findings: vec![
             entry("a", Before::Resolved),
             entry("b", Before::Resolved),
             entry("c", Before::Fixed),
         ],
-        ..Ledger::default()
+        ..CarryOver::default()
     };
     ledger.left_open([&of("a"), &of("c")]);
     let before: Vec<Before> = ledger.findings.iter().map(|entry| entry.before).collect();

@@ -7,9 +7,7 @@ use super::authority::is_settled_by_word;
 use crate::{
     diff::FileDiff,
     incremental::carried::recorded,
-    review::{
-        ExistingFinding, FindingRecord, JudgedFinding, MAX_CLAIM, RefutedFinding, RemovedBy, Review, ThreadState,
-    },
+    review::{ExistingFinding, FindingRecord, JudgedFinding, MAX_CLAIM, RefutedFinding, RemovedBy, ThreadState},
 };
 
 /// Maximum number of refuted findings that are remembered. Of more than that the files are reviewed again instead.
@@ -20,10 +18,10 @@ const MAX_CODE: usize = 600;
 
 impl RefutedFinding {
     /// The findings of a review that were refuted by the change itself.
-    pub(super) fn all_of(review: &Review) -> Vec<Self> {
-        let refuted = review.findings.iter().filter_map(|entry| {
+    pub(super) fn all_of(findings: &[JudgedFinding], head_sha: &str) -> Vec<Self> {
+        let refuted = findings.iter().filter_map(|entry| {
             let refutation = entry.refuted_by_this_change()?.clone();
-            let mut record = FindingRecord::new(entry, &review.head_sha);
+            let mut record = FindingRecord::new(entry, head_sha);
             record.severity = entry.reported.unwrap_or(record.severity).max(record.severity);
             record.claim = clip(&record.claim, MAX_CLAIM);
             record.anchor = None;
@@ -85,7 +83,7 @@ mod tests {
     use super::*;
     use crate::{
         incremental::test_support::{FILE, existing, fresh, said},
-        review::{Refutation, RefutationStatus, Voice},
+        review::{AuthorRole, Refutation, RefutationStatus},
     };
 
     #[test]
@@ -117,9 +115,9 @@ mod tests {
         assert!(!entry.stands() && entry.refuted_by_this_change().is_some());
         assert_eq!(carried(&[], &[]), [], "its file is reviewed again, or gone");
         let mut argued = existing("E1", "c");
-        argued.replies.push(said(Voice::Member, "I disagree."));
+        argued.replies.push(said(AuthorRole::Member, "I disagree."));
         assert_eq!(carried(&unchanged, &[argued.clone()]).len(), 1, "that is no decision");
-        argued.replies.push(said(Voice::Member, "won't fix"));
+        argued.replies.push(said(AuthorRole::Member, "won't fix"));
         assert_eq!(carried(&unchanged, &[argued]), []);
         let mut resolved = existing("E1", "c");
         resolved.state = ThreadState::ResolvedByPerson;

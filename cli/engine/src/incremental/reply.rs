@@ -16,7 +16,7 @@ use crate::untrusted::{LEFT_OUT, OwnWords};
 
 /// What an answer says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stance {
+pub enum ReplyIntent {
     /// "Won't fix": the finding may be right, and stays.
     Declines,
     /// "Acknowledged": the risk is known and taken.
@@ -145,11 +145,11 @@ const PROMISES: [&str; 17] = [
 const CODE: &str = "\u{E000}";
 
 /// Reads an answer.
-pub fn stance(answer: &OwnWords) -> Stance {
+pub fn intent(answer: &OwnWords) -> ReplyIntent {
     let own = text(answer);
     let mut sentences = sentences(&own);
     let Some(first) = sentences.next() else {
-        return Stance::Other;
+        return ReplyIntent::Other;
     };
     let asks = first.question || sentences.any(|sentence| sentence.question);
     let is_plain = !answer.doubtful && answer.blocks.first().is_some_and(|block| block.paragraph);
@@ -164,18 +164,18 @@ pub fn stance(answer: &OwnWords) -> Stance {
             let of_a_thing = skipped > 0 && THINGS.contains(&words[skipped - 1]);
             let declines = if of_a_thing { &DECLINES[PERSONAL..] } else { &DECLINES };
             if let Some(behind) = behind(rest, declines) {
-                return decision(Stance::Declines, behind, &without(&all, &DECLINES));
+                return decision(ReplyIntent::Declines, behind, &without(&all, &DECLINES));
             }
             if let Some(behind) = behind(rest, &ACKNOWLEDGES) {
-                return decision(Stance::Acknowledges, behind, &all);
+                return decision(ReplyIntent::Acknowledges, behind, &all);
             }
             if behind(rest, &DISAGREES).is_some() {
                 // The coordinator reads it, whatever follows.
-                return Stance::Disagrees;
+                return ReplyIntent::Disagrees;
             }
         }
     }
-    if asks { Stance::Asks } else { Stance::Other }
+    if asks { ReplyIntent::Asks } else { ReplyIntent::Other }
 }
 
 /// The person's own words without links, a line each.
@@ -189,8 +189,8 @@ fn text(answer: &OwnWords) -> String {
     own
 }
 
-/// The stance, unless what follows takes it back.
-fn decision(stance: Stance, behind: &[&str], all: &str) -> Stance {
+/// The intent, unless what follows takes it back.
+fn decision(intent: ReplyIntent, behind: &[&str], all: &str) -> ReplyIntent {
     let goes_on = behind
         .iter()
         .find(|word| **word != CODE)
@@ -198,9 +198,9 @@ fn decision(stance: Stance, behind: &[&str], all: &str) -> Stance {
     let depends = behind.iter().any(|word| CONDITIONS.contains(word));
     let promises = PROMISES.iter().any(|promise| has_phrase(all, promise));
     if goes_on && !depends && !promises {
-        stance
+        intent
     } else {
-        Stance::Other
+        ReplyIntent::Other
     }
 }
 

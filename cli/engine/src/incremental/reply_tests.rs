@@ -1,16 +1,16 @@
 use super::*;
 
 #[track_caller]
-fn all(expected: Stance, answers: &[&str]) {
+fn all(expected: ReplyIntent, answers: &[&str]) {
     for answer in answers {
-        assert_eq!(stance(&OwnWords::of(answer)), expected, "{answer:?}");
+        assert_eq!(intent(&OwnWords::of(answer)), expected, "{answer:?}");
     }
 }
 
 #[test]
 fn what_declines() {
     all(
-        Stance::Declines,
+        ReplyIntent::Declines,
         &[
             "won't fix",
             "Won't fix.",
@@ -40,7 +40,7 @@ fn what_declines() {
 #[test]
 fn what_acknowledges() {
     all(
-        Stance::Acknowledges,
+        ReplyIntent::Acknowledges,
         &[
             "acknowledged",
             "Acknowledged.",
@@ -57,7 +57,7 @@ fn what_acknowledges() {
 #[test]
 fn what_disagrees() {
     all(
-        Stance::Disagrees,
+        ReplyIntent::Disagrees,
         &[
             "I disagree",
             "I disagree: the caller checks for that, but see for yourself.",
@@ -76,7 +76,7 @@ fn what_disagrees() {
 #[test]
 fn look_alikes_decide_nothing() {
     all(
-        Stance::Other,
+        ReplyIntent::Other,
         &[
             "acknowledgement sent",
             "unacknowledged messages pile up here",
@@ -104,7 +104,7 @@ fn look_alikes_decide_nothing() {
 #[test]
 fn negations_conditions_and_promises_decide_nothing() {
     all(
-        Stance::Other,
+        ReplyIntent::Other,
         &[
             "not acknowledged",
             "This is not a won't fix.",
@@ -130,7 +130,7 @@ fn negations_conditions_and_promises_decide_nothing() {
 #[test]
 fn questions_decide_nothing() {
     all(
-        Stance::Asks,
+        ReplyIntent::Asks,
         &[
             "won't fix?",
             "Acknowledged?",
@@ -146,7 +146,7 @@ fn questions_decide_nothing() {
 #[test]
 fn what_is_quoted_is_not_said() {
     all(
-        Stance::Other,
+        ReplyIntent::Other,
         &[
             "> won't fix\n\nPlease do.",
             "> won't fix",
@@ -170,7 +170,7 @@ fn what_is_quoted_is_not_said() {
 #[test]
 fn what_is_no_plain_paragraph_decides_nothing() {
     all(
-        Stance::Other,
+        ReplyIntent::Other,
         &[
             "- won't fix",
             "# Won't fix",
@@ -195,7 +195,7 @@ fn it_never_fails_on_anything() {
     for answer in [
         "`", "```", ">>>", "?", "'", "\u{0}", "@", "won't", "will not", "ack?!", "…",
     ] {
-        let _ = stance(&OwnWords::of(answer));
+        let _ = intent(&OwnWords::of(answer));
     }
-    let _ = stance(&OwnWords::of(&"won't fix ".repeat(10_000)));
+    let _ = intent(&OwnWords::of(&"won't fix ".repeat(10_000)));
 }

@@ -6,7 +6,7 @@ use conclave_shared::reviewer::ReviewerName;
 
 use crate::{
     diff::FileDiff,
-    review::{EarlierFiles, Ledger, PatchId, ReviewedFiles},
+    review::{CarryOver, EarlierFiles, PatchId, ReviewedFiles},
 };
 
 /// The files, parted into what is reviewed and what was.
@@ -26,7 +26,7 @@ pub struct Narrowed {
 
 /// Takes out the files whose patches were reviewed before, by everybody who is on the panel now: a larger panel than then
 /// has seen nothing of them.
-pub fn narrow(files: Vec<FileDiff>, patches: Vec<PatchId>, panel: &[ReviewerName], ledger: &Ledger) -> Narrowed {
+pub fn narrow(files: Vec<FileDiff>, patches: Vec<PatchId>, panel: &[ReviewerName], ledger: &CarryOver) -> Narrowed {
     let mut known: HashMap<&PatchId, usize> = HashMap::new();
     for (at, review) in ledger.reviewed.iter().enumerate() {
         if panel.iter().all(|name| review.panel.contains(name)) {
@@ -86,18 +86,18 @@ mod tests {
     }
 
     /// Two reviews: of `a` by security and correctness, of `b` by security alone.
-    fn ledger() -> Ledger {
+    fn ledger() -> CarryOver {
         let review = |head: &str, names: &[&str], patches: Vec<PatchId>| ReviewedFiles {
             head_sha: head.repeat(40),
             panel: panel(names),
             patches,
         };
-        Ledger {
+        CarryOver {
             reviewed: vec![
                 review("2", &["correctness", "security"], vec![patch("a"), patch("gone")]),
                 review("1", &["security"], vec![patch("b")]),
             ],
-            ..Ledger::default()
+            ..CarryOver::default()
         }
     }
 

@@ -5,7 +5,9 @@ use conclave_shared::severity::Severity;
 use crate::{
     incremental::Lines,
     judge::test_support::finding,
-    review::{Anchor, AnchorState, Before, ExistingFinding, FindingRecord, JudgedFinding, Reply, ThreadState, Voice},
+    review::{
+        Anchor, AnchorState, AuthorRole, Before, ExistingFinding, FindingRecord, JudgedFinding, Reply, ThreadState,
+    },
 };
 
 pub(crate) const FILE: &str = "src/a.py";
@@ -44,7 +46,7 @@ pub(crate) fn existing(id: &str, letter: &str) -> ExistingFinding {
 }
 
 /// An answer.
-pub(crate) fn said(voice: Voice, body: &str) -> Reply {
+pub(crate) fn said(voice: AuthorRole, body: &str) -> Reply {
     Reply {
         author: "somebody".into(),
         body: body.into(),

@@ -11,7 +11,7 @@ use super::{
 use crate::review::{JudgedFinding, RemovedBy};
 
 /// Findings below this confidence do not stand without a judge who could look.
-const LEAST_CONFIDENCE: f64 = 0.80;
+const MIN_CONFIDENCE: f64 = 0.80;
 
 /// Merges reports of one problem, takes out what its own reviewer was not sure of, and lowers what would need a second
 /// quoted place and has none: a warning becomes a suggestion. What is critical stands as it is, however sure its reviewer was,
@@ -31,10 +31,10 @@ pub fn judge_without_model(findings: Vec<Finding>) -> Vec<JudgedFinding> {
         if finding.is_prompt_injection() || finding.severity == Severity::Critical {
             continue;
         }
-        if finding.confidence < LEAST_CONFIDENCE {
+        if finding.confidence < MIN_CONFIDENCE {
             entry.remove(FindingFate::Dropped, RemovedBy::Rules);
             entry.reason_code = Some("speculative".into());
-            entry.reason = Some(format!("confidence below {LEAST_CONFIDENCE:.2} and no judge to look"));
+            entry.reason = Some(format!("confidence below {MIN_CONFIDENCE:.2} and no judge to look"));
         } else if finding.lacks_second_quote() && finding.severity == Severity::Warning {
             entry.reported = Some(finding.severity);
             finding.severity = Severity::Suggestion;

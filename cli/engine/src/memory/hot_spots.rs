@@ -9,9 +9,9 @@ use crate::untrusted::Untrusted;
 /// So many findings have to have been fixed in a file.
 const HOT: u64 = 2;
 /// So many files are pointed out.
-const MOST: usize = 10;
+const MAX_LISTED: usize = 10;
 /// So many categories are named of each.
-const MOST_CATEGORIES: usize = 5;
+const MAX_CATEGORIES: usize = 5;
 
 /// The text of the section `hot_spots`: which of these changed files are hot. Nothing if none is.
 ///
@@ -21,7 +21,7 @@ pub fn hot_spots<'p>(memory: &RepositoryMemory, changed: impl IntoIterator<Item 
     let is_hot = |spot: &&HotSpot| spot.fixed >= HOT && changed.contains(spot.path.as_str());
     let mut hot: Vec<&HotSpot> = memory.hot_spots.iter().filter(is_hot).collect();
     hot.sort_by(|a, b| b.fixed.cmp(&a.fixed).then(a.path.cmp(&b.path)));
-    hot.truncate(MOST);
+    hot.truncate(MAX_LISTED);
     hot.sort_by(|a, b| a.path.cmp(&b.path));
     if hot.is_empty() {
         return None;
@@ -30,12 +30,12 @@ pub fn hot_spots<'p>(memory: &RepositoryMemory, changed: impl IntoIterator<Item 
         "Changed files in which findings of earlier merge requests were fixed, and of which kinds. Look twice there; it is no \
          finding by itself.",
     );
-    let line = |text: &str| Untrusted::from(text).sealed_line();
+    let line = |text: &str| Untrusted::from(text).sanitized_line();
     for spot in hot {
         let categories: Vec<String> = spot
             .categories
             .iter()
-            .take(MOST_CATEGORIES)
+            .take(MAX_CATEGORIES)
             .map(|name| line(name))
             .collect();
         let _ = write!(text, "\n- {}: {} fixed", line(&spot.path), spot.fixed);
@@ -93,7 +93,7 @@ mod tests {
         let memory = memory(spots.collect());
         let paths: Vec<String> = (0..500).map(|number| format!("src/{number:03}.py")).collect();
         let text = hot_spots(&memory, paths.iter().map(String::as_str)).expect("many are hot");
-        assert_eq!(text.lines().count(), 1 + MOST);
+        assert_eq!(text.lines().count(), 1 + MAX_LISTED);
         assert!(text.contains("src/499.py: 501 fixed (a, a, a, a, a)"), "{text}");
         assert!(!text.contains("src/000.py"), "the hottest count: {text}");
     }

@@ -42,10 +42,10 @@ fn suppressed(
     memory: &RepositoryMemory,
 ) -> (Vec<String>, Vec<String>) {
     let mut left = findings.to_vec();
-    let out = suppress(&mut left, earlier, memory, &mut Recalled::default());
+    let recalled = suppress(&mut left, earlier, memory);
     (
         left.into_iter().map(|finding| finding.id).collect(),
-        out.into_iter().map(|entry| entry.finding.id).collect(),
+        recalled.suppressed.into_iter().map(|entry| entry.finding.id).collect(),
     )
 }
 
@@ -54,8 +54,9 @@ fn what_was_turned_down_in_two_merge_requests_is_left_out_with_its_reason() {
     let one = found("one", Severity::Warning, "debug-output");
     let mut findings = vec![one.clone(), found("other", Severity::Warning, "debug-output")];
     let memory = memory(vec![rejected(&one, true, &[4, 9])]);
-    let mut recalled = Recalled::default();
-    let out = suppress(&mut findings, &[], &memory, &mut recalled);
+    let mut recalled = suppress(&mut findings, &[], &memory);
+    let mut out = Vec::new();
+    recalled.rejoin(&mut out, &memory);
     assert_eq!(findings.len(), 1);
     let [entry] = &out[..] else { panic!("one, not {out:?}") };
     assert_eq!(
@@ -121,7 +122,7 @@ fn what_is_serious_stands_as_it_is_and_the_review_says_where() {
     let mut judged: Vec<JudgedFinding> = [critical, danger, steering, unknown].map(JudgedFinding::kept).to_vec();
     judged[1].production_risk = true;
     let mut recalled = Recalled::default();
-    note_turned_down(&judged, &memory, &mut recalled);
+    recalled.rejoin(&mut judged, &memory);
     let notes = recalled.notes(&judged);
     assert_eq!(notes.len(), 2, "the critical one and the danger: {notes:?}");
     assert!(

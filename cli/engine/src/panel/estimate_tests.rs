@@ -39,7 +39,7 @@ fn plan(tier: RiskTier, models: &[&str]) -> Plan {
         members: models.iter().map(member).collect(),
         coordinator: Ok(route("openai/gpt-5.4")),
         disabled: Vec::new(),
-        seats: Vec::new(),
+        slots: Vec::new(),
         gaps: Vec::new(),
         classes: BTreeMap::new(),
         rules: crate::rules::AppliedRules::default(),

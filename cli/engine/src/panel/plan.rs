@@ -100,7 +100,7 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, UnknownPrompt> {
         coordinator: route_of(ReviewerName::COORDINATOR),
         disabled,
         gaps: gaps(panel, &seats),
-        seats,
+        slots: seats,
         classes: input.classes.clone(),
         rules: input.rules.clone(),
     })

@@ -108,7 +108,7 @@ fn names(plan: &Plan) -> String {
 }
 
 fn reason<'a>(plan: &'a Plan, name: &str) -> &'a str {
-    let seat = plan.seats.iter().find(|seat| seat.reviewer.as_str() == name);
+    let seat = plan.slots.iter().find(|seat| seat.reviewer.as_str() == name);
     &seat.expect("a seat for every standing reviewer").reason
 }
 
@@ -166,7 +166,7 @@ fn every_standing_reviewer_has_a_seat_with_a_reason() {
         for name in ReviewerName::STANDING {
             assert!(!reason(&plan, name).is_empty());
         }
-        assert_eq!(plan.seats.len(), ReviewerName::STANDING.len());
+        assert_eq!(plan.slots.len(), ReviewerName::STANDING.len());
     }
     let plan = of(vec![file("a.rs", 500)]).plan();
     assert_eq!(reason(&plan, "release"), "no release-related file changed");

@@ -10,7 +10,7 @@ use super::focus::Focus;
 use crate::{
     diff::FileDiff,
     repo_config::{OwnReviewer, REPO_CONFIG_FILE, RepoConfig},
-    review::{Presence, Seat},
+    review::{PanelSlot, Presence},
     rules::AppliedRules,
 };
 
@@ -49,8 +49,8 @@ impl<'a> PanelInput<'a> {
 }
 
 /// A seat for every reviewer, standing or the project's own: the panel first, in its order, then the others.
-pub(super) fn seats(input: PanelInput<'_>) -> Vec<Seat> {
-    let mut seats: Vec<Seat> = focused(input)
+pub(super) fn seats(input: PanelInput<'_>) -> Vec<PanelSlot> {
+    let mut seats: Vec<PanelSlot> = focused(input)
         .into_iter()
         .filter(|(name, _)| input.can_sit(name))
         .filter_map(|(name, reason)| {
@@ -71,7 +71,7 @@ pub(super) fn seats(input: PanelInput<'_>) -> Vec<Seat> {
 
 /// What is missing of the review that this change would get: by the focus, and by a reviewer of the project that cannot
 /// sit. A review with a gap approves nothing.
-pub(super) fn gaps(input: PanelInput<'_>, seats: &[Seat]) -> Vec<String> {
+pub(super) fn gaps(input: PanelInput<'_>, seats: &[PanelSlot]) -> Vec<String> {
     let sits = |name: &str| {
         seats
             .iter()
@@ -110,10 +110,10 @@ pub(super) fn gaps(input: PanelInput<'_>, seats: &[Seat]) -> Vec<String> {
     gaps
 }
 
-fn seat(input: PanelInput<'_>, name: &str, presence: Presence, reason: String) -> Option<Seat> {
+fn seat(input: PanelInput<'_>, name: &str, presence: Presence, reason: String) -> Option<PanelSlot> {
     let own = input.own(name);
     let required = own.map_or_else(|| is_required(name), |own| own.required);
-    Some(Seat {
+    Some(PanelSlot {
         reviewer: ReviewerName::new(name).ok()?,
         presence,
         // Who was asked for by name has to answer.

@@ -10,28 +10,6 @@ use crate::{
     session::PanelResult,
 };
 
-/// What rules found, without any model.
-pub(super) struct ByRules {
-    /// `None` if no lock file changed.
-    lock_files: Option<Vec<Finding>>,
-    trojan_source: Vec<Finding>,
-    section_marks: Vec<Finding>,
-}
-
-impl ByRules {
-    pub(super) fn new(
-        lock_files: Option<Vec<Finding>>,
-        trojan_source: Vec<Finding>,
-        section_marks: Vec<Finding>,
-    ) -> Self {
-        Self {
-            lock_files,
-            trojan_source,
-            section_marks,
-        }
-    }
-}
-
 /// What rules found joins the panel's findings, as if a reviewer had reported it.
 fn add_by_rules(panel: &mut PanelResult, name: &str, findings: Vec<Finding>) {
     let Ok(name) = ReviewerName::new(name) else { return };
@@ -46,29 +24,30 @@ fn add_by_rules(panel: &mut PanelResult, name: &str, findings: Vec<Finding>) {
     }
 }
 
-/// What the panel and the rules found, with who agrees with whom.
-pub(super) fn with_rules(mut panel: PanelResult, found: ByRules) -> PanelResult {
-    if let Some(findings) = found.lock_files {
+/// What the panel and the rules found, with the reviewers that agree on each finding. `lock_files` is `None` if none changed.
+pub(super) fn with_rules(
+    mut panel: PanelResult,
+    lock_files: Option<Vec<Finding>>,
+    trojan_source: Vec<Finding>,
+    section_marks: Vec<Finding>,
+) -> PanelResult {
+    if let Some(findings) = lock_files {
         add_by_rules(&mut panel, ReviewerName::LOCK_FILES, findings);
     }
-    if !found.trojan_source.is_empty() {
-        add_by_rules(&mut panel, ReviewerName::TROJAN_SOURCE, found.trojan_source);
-    }
-    if !found.section_marks.is_empty() {
-        add_by_rules(&mut panel, ReviewerName::SECTION_MARK, found.section_marks);
+    for (name, findings) in [
+        (ReviewerName::TROJAN_SOURCE, trojan_source),
+        (ReviewerName::SECTION_MARK, section_marks),
+    ] {
+        if !findings.is_empty() {
+            add_by_rules(&mut panel, name, findings);
+        }
     }
     record_agreement(&mut panel.findings);
     panel
 }
 
-/// The reasons to withhold the approval, with one for findings that nothing proves.
-pub(super) fn with_unproven(mut holds: Vec<ApprovalHold>, findings: &[UnprovenFinding]) -> Vec<ApprovalHold> {
-    holds.extend(unproven(findings));
-    holds
-}
-
 /// Why the approval is withheld for findings that nothing proves.
-fn unproven(findings: &[UnprovenFinding]) -> Option<ApprovalHold> {
+pub(super) fn unproven(findings: &[UnprovenFinding]) -> Option<ApprovalHold> {
     let who: BTreeSet<String> = findings.iter().map(|finding| finding.reviewer.display_name()).collect();
     let names = who.into_iter().collect::<Vec<_>>().join(", ");
     let reason = match findings {

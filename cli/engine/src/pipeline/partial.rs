@@ -2,18 +2,18 @@
 
 use conclave_shared::telemetry::ReviewerOutcome;
 
-use crate::{ports::BudgetStanding, review::ReviewerReport};
+use crate::{ports::BudgetState, review::ReviewerReport};
 
 /// Why the review is only a part of one, if the budget cut it short.
 pub(super) fn partial(
     reports: &[ReviewerReport],
     coordinator: &ReviewerReport,
-    standing: &BudgetStanding,
+    standing: &BudgetState,
 ) -> Option<String> {
     let (budget, how_much) = match standing {
-        BudgetStanding::Free => return None,
-        BudgetStanding::Tight(budget) => (budget, "four fifths"),
-        BudgetStanding::Spent(budget) => (budget, "all"),
+        BudgetState::Free => return None,
+        BudgetState::Tight(budget) => (budget, "four fifths"),
+        BudgetState::Spent(budget) => (budget, "all"),
     };
     let missing: Vec<String> = reports
         .iter()
@@ -53,10 +53,10 @@ mod tests {
         use ReviewerOutcome::{Failed, Ok, Skipped};
         let coordinator = report("coordinator_two", Ok);
         let panel = |documentation| vec![report("security", Ok), report("documentation", documentation)];
-        let spent = BudgetStanding::Spent("$2 for the run".to_owned());
-        let tight = BudgetStanding::Tight("$2 for the run".to_owned());
+        let spent = BudgetState::Spent("$2 for the run".to_owned());
+        let tight = BudgetState::Tight("$2 for the run".to_owned());
         assert_eq!(partial(&panel(Ok), &coordinator, &spent), None, "it was just enough");
-        assert_eq!(partial(&panel(Failed), &coordinator, &BudgetStanding::Free), None);
+        assert_eq!(partial(&panel(Failed), &coordinator, &BudgetState::Free), None);
         assert_eq!(
             partial(&panel(Skipped), &coordinator, &tight).as_deref(),
             Some("four fifths of the budget of $2 for the run is spent, without documentation")

@@ -10,26 +10,11 @@ use conclave_shared::{
 };
 
 use super::{
-    AgentSpec, Audience, Hint, McpServer, ModelChoice, Owned, Permission, PermissionRule, PromptSection, ProviderModel,
-    ProviderSpec,
+    AgentSpec, Audience, McpServer, Owned, PromptSection, ProviderModel, ProviderSpec, ToolGrant,
     conflict::{Conflict, no_repetition},
     contributions::Contributions,
 };
 use crate::{ports::SPARE_MODEL, review::Plan, untrusted::SECTIONS};
-
-/// Variables that decide how the runtime itself runs: its home, its network, its switches, its libraries.
-const RESERVED_VARIABLES: [&str; 5] = ["PATH", "HOME", "TMPDIR", "LANG", "NODE_EXTRA_CA_CERTS"];
-/// The same by the beginnings of their names.
-const RESERVED_PREFIXES: [&str; 8] = [
-    "OPENCODE",
-    "CONCLAVE_RUN_",
-    "XDG_",
-    "LD_",
-    "DYLD_",
-    "BUN_",
-    "NODE_",
-    "GIT_",
-];
 
 /// Where models come from that no plugin named.
 pub const BUILT_IN: &str = "conclave";
@@ -53,58 +38,19 @@ pub struct RuntimeConfig {
     pub models: Vec<Owned<ProviderModel>>,
     /// MCP servers.
     pub mcp_servers: Vec<Owned<McpServer>>,
-    /// What agents may do beyond, or less than, every agent.
-    pub permissions: Vec<Owned<PermissionRule>>,
-    /// Variables of the runtime's environment.
-    pub environment: Vec<Owned<(String, String)>>,
+    /// Tools that agents may call beside what every agent may do.
+    pub tools: Vec<Owned<ToolGrant>>,
     /// Sections of the prompts, in the order of registration.
     pub sections: Vec<Owned<PromptSection>>,
-    /// What was found out without a model, in the order of registration.
-    pub hints: Vec<Owned<Hint>>,
 }
 
 impl Assembled {
-    /// Merges everything. `document` takes what the plugins say about models; it is the configuration in force until
-    /// somebody amends it.
-    pub(super) fn new(mut contributions: Contributions, document: &mut ConfigDocument) -> Result<Self, Conflict> {
-        // Tools that came with an agent are permissions like the others, of the plugin that registered it.
-        for agent in &contributions.agents {
-            for tool in &agent.value.tools {
-                contributions.permissions.push(Owned {
-                    plugin: agent.plugin,
-                    value: PermissionRule {
-                        agent: agent.value.name.clone(),
-                        permission: Permission::Tool(tool.clone()),
-                        allow: true,
-                    },
-                });
-            }
-        }
+    /// Merges everything.
+    pub(super) fn new(contributions: Contributions) -> Result<Self, Conflict> {
         check(&contributions)?;
-        let mut chosen_by = BTreeMap::new();
-        for choice in &contributions.models {
-            match &choice.value {
-                ModelChoice::Tier(tier, models) => {
-                    document.models.of_mut(*tier).clone_from(models);
-                    chosen_by.insert(tier.as_str().to_owned(), choice.plugin);
-                }
-                ModelChoice::Reviewer(reviewer, models) => {
-                    document
-                        .reviewers
-                        .entry(reviewer.clone())
-                        .or_default()
-                        .models
-                        .clone_from(models);
-                    chosen_by.insert(reviewer.clone(), choice.plugin);
-                }
-                ModelChoice::StandIn(model, next) => {
-                    document.failback.insert(model.to_string(), next.clone());
-                }
-            }
-        }
         Ok(Self {
             contributions,
-            chosen_by,
+            chosen_by: BTreeMap::new(),
         })
     }
 
@@ -148,30 +94,19 @@ impl Assembled {
     /// Narrows everything down to who sits on the panel and which models they use.
     pub fn for_plan(self, plan: &Plan, document: &ConfigDocument) -> RuntimeConfig {
         let models = self.models(plan, document);
-        let Contributions {
-            sections,
-            hints,
-            agents,
-            providers,
-            mcp_servers,
-            permissions,
-            environment,
-            models: _,
-        } = self.contributions;
         let mut panel: BTreeSet<String> = plan.reviewers().iter().map(ToString::to_string).collect();
         panel.insert(ReviewerName::COORDINATOR.to_owned());
+        let all = self.contributions;
         RuntimeConfig {
-            agents: keep(agents, |agent| panel.contains(&agent.name)),
-            permissions: keep(permissions, |rule| panel.contains(&rule.agent)),
-            hints: keep(hints, |hint| panel.contains(&hint.agent)),
-            sections: keep(sections, |section| match &section.audience {
+            agents: keep(all.agents, |agent| panel.contains(&agent.name)),
+            tools: keep(all.tools, |grant| panel.contains(&grant.agent)),
+            sections: keep(all.sections, |section| match &section.audience {
                 Audience::Everyone => true,
                 Audience::Agent(agent) => panel.contains(agent),
             }),
-            providers,
+            providers: all.providers,
             models,
-            mcp_servers,
-            environment,
+            mcp_servers: all.mcp_servers,
         }
     }
 
@@ -256,25 +191,21 @@ impl RuntimeConfig {
     }
 }
 
+fn known(contributions: &Contributions, plugin: &'static str, what: &'static str, agent: &str) -> Result<(), Conflict> {
+    if contributions.agents.iter().any(|known| known.value.name == agent) {
+        return Ok(());
+    }
+    Err(Conflict::NoSuchAgent {
+        plugin,
+        what,
+        agent: agent.to_owned(),
+    })
+}
+
 fn check(contributions: &Contributions) -> Result<(), Conflict> {
     no_repetition("agent", &contributions.agents, |agent| agent.name.clone())?;
     no_repetition("provider", &contributions.providers, |provider| provider.name.clone())?;
     no_repetition("MCP server", &contributions.mcp_servers, |server| server.name.clone())?;
-    no_repetition("variable", &contributions.environment, |(name, _)| name.clone())?;
-    no_repetition("model choice for", &contributions.models, ModelChoice::subject)?;
-    for variable in &contributions.environment {
-        let name = &variable.value.0;
-        let upper = name.to_ascii_uppercase();
-        if RESERVED_VARIABLES.contains(&upper.as_str())
-            || upper.ends_with("_PROXY")
-            || RESERVED_PREFIXES.iter().any(|prefix| upper.starts_with(prefix))
-        {
-            return Err(Conflict::Reserved {
-                plugin: variable.plugin,
-                name: name.clone(),
-            });
-        }
-    }
     for section in &contributions.sections {
         if !SECTIONS.contains(&section.value.name) {
             return Err(Conflict::UnknownSection {
@@ -286,53 +217,17 @@ fn check(contributions: &Contributions) -> Result<(), Conflict> {
             known(contributions, section.plugin, "a section", agent)?;
         }
     }
-    for hint in &contributions.hints {
-        known(contributions, hint.plugin, "a hint", &hint.value.agent)?;
-    }
-    check_permissions(contributions)
-}
-
-fn check_permissions(contributions: &Contributions) -> Result<(), Conflict> {
-    let rules = &contributions.permissions;
-    for (index, rule) in rules.iter().enumerate() {
-        let PermissionRule {
-            agent,
-            permission,
-            allow,
-        } = &rule.value;
-        known(contributions, rule.plugin, "a permission", agent)?;
-        if let Permission::Tool(tool) = permission {
-            let mut servers = contributions.mcp_servers.iter();
-            if !servers.any(|server| tool.starts_with(&format!("{}_", server.value.name))) {
-                return Err(Conflict::NoSuchTool {
-                    plugin: rule.plugin,
-                    agent: agent.clone(),
-                    tool: tool.clone(),
-                });
-            }
-        }
-        let opposite = rules[..index].iter().find(|other| {
-            other.value.agent == *agent && other.value.permission == *permission && other.value.allow != *allow
-        });
-        if let Some(first) = opposite {
-            return Err(Conflict::Contradiction {
+    for grant in &contributions.tools {
+        let ToolGrant { agent, tool } = &grant.value;
+        known(contributions, grant.plugin, "a tool", agent)?;
+        let mut servers = contributions.mcp_servers.iter();
+        if !servers.any(|server| tool.starts_with(&format!("{}_", server.value.name))) {
+            return Err(Conflict::NoSuchTool {
+                plugin: grant.plugin,
                 agent: agent.clone(),
-                permission: permission.to_string(),
-                first: first.plugin,
-                second: rule.plugin,
+                tool: tool.clone(),
             });
         }
     }
     Ok(())
-}
-
-fn known(contributions: &Contributions, plugin: &'static str, what: &'static str, agent: &str) -> Result<(), Conflict> {
-    if contributions.agents.iter().any(|known| known.value.name == agent) {
-        return Ok(());
-    }
-    Err(Conflict::NoSuchAgent {
-        plugin,
-        what,
-        agent: agent.to_owned(),
-    })
 }

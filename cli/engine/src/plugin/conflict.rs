@@ -17,18 +17,6 @@ pub enum Conflict {
         /// Who came second.
         second: &'static str,
     },
-    /// One gives what the other takes.
-    #[error("the plugins `{first}` and `{second}` contradict each other about `{permission}` of the agent `{agent}`")]
-    Contradiction {
-        /// Whose permission.
-        agent: String,
-        /// Which.
-        permission: String,
-        /// Who came first.
-        first: &'static str,
-        /// Who came second.
-        second: &'static str,
-    },
     /// Something for an agent that nobody registered.
     #[error("the plugin `{plugin}` has {what} for the agent `{agent}`, which nobody registered")]
     NoSuchAgent {
@@ -59,14 +47,6 @@ pub enum Conflict {
         plugin: &'static str,
         /// The tag.
         name: &'static str,
-    },
-    /// A variable that decides how the runtime itself runs.
-    #[error("the plugin `{plugin}` sets the variable `{name}`, which is the runtime's own")]
-    Reserved {
-        /// Who.
-        plugin: &'static str,
-        /// The variable.
-        name: String,
     },
 }
 

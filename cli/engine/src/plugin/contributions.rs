@@ -1,10 +1,9 @@
 //! What a plugin can contribute.
 
-use conclave_shared::{config::ModelTier, model::ModelId, pricing::ModelFacts};
+use conclave_shared::{model::ModelId, pricing::ModelFacts};
 use secrecy::SecretString;
 use url::Url;
 
-use super::Permission;
 use crate::untrusted::Untrusted;
 
 /// A contribution and the plugin that made it.
@@ -25,7 +24,7 @@ pub enum AgentRole {
     Reviewer,
 }
 
-/// An agent of the runtime. Every agent may read, search and list the workspace; nothing else unless it is loosened.
+/// An agent of the runtime. Every agent may read, search and list the workspace; nothing else but the tools of [`ToolGrant`]s.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentSpec {
     /// The name, which is the reviewer's.
@@ -34,8 +33,6 @@ pub struct AgentSpec {
     pub description: String,
     /// What it is for.
     pub role: AgentRole,
-    /// Tools of MCP servers that it may call.
-    pub tools: Vec<String>,
 }
 
 /// How a provider is spoken to.
@@ -114,56 +111,20 @@ pub struct PromptSection {
     pub text: Untrusted,
 }
 
-/// Something that was found out without a model, for one agent to go into.
+/// A tool of an MCP server that one agent may call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hint {
-    /// Who reads it.
+pub struct ToolGrant {
+    /// The agent.
     pub agent: String,
-    /// What was found out, in one line.
-    pub text: Untrusted,
-}
-
-/// One agent's permission, changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PermissionRule {
-    /// Whose.
-    pub agent: String,
-    /// Which.
-    pub permission: Permission,
-    /// Whether it is given or taken.
-    pub allow: bool,
-}
-
-/// Which models are used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ModelChoice {
-    /// The models of a class of reviewers, best first.
-    Tier(ModelTier, Vec<ModelId>),
-    /// The models of one reviewer, or of the coordinator, best first.
-    Reviewer(String, Vec<ModelId>),
-    /// Who stands in for a model; `None` ends the chain.
-    StandIn(ModelId, Option<ModelId>),
-}
-
-impl ModelChoice {
-    /// What it is about, for the text of a conflict.
-    pub(super) fn subject(&self) -> String {
-        match self {
-            Self::Tier(tier, _) => format!("the {} class", tier.as_str()),
-            Self::Reviewer(reviewer, _) => reviewer.clone(),
-            Self::StandIn(model, _) => model.to_string(),
-        }
-    }
+    /// The tool, as `<server>_<tool>`.
+    pub tool: String,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Contributions {
     pub(crate) sections: Vec<Owned<PromptSection>>,
-    pub(crate) hints: Vec<Owned<Hint>>,
     pub(crate) agents: Vec<Owned<AgentSpec>>,
     pub(crate) providers: Vec<Owned<ProviderSpec>>,
     pub(crate) mcp_servers: Vec<Owned<McpServer>>,
-    pub(crate) permissions: Vec<Owned<PermissionRule>>,
-    pub(crate) environment: Vec<Owned<(String, String)>>,
-    pub(crate) models: Vec<Owned<ModelChoice>>,
+    pub(crate) tools: Vec<Owned<ToolGrant>>,
 }

@@ -10,9 +10,9 @@ const ELSEWHERE: [&str; 2] = ["agents_md", "codex"];
 /// Registers the coordinator and the standing reviewers that belong to no other plugin. Who of them sits on a panel, the
 /// plan decides.
 #[derive(Debug)]
-pub struct StandingPanel;
+pub struct BuiltInPanel;
 
-impl ReviewPlugin for StandingPanel {
+impl ReviewPlugin for BuiltInPanel {
     fn name(&self) -> &'static str {
         "panel"
     }
@@ -22,7 +22,6 @@ impl ReviewPlugin for StandingPanel {
             name: ReviewerName::COORDINATOR.to_owned(),
             description: "Judges the findings of the panel".to_owned(),
             role: AgentRole::Coordinator,
-            tools: Vec::new(),
         });
         for name in ReviewerName::STANDING.iter().filter(|name| !ELSEWHERE.contains(name)) {
             let Ok(reviewer) = ReviewerName::new(*name) else {
@@ -32,7 +31,6 @@ impl ReviewPlugin for StandingPanel {
                 name: reviewer.to_string(),
                 description: format!("Reviews {}", reviewer.display_name()),
                 role: AgentRole::Reviewer,
-                tools: Vec::new(),
             });
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use conclave_shared::{config::ModelTier, model::ModelId};
+use conclave_shared::model::ModelId;
 use tokio::sync::Barrier;
 
 use super::*;
@@ -41,11 +41,11 @@ fn adds(
 }
 
 fn panel() -> Box<dyn ReviewPlugin> {
-    Box::new(StandingPanel)
+    Box::new(BuiltInPanel)
 }
 
 fn assemble(plugins: &[Box<dyn ReviewPlugin>]) -> Result<Assembled, PluginError> {
-    configure(plugins, &mut ConfigDocument::default())
+    configure(plugins)
 }
 
 #[track_caller]
@@ -59,7 +59,6 @@ fn agent(name: &str) -> AgentSpec {
         name: name.to_owned(),
         description: String::new(),
         role: AgentRole::Reviewer,
-        tools: Vec::new(),
     }
 }
 
@@ -154,18 +153,18 @@ fn contributions_are_merged_and_remembered() {
         .map(|a| (a.plugin, a.value.name.as_str()))
         .collect();
     assert_eq!(agents, [("panel", "coordinator"), ("panel", "security")]);
-    let rules: Vec<_> = config
-        .permissions
+    let tools: Vec<_> = config
+        .tools
         .iter()
-        .map(|rule| (rule.plugin, rule.value.permission.as_str()))
+        .map(|grant| (grant.plugin, grant.value.tool.as_str()))
         .collect();
-    assert_eq!(rules, [("helper", "look_up")]);
+    assert_eq!(tools, [("helper", "look_up")]);
 }
 
 #[test]
 fn every_conflict_names_both_plugins() {
     type Contribute = fn(&mut ConfigureContext<'_>);
-    let cases: [(&str, &str, Contribute); 5] = [
+    let cases: [(&str, &str, Contribute); 3] = [
         ("agent", "house_rules", |context| {
             context.register_agent(agent("house_rules"));
         }),
@@ -173,10 +172,6 @@ fn every_conflict_names_both_plugins() {
             context.add_provider(provider("anthropic"));
         }),
         ("MCP server", "look", |context| context.add_mcp_server(server("look"))),
-        ("variable", "TZ", |context| context.set_environment("TZ", "UTC")),
-        ("model choice for", "the top class", |context| {
-            context.prefer_models(ModelTier::Top, Vec::new());
-        }),
     ];
     for (kind, name, contribute) in cases {
         refused(
@@ -184,14 +179,6 @@ fn every_conflict_names_both_plugins() {
             &format!("the plugins `first` and `second` both contribute the {kind} `{name}`"),
         );
     }
-    refused(
-        &[
-            panel(),
-            adds("strict", |context| context.tighten("security", Permission::Grep)),
-            part("generous", |context| context.loosen("security", Permission::Grep)),
-        ],
-        "the plugins `strict` and `generous` contradict each other about `grep` of the agent `security`",
-    );
 }
 
 #[test]
@@ -199,13 +186,9 @@ fn something_for_nobody_is_an_error() {
     refused(
         &[
             panel(),
-            adds("helper", |context| context.tighten("nobody", Permission::Grep)),
+            adds("helper", |context| context.allow_tool("nobody", "look_up")),
         ],
-        "the plugin `helper` has a permission for the agent `nobody`, which nobody registered",
-    );
-    refused(
-        &[adds("helper", |context| context.add_hint("nobody", "x".into()))],
-        "the plugin `helper` has a hint for the agent `nobody`, which nobody registered",
+        "the plugin `helper` has a tool for the agent `nobody`, which nobody registered",
     );
     refused(
         &[adds("helper", |context| {
@@ -234,37 +217,16 @@ fn something_for_nobody_is_an_error() {
 
 #[test]
 fn no_plugin_can_give_an_agent_what_could_act() {
-    for permission in [
-        Permission::Bash,
-        Permission::Edit,
-        Permission::WebFetch,
-        Permission::WebSearch,
-        Permission::Task,
-        Permission::Question,
-        Permission::Skill,
-        Permission::LanguageServer,
-        Permission::ExternalDirectory,
+    // A plugin gives tools only, and a tool belongs to a server that a plugin added.
+    for tool in [
+        "bash",
+        "edit",
+        "webfetch",
+        "task",
+        "external_directory",
+        "lookup",
+        "other_up",
     ] {
-        let name = permission.to_string();
-        let wanted = permission.clone();
-        let error = assemble(&[
-            panel(),
-            part("generous", move |context| context.loosen("security", wanted.clone())),
-        ])
-        .expect_err("refused")
-        .to_string();
-        assert!(
-            error.starts_with(&format!("generous: the agent `security` cannot be given `{name}`")),
-            "{error}"
-        );
-        assemble(&[
-            panel(),
-            adds("strict", move |context| context.tighten("security", permission.clone())),
-        ])
-        .expect("what nobody has can be taken");
-    }
-    // Not by the name of a tool either: a tool belongs to a server that somebody added.
-    for tool in ["bash", "edit", "lookup", "other_up"] {
         let helper = adds("helper", move |context| {
             context.add_mcp_server(server("look"));
             context.allow_tool("security", tool);
@@ -273,25 +235,6 @@ fn no_plugin_can_give_an_agent_what_could_act() {
         assert!(
             error.contains(&format!("`{tool}`, but no plugin added an MCP server")),
             "{error}"
-        );
-    }
-}
-
-#[test]
-fn the_runtimes_own_variables_are_not_for_plugins() {
-    for name in [
-        "PATH",
-        "HOME",
-        "http_proxy",
-        "NO_PROXY",
-        "OPENCODE_CONFIG",
-        "CONCLAVE_RUN_KEY",
-        "LD_PRELOAD",
-        "NODE_OPTIONS",
-    ] {
-        refused(
-            &[adds("helper", move |context| context.set_environment(name, "x"))],
-            &format!("the plugin `helper` sets the variable `{name}`, which is the runtime's own"),
         );
     }
 }
@@ -312,18 +255,12 @@ impl ReviewPlugin for Remote {
 }
 
 #[tokio::test]
-async fn models_are_contributed_then_amended_and_each_remembers_who_chose_it() {
-    let tiers = adds("tiers", |context| {
-        context.prefer_models(ModelTier::Top, vec![model("a/top")]);
-        context.prefer_models(ModelTier::Standard, vec![model("a/standard")]);
-        context.override_models("tests", vec![model("a/tests")]);
-        context.stand_in(model("a/top"), Some(model("a/standard")));
-    });
-    let plugins = [panel(), tiers, Box::new(Remote(Ok("b/top"))) as _];
+async fn models_are_amended_and_each_remembers_the_plugin_that_chose_it() {
+    let plugins = [panel(), Box::new(Remote(Ok("b/top"))) as _];
     let mut document = ConfigDocument::default();
-    let mut assembled = configure(&plugins, &mut document).expect("no conflict");
-    assert_eq!(document.models.top, [model("a/top")]);
-    assert_eq!(document.failback["a/top"], Some(model("a/standard")));
+    document.models.standard = vec![model("a/standard")];
+    document.reviewers.entry("tests".to_owned()).or_default().models = vec![model("a/tests")];
+    let mut assembled = configure(&plugins).expect("no conflict");
     assert_eq!(post_configure(&plugins, &mut assembled, &mut document).await, [""; 0]);
     assert_eq!(document.models.top, [model("b/top")]);
     let plan = plan_with(&["security", "tests"], &document);
@@ -331,7 +268,7 @@ async fn models_are_contributed_then_amended_and_each_remembers_who_chose_it() {
     let models: Vec<_> = config.models.iter().map(|m| (m.plugin, m.value.id.as_str())).collect();
     assert_eq!(
         models,
-        [("tiers", "a/standard"), ("tiers", "a/tests"), ("remote", "b/top")]
+        [(BUILT_IN, "a/standard"), (BUILT_IN, "a/tests"), ("remote", "b/top")]
     );
 }
 
@@ -341,7 +278,7 @@ async fn an_amendment_that_fails_changes_nothing_and_is_a_warning() {
     let mut document = ConfigDocument::default();
     document.models.light = vec![model("a/light")];
     let before = document.clone();
-    let mut assembled = configure(&plugins, &mut document).expect("no conflict");
+    let mut assembled = configure(&plugins).expect("no conflict");
     assert_eq!(
         post_configure(&plugins, &mut assembled, &mut document).await,
         ["remote: gone"]
@@ -388,7 +325,7 @@ fn plan_with(reviewers: &[&str], document: &ConfigDocument) -> crate::review::Pl
             .collect(),
         coordinator: route(ReviewerName::COORDINATOR, input),
         disabled: Vec::new(),
-        seats: Vec::new(),
+        slots: Vec::new(),
         gaps: Vec::new(),
         classes: BTreeMap::new(),
         rules: crate::rules::AppliedRules::default(),

@@ -2,7 +2,7 @@
 
 /// How close a run is to the end of its budget. The texts name the budget, as in `$2 for the run`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BudgetStanding {
+pub enum BudgetState {
     /// Far enough, or there is none.
     Free,
     /// Four fifths of this one are used: nothing optional begins.
@@ -11,7 +11,7 @@ pub enum BudgetStanding {
     Spent(String),
 }
 
-impl BudgetStanding {
+impl BudgetState {
     /// Why a session must not begin, if so.
     pub fn forbids(&self, required: bool) -> Option<String> {
         match self {

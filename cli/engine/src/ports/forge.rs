@@ -7,7 +7,7 @@ use conclave_shared::{finding::Fingerprint, telemetry::FindingPlacement};
 
 use crate::{
     diff::{FileDiff, FilteredFile},
-    review::{Meanwhile, Review, ReviewMode, Stance},
+    review::{Meanwhile, Review, ReviewMode, ReviewState},
 };
 
 /// The forge failed. The text says what to do.
@@ -21,21 +21,21 @@ pub struct PublishSettings {
     /// What the verdict may do.
     pub mode: ReviewMode,
     /// The most findings that stand beside their lines, those of earlier reviews included; the others are in the summary.
-    pub most_inline: usize,
+    pub max_inline: usize,
     /// Whether what the review has cost has to be remembered, because there is a limit for all reviews of it together.
     pub remember_cost: bool,
 }
 
 impl PublishSettings {
     /// The most findings beside their lines, if nobody says another number.
-    pub const MOST_INLINE: usize = 20;
+    pub const MAX_INLINE: usize = 20;
 }
 
 impl Default for PublishSettings {
     fn default() -> Self {
         Self {
             mode: ReviewMode::default(),
-            most_inline: Self::MOST_INLINE,
+            max_inline: Self::MAX_INLINE,
             remember_cost: true,
         }
     }
@@ -84,7 +84,7 @@ pub struct PublishOutcome {
     /// Whether the forge counts our approval, read back after posting.
     pub approved: bool,
     /// What the verdict asked for, and what the forge shows.
-    pub stance: Option<AppliedStance>,
+    pub stance: Option<AppliedState>,
     /// Findings that now stand beside their lines and did not before.
     pub posted_inline: usize,
     /// Where each finding is shown that has a note of its own; the others that stand are in the summary.
@@ -97,14 +97,14 @@ pub struct PublishOutcome {
 
 /// What the verdict asked for, and what the forge shows of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AppliedStance {
+pub struct AppliedState {
     /// What was asked for.
-    pub wanted: Stance,
+    pub wanted: ReviewState,
     /// What is shown, read back; nothing where the forge does not tell.
-    pub shown: Option<Stance>,
+    pub shown: Option<ReviewState>,
 }
 
-impl AppliedStance {
+impl AppliedState {
     /// Whether the forge shows something else than was asked for.
     pub fn is_mismatch(self) -> bool {
         self.shown.is_some_and(|shown| shown != self.wanted)

@@ -105,18 +105,6 @@ pub fn fitting(field: &[usize], sizes: &[PatchSize], budget: u64) -> Vec<usize> 
     whole.map(|(position, _)| *position).collect()
 }
 
-/// The length of a patch's header: everything before the first hunk.
-pub fn header_length(patch: &[u8]) -> u64 {
-    let mut length = 0;
-    for line in patch.split_inclusive(|byte| *byte == b'\n') {
-        if line.starts_with(b"@@ -") {
-            break;
-        }
-        length += line.len();
-    }
-    length as u64
-}
-
 /// A patch that was cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CutPatch {

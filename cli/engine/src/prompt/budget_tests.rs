@@ -175,3 +175,15 @@ proptest! {
         prop_assert_eq!(kept + cut.lines_left_out, lines.len() as u64);
     }
 }
+
+/// The length of a patch's header: everything before the first hunk.
+fn header_length(patch: &[u8]) -> u64 {
+    let mut length = 0;
+    for line in patch.split_inclusive(|byte| *byte == b'\n') {
+        if line.starts_with(b"@@ -") {
+            break;
+        }
+        length += line.len();
+    }
+    length as u64
+}

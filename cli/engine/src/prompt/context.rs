@@ -16,13 +16,13 @@ use crate::{
 const NONE: &str = "(none)";
 
 /// The most characters of a text that somebody wrote; a description on GitLab can have a million.
-const LONGEST_BODY: usize = 30_000;
-const LONGEST_COMMENT: usize = 6_000;
-const LONGEST_COMMENTS: usize = 40_000;
-const LONGEST_FINDING: usize = 1_500;
-const LONGEST_REVIEW: usize = 30_000;
-const LONGEST_INSTRUCTIONS: usize = 40_000;
-const MOST_COMMITS: usize = 100;
+const MAX_BODY: usize = 30_000;
+const MAX_COMMENT: usize = 6_000;
+const MAX_COMMENTS: usize = 40_000;
+const MAX_FINDING: usize = 1_500;
+const MAX_REVIEW: usize = 30_000;
+const MAX_INSTRUCTIONS: usize = 40_000;
+const MAX_COMMITS: usize = 100;
 
 /// What the context file is made of.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub struct ContextFile<'a> {
     pub repo_config: &'a RepoConfig,
     /// What plugins have added.
     pub contributed: &'a RuntimeConfig,
-    /// Changed files in which findings of earlier merge requests were fixed, already sealed; nothing if there is none.
+    /// Changed files in which findings of earlier merge requests were fixed, already sanitized; nothing if there is none.
     pub hot_spots: Option<&'a str>,
 }
 
@@ -109,34 +109,29 @@ pub(super) fn instruction_sections(file: &ContextFile<'_>, cuts: &mut Cuts) -> V
     custom.extend(
         everyone()
             .filter(|section| section.name == CUSTOM)
-            .map(|section| section.text.sealed()),
+            .map(|section| section.text.sanitized()),
     );
-    let custom = (!custom.is_empty()).then(|| {
-        cuts.end(
-            "the instructions for reviews",
-            &custom.join("\n\n"),
-            LONGEST_INSTRUCTIONS,
-        )
-    });
+    let custom =
+        (!custom.is_empty()).then(|| cuts.end("the instructions for reviews", &custom.join("\n\n"), MAX_INSTRUCTIONS));
     let mut conventions: Vec<String> = everyone()
         .filter(|section| section.name == TEMPLATE)
-        .map(|section| format!("The organisation's template:\n\n{}", section.text.sealed()))
+        .map(|section| format!("The organisation's template:\n\n{}", section.text.sanitized()))
         .collect();
     if let Some(agents_md) = file.agents_md.filter(|text| !text.is_blank()) {
-        conventions.push(format!("AGENTS.md of the target branch:\n\n{}", agents_md.sealed()));
+        conventions.push(format!("AGENTS.md of the target branch:\n\n{}", agents_md.sanitized()));
     }
     let conventions = (!conventions.is_empty()).then(|| {
         cuts.end(
             "the project's instructions",
             &conventions.join("\n\n"),
-            LONGEST_INSTRUCTIONS,
+            MAX_INSTRUCTIONS,
         )
     });
     let mut sections = vec![(CUSTOM, custom), (TEMPLATE, conventions)];
     sections.extend(
         everyone()
             .filter(|section| section.name != TEMPLATE && section.name != CUSTOM)
-            .map(|section| (section.name, Some(section.text.sealed()))),
+            .map(|section| (section.name, Some(section.text.sanitized()))),
     );
     sections
 }
@@ -150,9 +145,9 @@ pub(super) fn subject_sections(file: &ContextFile<'_>, cuts: &mut Cuts) -> Vec<S
         always: matches!(name, "mr_body" | "mr_comments"),
     };
     let body = (!subject.description.is_blank())
-        .then(|| cuts.end("the description", &subject.description.sealed(), LONGEST_BODY));
+        .then(|| cuts.end("the description", &subject.description.sanitized(), MAX_BODY));
     let previous = subject.previous_review.as_ref().filter(|text| !text.is_blank());
-    let previous = previous.map(|text| cuts.end("the previous review", &text.sealed(), LONGEST_REVIEW));
+    let previous = previous.map(|text| cuts.end("the previous review", &text.sanitized(), MAX_REVIEW));
     vec![
         section("mr_details", Some(details(subject))),
         section("mr_body", body),
@@ -166,9 +161,9 @@ pub(super) fn subject_sections(file: &ContextFile<'_>, cuts: &mut Cuts) -> Vec<S
 
 fn details(subject: &ReviewSubject) -> String {
     [
-        format!("title: {}", subject.title.sealed_line()),
-        format!("source branch: {}", subject.source_branch.sealed_line()),
-        format!("target branch: {}", subject.target_branch.sealed_line()),
+        format!("title: {}", subject.title.sanitized_line()),
+        format!("source branch: {}", subject.source_branch.sanitized_line()),
+        format!("target branch: {}", subject.target_branch.sanitized_line()),
         format!("draft: {}", if subject.draft { "yes" } else { "no" }),
     ]
     .join("\n")
@@ -178,14 +173,14 @@ fn details(subject: &ReviewSubject) -> String {
 fn commits(subject: &ReviewSubject, cuts: &mut Cuts) -> Option<String> {
     let (kept, older) = subject
         .commit_subjects
-        .split_at(subject.commit_subjects.len().min(MOST_COMMITS));
+        .split_at(subject.commit_subjects.len().min(MAX_COMMITS));
     if !older.is_empty() {
         cuts.0.push(format!("{} older commit messages", older.len()));
     }
     let lines: Vec<String> = kept
         .iter()
         .rev()
-        .map(|line| format!("- {}", line.sealed_line()))
+        .map(|line| format!("- {}", line.sanitized_line()))
         .collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
@@ -195,15 +190,15 @@ fn comments(subject: &ReviewSubject, cuts: &mut Cuts) -> Option<String> {
     let mut kept = Vec::new();
     let mut length = 0;
     for comment in subject.comments.iter().rev() {
-        let author = comment.author.sealed_line();
+        let author = comment.author.sanitized_line();
         let body = cuts.end(
             &format!("a comment of {author}"),
-            &comment.body.sealed(),
-            LONGEST_COMMENT,
+            &comment.body.sanitized(),
+            MAX_COMMENT,
         );
         let text = format!("[{author}]\n{body}");
         length += text.len();
-        if length > LONGEST_COMMENTS {
+        if length > MAX_COMMENTS {
             break;
         }
         kept.push(text);
@@ -222,7 +217,7 @@ fn existing(findings: &[ExistingFinding], cuts: &mut Cuts) -> Option<String> {
     let mut text = String::new();
     for finding in findings {
         let record = &finding.record;
-        let file = Untrusted::from(record.file.as_str()).sealed_line();
+        let file = Untrusted::from(record.file.as_str()).sanitized_line();
         let state = match finding.thread {
             Some(_) => finding.state.as_str(),
             None => "in our summary only",
@@ -233,25 +228,25 @@ fn existing(findings: &[ExistingFinding], cuts: &mut Cuts) -> Option<String> {
             finding.id,
             record.line,
             record.severity,
-            Untrusted::from(record.category.as_str()).sealed_line(),
+            Untrusted::from(record.category.as_str()).sanitized_line(),
             finding.anchor.as_str()
         );
         let body = cuts.end(
             &format!("the earlier finding {}", finding.id),
-            &finding.body.sealed_line(),
-            LONGEST_FINDING,
+            &finding.body.sanitized_line(),
+            MAX_FINDING,
         );
         let _ = writeln!(text, "  {body}");
         for reply in &finding.replies {
             let body = cuts.end(
                 &format!("an answer on the earlier finding {}", finding.id),
-                &reply.body.sealed_line(),
-                LONGEST_FINDING,
+                &reply.body.sanitized_line(),
+                MAX_FINDING,
             );
             let _ = writeln!(
                 text,
                 "  [{}, {}] {body}",
-                reply.author.sealed_line(),
+                reply.author.sanitized_line(),
                 reply.voice.as_str()
             );
         }

@@ -6,7 +6,7 @@ use crate::{
     plugin::{Owned, PromptSection},
     prompt::{add_to_reviewer, render_coordinator},
     repo_config::{ReviewSettings, Strictness},
-    review::{Comment, FindingRecord, Reply, ThreadState, Voice},
+    review::{AuthorRole, Comment, FindingRecord, Reply, ThreadState},
 };
 
 fn entry(path: &str) -> PatchEntry {
@@ -55,7 +55,7 @@ fn full_subject() -> ReviewSubject {
             replies: vec![Reply {
                 author: "ann".into(),
                 body: "won't\nfix".into(),
-                voice: Voice::Member,
+                voice: AuthorRole::Member,
                 edited: false,
             }],
             ..existing("E1", "d")
@@ -245,7 +245,7 @@ fn nothing_that_people_write_closes_a_section() {
             replies: vec![Reply {
                 author: attack.into(),
                 body: attack.into(),
-                voice: Voice::Outsider,
+                voice: AuthorRole::Outsider,
                 edited: false,
             }],
             ..existing("E1", "a")
@@ -280,7 +280,7 @@ fn nothing_that_people_write_closes_a_section() {
                 rest = rest.replacen(tag, "", 1);
             }
         }
-        assert_eq!(Untrusted::from(rest.as_str()).sealed(), rest, "a tag is left");
+        assert_eq!(Untrusted::from(rest.as_str()).sanitized(), rest, "a tag is left");
         let index = section(&text, "changed_files").expect("the index");
         assert_eq!(
             index.lines().filter(|line| line.starts_with("- ")).count(),

@@ -5,7 +5,7 @@ use conclave_shared::reviewer::ReviewerName;
 use super::{
     ContextFile, Rendered,
     context::{Cuts, instruction_sections, subject_sections},
-    for_agent,
+    sections::for_agent,
 };
 use crate::untrusted::Nonce;
 

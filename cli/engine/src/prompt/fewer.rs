@@ -35,7 +35,7 @@ pub fn fewer_patches(files: &[FileDiff], patches: &[String]) -> Option<FewerPatc
     }
     let list: Vec<String> = kept
         .iter()
-        .map(|patch| format!("- {}", Untrusted::from(*patch).sealed_line()))
+        .map(|patch| format!("- {}", Untrusted::from(*patch).sanitized_line()))
         .collect();
     Some(FewerPatches {
         request: format!(

@@ -5,24 +5,24 @@
 const GOES_ON: &[u8] = b"\\ the line above goes on: ";
 
 /// The most bytes of a line, with what stands in front. Fewer than the 2000 that are shown: characters have at least a byte.
-const MOST: usize = 1800;
+const MAX_LINE: usize = 1800;
 
 /// The patch with its long lines folded; nothing is left out.
 pub fn fold(patch: Vec<u8>) -> Vec<u8> {
-    if patch.split(|byte| *byte == b'\n').all(|line| line.len() <= MOST) {
+    if patch.split(|byte| *byte == b'\n').all(|line| line.len() <= MAX_LINE) {
         return patch;
     }
     let mut folded = Vec::with_capacity(patch.len() + patch.len() / 50);
     for line in patch.split_inclusive(|byte| *byte == b'\n') {
         let mut rest = line;
-        let mut most = MOST;
+        let mut most = MAX_LINE;
         while rest.strip_suffix(b"\n").unwrap_or(rest).len() > most {
             let (piece, after) = rest.split_at(boundary(rest, most));
             folded.extend_from_slice(piece);
             folded.push(b'\n');
             folded.extend_from_slice(GOES_ON);
             rest = after;
-            most = MOST - GOES_ON.len();
+            most = MAX_LINE - GOES_ON.len();
         }
         folded.extend_from_slice(rest);
     }
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn short_lines_stay_as_they_are() {
-        let patch = format!("@@ -1 +1 @@\n-old\n+{}\n", "x".repeat(MOST - 1)).into_bytes();
+        let patch = format!("@@ -1 +1 @@\n-old\n+{}\n", "x".repeat(MAX_LINE - 1)).into_bytes();
         assert_eq!(fold(patch.clone()), patch);
     }
 
@@ -59,7 +59,7 @@ mod tests {
         let patch = format!("@@ -1 +1 @@\n+{}END\n context\n", "x".repeat(50_000)).into_bytes();
         let folded = fold(patch.clone());
         let lines: Vec<&[u8]> = folded.split(|byte| *byte == b'\n').collect();
-        assert!(lines.len() > 50_000 / MOST && lines.iter().all(|line| line.len() <= MOST));
+        assert!(lines.len() > 50_000 / MAX_LINE && lines.iter().all(|line| line.len() <= MAX_LINE));
         assert!(lines[2].starts_with(GOES_ON));
         assert!(folded.ends_with(b"END\n context\n"));
         assert_eq!(unfolded(&folded), patch);
@@ -70,13 +70,13 @@ mod tests {
         fn nothing_is_lost_and_no_character_is_torn(line in "[a-zß☃🎉]{0,3000}", last in "\\PC{0,20}") {
             let patch = format!("@@ -1 +1 @@\n+{line}\n {last}").into_bytes();
             let folded = fold(patch.clone());
-            prop_assert!(folded.split(|byte| *byte == b'\n').all(|line| line.len() <= MOST));
+            prop_assert!(folded.split(|byte| *byte == b'\n').all(|line| line.len() <= MAX_LINE));
             prop_assert_eq!(unfolded(&folded), patch);
         }
 
         #[test]
         fn any_bytes_can_be_folded(bytes in prop::collection::vec(any::<u8>(), 0..5000)) {
-            prop_assert!(fold(bytes).split(|byte| *byte == b'\n').all(|line| line.len() <= MOST));
+            prop_assert!(fold(bytes).split(|byte| *byte == b'\n').all(|line| line.len() <= MAX_LINE));
         }
     }
 }

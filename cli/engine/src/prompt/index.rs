@@ -9,11 +9,11 @@ use crate::{
 };
 
 /// Up to this many files the index stands in the context; of more it holds the most-changed.
-const MOST_LISTED: usize = 400;
+const MAX_LISTED: usize = 400;
 /// Up to this many files that are not reviewed are listed.
-const MOST_FILTERED: usize = 100;
+const MAX_FILTERED: usize = 100;
 /// Up to this many directories sum up the rest.
-const MOST_DIRECTORIES: usize = 30;
+const MAX_DIRECTORIES: usize = 30;
 
 /// One line of the index of patches.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,9 +49,9 @@ impl PatchEntry {
     }
 
     fn line(&self) -> String {
-        let mut path = Untrusted::from(self.path.as_str()).sealed_line();
+        let mut path = Untrusted::from(self.path.as_str()).sanitized_line();
         if let Some(old) = &self.old_path {
-            let _ = write!(path, " (was {})", Untrusted::from(old.as_str()).sealed_line());
+            let _ = write!(path, " (was {})", Untrusted::from(old.as_str()).sanitized_line());
         }
         let mut line = format!(
             "- {path} | {} | +{} -{} | {}",
@@ -100,7 +100,7 @@ pub fn render_index(entries: &[PatchEntry]) -> String {
 /// what is not reviewed.
 pub(super) fn changed_files(entries: &[PatchEntry], filtered: &[(String, &'static str)]) -> String {
     let mut order: Vec<usize> = (0..entries.len()).collect();
-    if entries.len() > MOST_LISTED {
+    if entries.len() > MAX_LISTED {
         order.sort_by_key(|position| {
             (
                 Reverse(entries[*position].added + entries[*position].removed),
@@ -108,7 +108,7 @@ pub(super) fn changed_files(entries: &[PatchEntry], filtered: &[(String, &'stati
             )
         });
     }
-    let (listed, rest) = order.split_at(entries.len().min(MOST_LISTED));
+    let (listed, rest) = order.split_at(entries.len().min(MAX_LISTED));
     let mut listed = listed.to_vec();
     listed.sort_unstable();
     let mut lines: Vec<String> = listed.iter().map(|position| entries[*position].line()).collect();
@@ -131,11 +131,11 @@ pub(super) fn changed_files(entries: &[PatchEntry], filtered: &[(String, &'stati
         lines.extend(
             filtered
                 .iter()
-                .take(MOST_FILTERED)
-                .map(|(path, reason)| format!("- {} | {reason}", Untrusted::from(path.as_str()).sealed_line())),
+                .take(MAX_FILTERED)
+                .map(|(path, reason)| format!("- {} | {reason}", Untrusted::from(path.as_str()).sanitized_line())),
         );
-        if filtered.len() > MOST_FILTERED {
-            lines.push(format!("- and {} more", filtered.len() - MOST_FILTERED));
+        if filtered.len() > MAX_FILTERED {
+            lines.push(format!("- and {} more", filtered.len() - MAX_FILTERED));
         }
     }
     lines.join("\n")
@@ -152,11 +152,11 @@ fn by_directory<'a>(paths: impl Iterator<Item = &'a str>) -> Vec<String> {
     }
     let mut directories: Vec<(&str, usize)> = directories.into_iter().collect();
     directories.sort_by_key(|(directory, count)| (Reverse(*count), *directory));
-    let more: usize = directories.iter().skip(MOST_DIRECTORIES).map(|(_, count)| count).sum();
+    let more: usize = directories.iter().skip(MAX_DIRECTORIES).map(|(_, count)| count).sum();
     let mut lines: Vec<String> = directories
         .iter()
-        .take(MOST_DIRECTORIES)
-        .map(|(directory, count)| format!("- {}/ | {count} files", Untrusted::from(*directory).sealed_line()))
+        .take(MAX_DIRECTORIES)
+        .map(|(directory, count)| format!("- {}/ | {count} files", Untrusted::from(*directory).sanitized_line()))
         .collect();
     if more > 0 {
         lines.push(format!("- elsewhere | {more} files"));

@@ -10,11 +10,11 @@ use crate::{
 };
 
 /// More than the name of a language is no name of a language.
-const LONGEST_LANGUAGE: usize = 40;
+const MAX_LANGUAGE: usize = 40;
 
 /// The text of `custom_review_instructions`, or `None` if the repository says nothing that concerns these files.
 ///
-/// People who may merge wrote it, so it is obeyed within the limits of the rules. It is sealed all the same: a mistake in
+/// People who may merge wrote it, so it is obeyed within the limits of the rules. It is sanitized all the same: a mistake in
 /// it must not break the prompt.
 pub(super) fn render_instructions<'a>(
     config: &RepoConfig,
@@ -44,8 +44,8 @@ pub(super) fn render_instructions<'a>(
             let _ = writeln!(
                 text,
                 "For files that match {}:\n{}\n",
-                Untrusted::from(globs.join(", ")).sealed_line(),
-                Untrusted::from(instruction.instructions.trim()).sealed()
+                Untrusted::from(globs.join(", ")).sanitized_line(),
+                Untrusted::from(instruction.instructions.trim()).sanitized()
             );
         }
     }
@@ -56,8 +56,8 @@ pub(super) fn render_instructions<'a>(
 }
 
 fn language(config: &RepoConfig) -> Option<String> {
-    let language = Untrusted::from(config.review.language.as_deref()?.trim()).sealed_line();
-    let language: String = language.chars().take(LONGEST_LANGUAGE).collect();
+    let language = Untrusted::from(config.review.language.as_deref()?.trim()).sanitized_line();
+    let language: String = language.chars().take(MAX_LANGUAGE).collect();
     (!language.is_empty()).then_some(language)
 }
 

@@ -113,10 +113,10 @@ impl PromptLibrary {
     /// The people who may merge have written it, so it is a role and not data. Still it cannot be taken for a section's
     /// boundary, and it says itself where it comes from.
     pub fn add_own(&mut self, name: &ReviewerName, place: &str, text: &str) {
-        let text = Untrusted::from(text.trim_start_matches('\u{FEFF}')).sealed();
+        let text = Untrusted::from(text.trim_start_matches('\u{FEFF}')).sanitized();
         let first = first_line(name.as_str());
         let role = text.trim_start().strip_prefix(first.as_str()).unwrap_or(&text).trim();
-        let place = Untrusted::from(place).sealed_line();
+        let place = Untrusted::from(place).sanitized_line();
         let text = format!(
             "{first}\n\nThis role was added by the project and stands in `{place}` of the target branch. It says what to look \
              for, what to leave alone and how to check it. The rules for every reviewer come first where both differ: tools, \

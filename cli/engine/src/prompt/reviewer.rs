@@ -34,7 +34,7 @@ pub fn brief(parts: &mut Vec<String>, context: &str, field: &Field<'_>) {
 }
 
 /// More ranges of numbers than this say less than they cost.
-const MOST_RANGES: usize = 100;
+const MAX_RANGES: usize = 100;
 
 /// The patches of one reviewer.
 #[derive(Debug, Clone, Copy, Default)]
@@ -64,12 +64,8 @@ fn render_field(field: &Field<'_>) -> String {
         let _ = write!(text, "All in the index ({files}).");
     } else {
         let ranges = ranges(positions);
-        let _ = write!(
-            text,
-            "By number: {}",
-            ranges[..ranges.len().min(MOST_RANGES)].join(", ")
-        );
-        if ranges.len() > MOST_RANGES {
+        let _ = write!(text, "By number: {}", ranges[..ranges.len().min(MAX_RANGES)].join(", "));
+        if ranges.len() > MAX_RANGES {
             text.push_str(", and of the rest whatever belongs to your field");
         }
         text.push('.');

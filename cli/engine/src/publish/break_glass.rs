@@ -7,7 +7,7 @@
 
 use super::{Conversation, Note};
 use crate::{
-    review::{ReviewMode, Voice},
+    review::{AuthorRole, ReviewMode},
     untrusted::OwnWords,
 };
 
@@ -25,11 +25,11 @@ pub enum BreakGlassPolicy {
 
 impl BreakGlassPolicy {
     /// Returns whether such a word counts from an account of this role. Asking for a review is the right of every member.
-    pub fn counts(self, role: Voice, word: BreakGlassWord) -> bool {
+    pub fn counts(self, role: AuthorRole, word: BreakGlassWord) -> bool {
         match role {
-            Voice::Member => true,
-            Voice::Author => word == BreakGlassWord::Off || self == Self::Developers,
-            Voice::Us | Voice::Outsider | Voice::Machine => false,
+            AuthorRole::Member => true,
+            AuthorRole::Author => word == BreakGlassWord::Off || self == Self::Developers,
+            AuthorRole::Us | AuthorRole::Outsider | AuthorRole::Machine => false,
         }
     }
 }

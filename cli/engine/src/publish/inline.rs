@@ -120,7 +120,7 @@ pub fn plan_openings<'a>(
             new.push(entry);
         }
     }
-    let room = publication.settings.most_inline.saturating_sub(shown.len());
+    let room = publication.settings.max_inline.saturating_sub(shown.len());
     let drafts = new
         .into_iter()
         .filter_map(|entry| {

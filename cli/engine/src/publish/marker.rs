@@ -11,7 +11,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    review::{FindingRecord, Ledger},
+    review::{CarryOver, FindingRecord},
     untrusted::begins_html,
 };
 
@@ -76,7 +76,7 @@ impl Marker for FindingRecord {
 }
 
 /// The memory of what was reviewed, and of what stands, in the summary.
-impl Marker for Ledger {
+impl Marker for CarryOver {
     const KIND: &'static str = "ledger";
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use conclave_shared::finding::Fingerprint;
 
 use super::{BotIdentity, Conversation, OwnThread, SummaryState};
-use crate::review::{Before, FindingRecord, FoundMeanwhile, Ledger, Meanwhile, OtherConclusion, Review};
+use crate::review::{Before, CarryOver, FindingRecord, FoundMeanwhile, Meanwhile, OtherConclusion, Review};
 
 /// A run beside the others of its merge request.
 #[derive(Debug, Clone, Copy)]
@@ -49,8 +49,8 @@ impl OtherRuns<'_> {
             }
         }
         let threads: HashSet<&Fingerprint> = threads.iter().map(|own| &own.record.fingerprint).collect();
-        let known: Ledger = self.bot.remembered(self.before).unwrap_or_default();
-        let ledger: Option<Ledger> = news.as_ref().and_then(|_| self.bot.remembered(now));
+        let known: CarryOver = self.bot.remembered(self.before).unwrap_or_default();
+        let ledger: Option<CarryOver> = news.as_ref().and_then(|_| self.bot.remembered(now));
         for entry in ledger.into_iter().flat_map(|ledger| ledger.findings) {
             let stands = matches!(entry.before, Before::Stood | Before::Posted);
             let Some(record) = entry.record.filter(|_| stands && !threads.contains(&entry.fingerprint)) else {

@@ -3,7 +3,7 @@
 use conclave_shared::{severity::Severity, verdict::Verdict};
 
 use super::{Account, BotIdentity, Conversation, Note, Signer, SummaryState, Thread};
-use crate::review::{FindingRecord, Ledger};
+use crate::review::{CarryOver, FindingRecord};
 
 const SUMMARY: &str = include_str!("../../../../tests/fixtures/posted/summary.md");
 const THREAD: &str = include_str!("../../../../tests/fixtures/posted/thread.md");
@@ -53,7 +53,7 @@ fn what_was_posted_is_ours_and_is_read() {
         panic!("one thread")
     };
     assert_eq!((own.thread.id.as_str(), own.record.line), ("1", 4));
-    let ledger: Ledger = bot.remembered(&conversation).expect("a ledger");
+    let ledger: CarryOver = bot.remembered(&conversation).expect("a ledger");
     let remembered: Option<&FindingRecord> = ledger.findings[0].record.as_ref();
     assert_eq!(remembered, Some(&own.record));
     assert_eq!(own.record.severity, Severity::Warning);

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     report::render_markdown,
-    review::{Ledger, Review},
+    review::{CarryOver, Review},
 };
 
 /// Millionths of a dollar in a dollar.
@@ -24,7 +24,7 @@ pub struct Summary {
     /// The costs of all reviews of the merge request, in millionths of a dollar.
     pub spent_micros: u64,
     /// The memory for the next review, if any.
-    pub ledger: Option<Ledger>,
+    pub ledger: Option<CarryOver>,
     /// Whether it has to be written even if it says the same: its costs have changed, and there is a limit for them.
     pub must_be_written: bool,
 }

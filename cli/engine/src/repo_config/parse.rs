@@ -14,7 +14,7 @@ use toml::de::DeTable;
 use super::{
     AuthorSettles, BreakGlassBy, BreakGlassSettings, CodexSettings, PathInstruction, PathSettings, RepoConfig,
     RepoConfigProblem, RepoGate, ReviewSettings, Strictness,
-    problem::{Problems, Weight},
+    problem::Problems,
     reader::{Reader, did_you_mean},
     schema::LANGUAGE,
 };
@@ -27,13 +27,6 @@ pub struct ParsedRepoConfig {
     pub config: RepoConfig,
     /// All problems, in the order of the file.
     pub problems: Vec<RepoConfigProblem>,
-}
-
-impl ParsedRepoConfig {
-    /// Whether anything could not be read; unknown keys alone are no error.
-    pub fn has_errors(&self) -> bool {
-        self.problems.iter().any(|problem| problem.weight == Weight::Error)
-    }
 }
 
 /// The highest `review.max_inline`.

@@ -26,10 +26,10 @@ impl Reader<'_> {
                     reviewer.name
                 );
                 self.problems.error(&span, message);
-            } else if reviewers.len() == OwnReviewer::MOST {
+            } else if reviewers.len() == OwnReviewer::MAX {
                 let message = format!(
                     "a project can add {} reviewers at most; `{}` is left out",
-                    OwnReviewer::MOST,
+                    OwnReviewer::MAX,
                     reviewer.name
                 );
                 self.problems.error(&span, message);

@@ -3,7 +3,7 @@
 use conclave_shared::finding::Finding;
 
 /// The most lines of a fix that is offered for committing, and of the code that it replaces.
-const MOST_LINES: usize = 10;
+const MAX_LINES: usize = 10;
 
 /// Lines at head and what they become.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub fn committable(finding: &Finding, file: &str) -> Option<Suggestion> {
     let text = finding.fix.as_deref()?.trim_matches('\n');
     let old = finding.evidence.trim_matches('\n');
     let count = old.split('\n').count();
-    if old.trim().is_empty() || count > MOST_LINES || text.split('\n').count() > MOST_LINES {
+    if old.trim().is_empty() || count > MAX_LINES || text.split('\n').count() > MAX_LINES {
         return None;
     }
     if text == old || is_prose(text) || text.split('\n').any(acts) || text.contains(conclave_shared::redact::MARK) {

@@ -11,7 +11,8 @@ pub(crate) const MAX_CLAIM: usize = 200;
 
 /// What our last summary remembers. New fields are optional with a default: summaries of older versions stay readable.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Ledger {
+#[schemars(rename = "Ledger")]
+pub struct CarryOver {
     /// The version of its shape.
     #[serde(default)]
     pub schema: u32,
@@ -54,7 +55,7 @@ pub struct ReviewedFiles {
     pub patches: Vec<PatchId>,
 }
 
-impl Ledger {
+impl CarryOver {
     /// Notes that threads show these findings now.
     pub fn posted<'f>(&mut self, fingerprints: impl IntoIterator<Item = &'f Fingerprint>) {
         for fingerprint in fingerprints {

@@ -59,14 +59,14 @@ pub struct Reply {
     /// The text.
     pub body: Untrusted,
     /// Whose word it is.
-    pub voice: Voice,
+    pub voice: AuthorRole,
     /// Whether the text was changed after it was written, perhaps by another person: then it is read, and decides nothing.
     pub edited: bool,
 }
 
 /// Whose word something is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Voice {
+pub enum AuthorRole {
     /// Our own account's.
     Us,
     /// A person's with at least the role Developer: such a word decides.
@@ -81,7 +81,7 @@ pub enum Voice {
     Machine,
 }
 
-impl Voice {
+impl AuthorRole {
     /// The words that the models read.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -21,7 +21,7 @@ pub enum ReviewMode {
 
 /// What the bot wants the merge request to show of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stance {
+pub enum ReviewState {
     /// It approves.
     Approved,
     /// It requests changes.
@@ -30,7 +30,7 @@ pub enum Stance {
     None,
 }
 
-impl Stance {
+impl ReviewState {
     /// What a review asks for in this mode. An earlier stance is taken back by every other one.
     pub fn of(review: &Review, mode: ReviewMode) -> Self {
         match mode {

@@ -23,7 +23,7 @@ pub struct Plan {
     /// Standing reviewers whom the configuration has taken off this panel.
     pub disabled: Vec<ReviewerName>,
     /// Every reviewer, standing or the project's own: on the panel or not, and why.
-    pub seats: Vec<Seat>,
+    pub slots: Vec<PanelSlot>,
     /// What is missing of the review that this change would get. With anything here the review approves nothing.
     pub gaps: Vec<String>,
     /// The classes of models of the project's own reviewers.
@@ -39,7 +39,7 @@ impl Plan {
             let tier = self.assessment.tier;
             let mut why: Vec<String> = self
                 .disabled_seats()
-                .map(|seat| format!("{} is {}", seat.reviewer, seat.reason))
+                .map(|slot| format!("{} is {}", slot.reviewer, slot.reason))
                 .collect();
             if why.is_empty() {
                 why.clone_from(&self.gaps);
@@ -56,13 +56,13 @@ impl Plan {
     /// What a reader of the review has to know about the panel: required reviewers that somebody has disabled.
     pub fn warnings(&self) -> Vec<String> {
         self.disabled_seats()
-            .filter(|seat| seat.required)
-            .map(|seat| format!("{} does not review: {}", seat.reviewer.display_name(), seat.reason))
+            .filter(|slot| slot.required)
+            .map(|slot| format!("{} does not review: {}", slot.reviewer.display_name(), slot.reason))
             .collect()
     }
 
-    fn disabled_seats(&self) -> impl Iterator<Item = &Seat> {
-        self.seats.iter().filter(|seat| seat.presence == Presence::Disabled)
+    fn disabled_seats(&self) -> impl Iterator<Item = &PanelSlot> {
+        self.slots.iter().filter(|slot| slot.presence == Presence::Disabled)
     }
 
     /// Whether the tier is the lowest one.
@@ -107,7 +107,7 @@ pub enum Presence {
 
 /// A standing reviewer's place, taken or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Seat {
+pub struct PanelSlot {
     /// Who.
     pub reviewer: ReviewerName,
     /// Whether it reviews.

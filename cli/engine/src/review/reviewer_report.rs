@@ -40,7 +40,7 @@ impl ReviewerReport {
         self.outcome == ReviewerOutcome::Ok && self.reason.is_none()
     }
 
-    /// The report of somebody who has not run.
+    /// The report of a session that has not run.
     pub fn skipped(name: ReviewerName) -> Self {
         Self {
             name,

@@ -2,7 +2,7 @@
 
 use conclave_shared::{reviewer::ReviewerName, risk::RiskTier, telemetry::ReviewerOutcome, verdict::Verdict};
 
-use super::{Coverage, Ledger, Review, ReviewerReport, SCHEMA_VERSION};
+use super::{CarryOver, Coverage, Review, ReviewerReport, SCHEMA_VERSION};
 
 /// A review of two files by `security` that found nothing.
 pub(crate) fn review() -> Review {
@@ -45,7 +45,7 @@ pub(crate) fn review() -> Review {
         threads: Vec::new(),
         settled: Vec::new(),
         aside: None,
-        ledger: Ledger::default(),
+        ledger: CarryOver::default(),
         seconds: 65.0,
         cost_usd: 0.42,
         cache_hit_rate: Some(0.5),

@@ -11,11 +11,11 @@ use std::{
 use async_trait::async_trait;
 use conclave_shared::{finding::Finding, reviewer::ReviewerName, severity::Severity};
 
-use super::{PanelInput, conversation::FollowUp};
+use super::{PanelInput, SessionContext, conversation::FollowUp};
 use crate::{
     diff::FileDiff,
     findings::{Checked, Hallucinated, SourceReader, check, claim_words, holds_findings, path_of, scan},
-    ports::SessionAnswer,
+    ports::{ProgressEvent, SessionAnswer},
     review::{RepairKind, UnprovenFinding},
     rules::RuleBook,
     untrusted::Untrusted,
@@ -35,7 +35,10 @@ impl SourceReader for Fetched {
 
 /// All answers of one reviewer.
 pub(super) struct Answers<'a> {
-    reviewer: ReviewerName,
+    context: &'a SessionContext,
+    reviewer: &'a ReviewerName,
+    /// Whether the review is inconclusive without this reviewer.
+    required: bool,
     rules: Option<&'a RuleBook>,
     input: &'a PanelInput,
     files: Vec<FileDiff>,
@@ -56,9 +59,17 @@ pub(super) struct Answers<'a> {
 }
 
 impl<'a> Answers<'a> {
-    pub(super) fn new(reviewer: ReviewerName, rules: Option<&'a RuleBook>, input: &'a PanelInput) -> Self {
+    pub(super) fn new(
+        context: &'a SessionContext,
+        reviewer: &'a ReviewerName,
+        required: bool,
+        rules: Option<&'a RuleBook>,
+        input: &'a PanelInput,
+    ) -> Self {
         Self {
+            context,
             reviewer,
+            required,
             rules,
             input,
             files: input.files.iter().chain(input.unchanged.iter()).cloned().collect(),
@@ -72,23 +83,13 @@ impl<'a> Answers<'a> {
         }
     }
 
-    /// Whose answers they are.
-    pub(super) fn name(&self) -> String {
-        self.reviewer.display_name()
-    }
-
     /// Why it is asked once more, for people.
-    pub(super) fn why(&self) -> String {
+    fn why(&self) -> String {
         let reasons = self.pending.iter().map(|kind| match kind {
             RepairKind::Unreadable => format!("its answer could not be read ({})", self.faults.join("; ")),
             RepairKind::Quotes => "the evidence of its findings does not hold".to_owned(),
         });
         reasons.collect::<Vec<_>>().join(", and ")
-    }
-
-    /// Notes that the message was sent.
-    pub(super) fn asked(&mut self) {
-        self.repairs.append(&mut self.pending);
     }
 
     /// Findings without evidence that are not serious, and those that were unreadable and never came again.
@@ -142,7 +143,7 @@ impl<'a> Answers<'a> {
                 }
             }
         }
-        let checked = check(&self.reviewer, &scanned.findings, &self.files, self.rules, &mut fetched);
+        let checked = check(self.reviewer, &scanned.findings, &self.files, self.rules, &mut fetched);
         self.join(scanned.faults, checked);
         let gained = (self.findings.len() + self.open.len()).saturating_sub(before);
         self.owed = self.owed.saturating_sub(gained) + scanned.lost;
@@ -251,7 +252,16 @@ impl FollowUp for Answers<'_> {
         self.read_earlier(answer).await;
         self.heard.extend(answer.message.clone());
         self.read(&answer.text).await;
-        self.message()
+        let message = self.message()?;
+        // Only while the budget has room for it.
+        if let Some(spent) = self.context.ledger.budget().forbids(self.required) {
+            self.failed(&spent);
+            return None;
+        }
+        let line = format!("{} is asked once more: {}", self.reviewer.display_name(), self.why());
+        self.context.progress.report(ProgressEvent::Warning(&line));
+        self.repairs.append(&mut self.pending);
+        Some(message)
     }
 
     async fn overhear(&mut self, answer: &SessionAnswer) {
@@ -295,7 +305,7 @@ fn about_quotes(lost: &[&Hallucinated]) -> String {
 /// A text of somebody else on one line.
 fn line(text: &str) -> String {
     let short: String = text.chars().take(240).collect();
-    Untrusted::from(short.as_str()).sealed_line()
+    Untrusted::from(short.as_str()).sanitized_line()
 }
 
 /// Whether a finding that stands is the one that was not taken. A milder one is not, unless the rule that both cite allows

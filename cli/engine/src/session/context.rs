@@ -8,7 +8,7 @@ use tokio::{sync::watch, time::Instant};
 use super::{head_start::HeadStart, routing::LiveRoutes};
 use crate::{
     diff::FileDiff,
-    ports::{AgentRuntime, ModelLedger, Progress, ProgressEvent, SessionId, SourceTree, StopSignal, TelemetrySink},
+    ports::{AgentRuntime, Progress, ProgressEvent, SessionId, SourceTree, StopSignal, TelemetrySink, UsageLedger},
 };
 
 /// What all sessions of a run share.
@@ -17,7 +17,7 @@ pub struct SessionContext {
     /// The runtime.
     pub runtime: Arc<dyn AgentRuntime>,
     /// The gateway's books.
-    pub ledger: Arc<dyn ModelLedger>,
+    pub ledger: Arc<dyn UsageLedger>,
     /// Signs of life.
     pub progress: Arc<dyn Progress>,
     /// Where every session's end is told.

@@ -17,7 +17,10 @@ use super::{
     SessionContext, SessionTask,
     turn::{Turn, TurnEnd},
 };
-use crate::ports::{FileRead, ProgressEvent, Remedy, SessionAnswer, SessionEvent, SessionId, SessionPrompt};
+use crate::{
+    ports::{FileRead, ProgressEvent, Remedy, SessionAnswer, SessionEvent, SessionId, SessionPrompt},
+    review::ReviewerReport,
+};
 
 /// How long the runtime may take to end what a session does. Longer, and it has to be ended with the runtime.
 const ABORT: Duration = Duration::from_secs(1);
@@ -51,6 +54,8 @@ pub struct SessionResult {
     pub reads: Vec<FileRead>,
     /// Whether the answer is that to the smaller message.
     pub smaller: bool,
+    /// Whether the session read more than fits into its model's context.
+    pub(super) overflowed: bool,
 }
 
 impl SessionResult {
@@ -64,7 +69,18 @@ impl SessionResult {
             usage: Vec::new(),
             reads: Vec::new(),
             smaller: false,
+            overflowed: false,
         }
+    }
+
+    /// Writes into the report how the session went. Returns what was read.
+    pub(super) fn into_report(self, report: &mut ReviewerReport) -> Vec<FileRead> {
+        report.outcome = self.outcome;
+        report.reason = self.reason;
+        report.models = self.models;
+        report.usage = self.usage;
+        report.seconds = self.duration.as_secs_f64();
+        self.reads
     }
 }
 
@@ -85,7 +101,7 @@ pub(super) async fn run_session(
         .clone()
         .filter(|_| first.overflowed && has_time(context, task))
     else {
-        return first.result;
+        return first;
     };
     context.progress.report(ProgressEvent::Warning(&format!(
         "{} read more than fits into its context; once more with less",
@@ -93,12 +109,12 @@ pub(super) async fn run_session(
     )));
     let mut session = match Session::open(context, task).await {
         Ok(session) => session,
-        Err(ended) => return merge(first.result, ended),
+        Err(ended) => return merge(first, ended),
     };
     let end = session.converse(task, parts, follow_up).await;
-    let mut second = session.close(end).result;
+    let mut second = session.close(end);
     second.smaller = true;
-    merge(first.result, second)
+    merge(first, second)
 }
 
 /// The second of two sessions, with what the first one cost.
@@ -140,12 +156,6 @@ impl Answered {
     pub(super) fn is_ok(&self) -> bool {
         self.outcome == ReviewerOutcome::Ok
     }
-}
-
-/// The end of a session.
-pub(super) struct Closed {
-    pub(super) result: SessionResult,
-    overflowed: bool,
 }
 
 /// An open session, which keeps the model that answered last.
@@ -341,22 +351,20 @@ impl<'a> Session<'a> {
     }
 
     /// What became of the session, by its last answer.
-    pub(super) fn close(self, last: Answered) -> Closed {
+    pub(super) fn close(self, last: Answered) -> SessionResult {
         // The last answer's part is told by nothing else: the runtime's news of it may not have come any more.
         self.context.tell_usage(self.name, &self.id);
         let (text, reads) = last.said.map(|said| (said.text, said.reads)).unzip();
-        Closed {
+        SessionResult {
+            outcome: last.outcome,
+            reason: last.reason,
+            text,
+            models: self.models,
+            duration: self.started.elapsed(),
+            usage: self.context.ledger.usage(&self.id),
+            reads: reads.unwrap_or_default(),
+            smaller: false,
             overflowed: last.overflowed,
-            result: SessionResult {
-                outcome: last.outcome,
-                reason: last.reason,
-                text,
-                models: self.models,
-                duration: self.started.elapsed(),
-                usage: self.context.ledger.usage(&self.id),
-                reads: reads.unwrap_or_default(),
-                smaller: false,
-            },
         }
     }
 }

@@ -6,11 +6,11 @@ use conclave_shared::{
     telemetry::ReviewerOutcome,
 };
 
-use super::{Desk, SessionContext, SessionTask, conversation::Session};
+use super::{CoordinatorMailbox, SessionContext, SessionTask, conversation::Session};
 use crate::review::ReviewerReport;
 
 /// How often a coordinator that ended its turn without a submission is told to submit.
-const MOST_REMINDERS: u32 = 2;
+const MAX_REMINDERS: u32 = 2;
 
 /// Who judges.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub async fn coordinate(
     context: &SessionContext,
     route: Result<ModelRoute, NoModel>,
     message: String,
-    desk: &Desk,
+    mailbox: &CoordinatorMailbox,
 ) -> (ReviewerReport, JudgedBy) {
     let mut report = ReviewerReport::skipped(ReviewerName::coordinator());
     let route = match route {
@@ -49,8 +49,8 @@ pub async fn coordinate(
         route,
         attempt: seconds(context.limits.coordinator_seconds),
         deadline: None,
-        waiting: Some(desk.waiting()),
-        done: Some(desk.submitted()),
+        waiting: Some(mailbox.waiting()),
+        done: Some(mailbox.submitted()),
     };
     let mut session = match Session::open(context, &task).await {
         Ok(session) => session,
@@ -62,24 +62,19 @@ pub async fn coordinate(
         }
     };
     let mut end = session.ask(&task, task.parts.clone()).await;
-    for _ in 0..MOST_REMINDERS {
-        if !end.is_ok() || desk.has_submission() {
+    for _ in 0..MAX_REMINDERS {
+        if !end.is_ok() || mailbox.has_submission() {
             break;
         }
         let reminder = tokio::select! {
             _ = context.stop.stopped() => break,
-            reminder = reminder(desk) => reminder,
+            reminder = reminder(mailbox) => reminder,
         };
         let Some(reminder) = reminder else { break };
         end = session.ask(&task, vec![reminder]).await;
     }
-    let result = session.close(end).result;
-    report.outcome = result.outcome;
-    report.reason = result.reason;
-    report.models = result.models;
-    report.usage = result.usage;
-    report.seconds = result.duration.as_secs_f64();
-    if desk.has_submission() {
+    session.close(end).into_report(&mut report);
+    if mailbox.has_submission() {
         // What was submitted counts, whatever went wrong after it.
         report.outcome = ReviewerOutcome::Ok;
         return (report, JudgedBy::Coordinator);
@@ -93,10 +88,10 @@ pub async fn coordinate(
 }
 
 /// What a coordinator is told that ended its turn without a submission.
-async fn reminder(desk: &Desk) -> Option<String> {
+async fn reminder(mailbox: &CoordinatorMailbox) -> Option<String> {
     let lost = "A review without a call of `submit_review` is lost.";
-    let was_asked = desk.was_asked();
-    let findings = desk.findings().await?;
+    let was_asked = mailbox.was_asked();
+    let findings = mailbox.findings().await?;
     // Once more also to one that asked: the answer to its call is lost when its provider is switched off meanwhile.
     let began = if was_asked { "You have not submitted. " } else { "" };
     Some(format!(

@@ -28,40 +28,40 @@ fn security() -> ReviewerReport {
     }
 }
 
-/// A desk with one finding that comes after a minute.
-fn desk() -> Arc<Desk> {
-    let desk = Arc::new(Desk::default());
-    let later = Arc::clone(&desk);
+/// A mailbox with one finding that comes after a minute.
+fn mailbox() -> Arc<CoordinatorMailbox> {
+    let mailbox = Arc::new(CoordinatorMailbox::default());
+    let later = Arc::clone(&mailbox);
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_mins(1)).await;
         later.hand_over(&[security()], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
     });
-    desk
+    mailbox
 }
 
-fn submit(desk: &Arc<Desk>) {
-    let desk = Arc::clone(desk);
+fn submit(mailbox: &Arc<CoordinatorMailbox>) {
+    let mailbox = Arc::clone(mailbox);
     tokio::spawn(async move {
         let review = json!({"summary": "s", "decisions": [], "proposed_verdict": "approved"});
-        desk.submit_review(review).await.expect("valid");
+        mailbox.submit_review(review).await.expect("valid");
     });
 }
 
 async fn run(
-    desk: &Arc<Desk>,
+    mailbox: &Arc<CoordinatorMailbox>,
     script: impl Fn(&SessionPrompt, usize) -> Play + Send + Sync + 'static,
 ) -> (ReviewerReport, JudgedBy, Arc<Stage>) {
     let stage = Stage::new(script);
     let (context, ..) = context(&stage);
-    let (report, judged_by) = coordinate(&context, Ok(route()), "judge".to_owned(), desk).await;
+    let (report, judged_by) = coordinate(&context, Ok(route()), "judge".to_owned(), mailbox).await;
     (report, judged_by, stage)
 }
 
 #[tokio::test(start_paused = true)]
 async fn one_that_never_asks_is_given_the_findings() {
-    let desk = desk();
-    let own = Arc::clone(&desk);
-    let (report, judged_by, stage) = run(&desk, move |prompt, number| {
+    let mailbox = mailbox();
+    let own = Arc::clone(&mailbox);
+    let (report, judged_by, stage) = run(&mailbox, move |prompt, number| {
         if number == 1 {
             return says(5, "I would rather not.");
         }
@@ -84,10 +84,10 @@ async fn one_that_never_asks_is_given_the_findings() {
 
 #[tokio::test(start_paused = true)]
 async fn one_that_asked_and_did_not_submit_is_reminded_and_then_replaced() {
-    let desk = desk();
-    desk.hand_over(&[], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
-    desk.spawn_reviewers().await.expect("findings");
-    let (report, judged_by, stage) = run(&desk, |prompt, number| {
+    let mailbox = mailbox();
+    mailbox.hand_over(&[], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
+    mailbox.spawn_reviewers().await.expect("findings");
+    let (report, judged_by, stage) = run(&mailbox, |prompt, number| {
         if number > 1 {
             assert!(
                 prompt.parts[0].starts_with("You have not submitted."),
@@ -105,9 +105,9 @@ async fn one_that_asked_and_did_not_submit_is_reminded_and_then_replaced() {
 
 #[tokio::test(start_paused = true)]
 async fn it_goes_on_in_the_same_session_with_another_model_and_the_rules_are_the_last() {
-    let desk = desk();
-    let own = Arc::clone(&desk);
-    let (report, judged_by, stage) = run(&desk, move |_, number| {
+    let mailbox = mailbox();
+    let own = Arc::clone(&mailbox);
+    let (report, judged_by, stage) = run(&mailbox, move |_, number| {
         if number == 1 {
             return fails(70, "APIError", Remedy::OtherProvider);
         }
@@ -124,24 +124,24 @@ async fn it_goes_on_in_the_same_session_with_another_model_and_the_rules_are_the
         (1, vec!["a/one".into(), "b/three".into()])
     );
 
-    let desk = self::desk();
-    let (report, judged_by, _) = run(&desk, |_, _| fails(1, "APIError", Remedy::OtherModel)).await;
+    let mailbox = self::mailbox();
+    let (report, judged_by, _) = run(&mailbox, |_, _| fails(1, "APIError", Remedy::OtherModel)).await;
     assert_eq!(report.outcome, ReviewerOutcome::Failed);
     assert_eq!(judged_by, JudgedBy::Rules("APIError".to_owned()));
 }
 
 #[tokio::test(start_paused = true)]
 async fn its_time_does_not_run_while_it_waits_for_the_reviewers() {
-    let desk = Arc::new(Desk::default());
-    let own = Arc::clone(&desk);
+    let mailbox = Arc::new(CoordinatorMailbox::default());
+    let own = Arc::clone(&mailbox);
     tokio::spawn(async move { own.spawn_reviewers().await });
-    let later = Arc::clone(&desk);
+    let later = Arc::clone(&mailbox);
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_mins(20)).await;
         later.hand_over(&[], Vec::new());
     });
-    let own = Arc::clone(&desk);
-    let (report, judged_by, _) = run(&desk, move |_, _| {
+    let own = Arc::clone(&mailbox);
+    let (report, judged_by, _) = run(&mailbox, move |_, _| {
         let own = Arc::clone(&own);
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_mins(21)).await;
@@ -156,27 +156,27 @@ async fn its_time_does_not_run_while_it_waits_for_the_reviewers() {
     );
 
     // But its own time does.
-    let desk = self::desk();
-    let (report, ..) = run(&desk, |_, _| lives(1000, 10)).await;
+    let mailbox = self::mailbox();
+    let (report, ..) = run(&mailbox, |_, _| lives(1000, 10)).await;
     assert_eq!(report.outcome, ReviewerOutcome::TimedOut);
     assert_eq!(format!("{:.0}", report.seconds), "600");
 }
 
-/// A desk where everything is there, and one who submits at once and would go on for ten minutes.
-fn submitting() -> (Arc<Desk>, Arc<Stage>) {
-    let desk = Arc::new(Desk::default());
-    desk.hand_over(&[], Vec::new());
-    let own = Arc::clone(&desk);
+/// A mailbox where everything is there, and one who submits at once and would go on for ten minutes.
+fn submitting() -> (Arc<CoordinatorMailbox>, Arc<Stage>) {
+    let mailbox = Arc::new(CoordinatorMailbox::default());
+    mailbox.hand_over(&[], Vec::new());
+    let own = Arc::clone(&mailbox);
     let stage = Stage::new(move |_, _| {
         submit(&own);
         says(600, "Submitted.")
     });
-    (desk, stage)
+    (mailbox, stage)
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_submission_ends_it_once_the_gateway_has_all_of_the_answer() {
-    let (desk, stage) = submitting();
+    let (mailbox, stage) = submitting();
     let (context, around, _stopper) = context(&stage);
     // The rest of the answer, with the usage in it, is on its way for two seconds.
     *around.held.lock().expect("a lock") = Some(Duration::ZERO);
@@ -184,7 +184,7 @@ async fn a_submission_ends_it_once_the_gateway_has_all_of_the_answer() {
         tokio::time::sleep(Duration::from_secs(2)).await;
         *around.held.lock().expect("a lock") = None;
     };
-    let coordinated = coordinate(&context, Ok(route()), "judge".to_owned(), &desk);
+    let coordinated = coordinate(&context, Ok(route()), "judge".to_owned(), &mailbox);
     let ((report, judged_by), ()) = tokio::join!(coordinated, arrives);
     assert_eq!(
         (report.outcome, judged_by),
@@ -198,23 +198,26 @@ async fn a_submission_ends_it_once_the_gateway_has_all_of_the_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_whose_rest_never_comes_does_not_hold_up_the_review() {
-    let (desk, stage) = submitting();
+    let (mailbox, stage) = submitting();
     let (context, around, _stopper) = context(&stage);
     *around.held.lock().expect("a lock") = Some(Duration::ZERO);
-    let (report, judged_by) = coordinate(&context, Ok(route()), "judge".to_owned(), &desk).await;
+    let (report, judged_by) = coordinate(&context, Ok(route()), "judge".to_owned(), &mailbox).await;
     assert_eq!(judged_by, JudgedBy::Coordinator);
     assert_eq!(format!("{:.0}", report.seconds), "5");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_stop_ends_it_while_it_waits() {
-    let desk = Arc::new(Desk::default());
+    let mailbox = Arc::new(CoordinatorMailbox::default());
     let stage = Stage::new(|_, _| says(5, "I would rather not."));
     let (context, _, stopper) = context(&stage);
     let stopping = async {
         tokio::time::sleep(Duration::from_secs(30)).await;
         stopper.send_replace(Some(StopCause::Asked));
     };
-    let ((_, judged_by), ()) = tokio::join!(coordinate(&context, Ok(route()), "judge".to_owned(), &desk), stopping);
+    let ((_, judged_by), ()) = tokio::join!(
+        coordinate(&context, Ok(route()), "judge".to_owned(), &mailbox),
+        stopping
+    );
     assert!(matches!(judged_by, JudgedBy::Rules(_)));
 }

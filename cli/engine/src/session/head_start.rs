@@ -18,12 +18,12 @@ use tokio::{
 };
 
 use crate::{
-    ports::{ModelLedger, SessionId},
+    ports::{SessionId, UsageLedger},
     review::PanelMember,
 };
 
 /// How long the others wait at most. A runtime that is ready needs a fraction of it.
-const LONGEST: Duration = Duration::from_secs(1);
+const MAX_WAIT: Duration = Duration::from_secs(1);
 /// How often the gateway is asked whether a first call has come.
 const POLL: Duration = Duration::from_millis(5);
 
@@ -45,7 +45,7 @@ impl HeadStart {
         }
         Self {
             ahead: Arc::new(watch::Sender::new(first.into_values().cloned().collect())),
-            until: Instant::now() + LONGEST,
+            until: Instant::now() + MAX_WAIT,
         }
     }
 
@@ -57,7 +57,7 @@ impl HeadStart {
     }
 
     /// Watches for the first call of a session that goes first. It never comes back: it is for beside a turn.
-    pub(super) async fn watch(&self, name: &str, session: &SessionId, ledger: &dyn ModelLedger) -> Infallible {
+    pub(super) async fn watch(&self, name: &str, session: &SessionId, ledger: &dyn UsageLedger) -> Infallible {
         while leads(&self.ahead.borrow(), name) {
             if ledger.idle_for(session).is_some() {
                 self.started(name);

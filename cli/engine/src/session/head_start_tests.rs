@@ -74,7 +74,7 @@ async fn the_first_of_each_model_goes_at_once_and_everybody_else_when_all_of_the
 #[tokio::test(start_paused = true)]
 async fn nobody_waits_long_nor_for_somebody_whose_turn_comes_later() {
     let head_start = HeadStart::of(&panel(), 7);
-    advance(LONGEST).await;
+    advance(MAX_WAIT).await;
     assert!(!waits(&head_start, "coordinator").await);
     // Two sessions at once: `release` cannot begin before one of the others has ended.
     let head_start = HeadStart::of(&panel(), 2);

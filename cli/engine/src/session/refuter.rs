@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{
     diff::FileDiff,
     findings::{QuotedFile, check_refutation},
-    incremental::{Words, carried},
+    incremental::{EarlierVerdicts, carried},
     judge::{ONLY_A_PERSON, QuotedCode, Submission},
     ports::SourceTree,
     review::{CONTEXT_FILE, ExistingFinding, Refutation, RefutationStatus},
@@ -48,7 +48,7 @@ impl Refuter {
     }
 
     /// Checks what the coordinator quotes to withdraw serious earlier findings, or to call them fixed.
-    pub async fn check_words(&self, words: &mut Words, earlier: &[ExistingFinding]) {
+    pub async fn check_earlier_verdicts(&self, words: &mut EarlierVerdicts, earlier: &[ExistingFinding]) {
         for word in words.words.iter_mut().take(MAX_REFUTATIONS) {
             let finding = earlier.iter().find(|finding| finding.id == word.id);
             let (Some(said), Some(finding)) = (&word.refuted_by, finding) else {

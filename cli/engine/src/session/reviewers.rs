@@ -2,23 +2,17 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use conclave_shared::{
     config::{Limits, seconds},
     finding::Finding,
-    reviewer::ReviewerName,
     telemetry::ReviewerOutcome,
 };
 use tokio::{sync::watch, task::JoinSet, time::Instant};
 
-use super::{
-    SessionContext, SessionTask,
-    answers::Answers,
-    conversation::{FollowUp, run_session},
-};
+use super::{SessionContext, SessionTask, answers::Answers, conversation::run_session};
 use crate::{
     findings::Hallucinated,
-    ports::{FileRead, ProgressEvent, SessionAnswer},
+    ports::{FileRead, ProgressEvent},
     prompt::fewer_patches,
     review::{PanelMember, ReviewerReport, UnprovenFinding},
     session::PanelInput,
@@ -31,32 +25,29 @@ pub struct PanelResult {
     pub reports: Vec<ReviewerReport>,
     /// All findings, with ids.
     pub findings: Vec<Finding>,
-    /// Findings without evidence, by reviewer.
-    pub hallucinated: Vec<(ReviewerName, Hallucinated)>,
+    /// Findings without evidence.
+    pub hallucinated: Vec<Hallucinated>,
     /// Serious findings without code that shows them.
     pub unproven: Vec<UnprovenFinding>,
     /// What was read of the workspace, by reviewers whose answer counts.
     pub reads: Vec<FileRead>,
 }
 
-struct MemberResult {
-    report: ReviewerReport,
-    findings: Vec<Finding>,
-    hallucinated: Vec<Hallucinated>,
-    unproven: Vec<UnprovenFinding>,
-    reads: Vec<FileRead>,
-}
-
-impl MemberResult {
-    /// A member without anything to show.
-    fn nothing(report: ReviewerReport) -> Self {
+impl PanelResult {
+    /// The result of one member that has found nothing.
+    fn of(report: ReviewerReport) -> Self {
         Self {
-            report,
-            findings: Vec::new(),
-            hallucinated: Vec::new(),
-            unproven: Vec::new(),
-            reads: Vec::new(),
+            reports: vec![report],
+            ..Self::default()
         }
+    }
+
+    fn join(&mut self, member: Self) {
+        self.reports.extend(member.reports);
+        self.findings.extend(member.findings);
+        self.hallucinated.extend(member.hallucinated);
+        self.unproven.extend(member.unproven);
+        self.reads.extend(member.reads);
     }
 }
 
@@ -65,13 +56,13 @@ pub async fn run_panel(context: &SessionContext, members: Vec<PanelMember>, inpu
     let deadline = Instant::now() + seconds(context.limits.panel_seconds);
     let places = Places::default();
     // Whoever's task breaks did not review, and must not be missing from the account.
-    let mut results: Vec<MemberResult> = members
+    let mut results: Vec<PanelResult> = members
         .iter()
         .map(|member| {
             let mut report = blank_report(member);
             report.outcome = ReviewerOutcome::Failed;
             report.reason = Some("its task broke; this is a fault of Conclave".to_owned());
-            MemberResult::nothing(report)
+            PanelResult::of(report)
         })
         .collect();
     let mut running = JoinSet::new();
@@ -96,16 +87,7 @@ pub async fn run_panel(context: &SessionContext, members: Vec<PanelMember>, inpu
     }
     let mut panel = PanelResult::default();
     for member in results {
-        panel.hallucinated.extend(
-            member
-                .hallucinated
-                .into_iter()
-                .map(|lost| (member.report.name.clone(), lost)),
-        );
-        panel.unproven.extend(member.unproven);
-        panel.reports.push(member.report);
-        panel.findings.extend(member.findings);
-        panel.reads.extend(member.reads);
+        panel.join(member);
     }
     for (index, finding) in panel.findings.iter_mut().enumerate() {
         finding.id = format!("F{}", index + 1);
@@ -166,7 +148,7 @@ async fn run_member(
     member: PanelMember,
     deadline: Instant,
     input: &PanelInput,
-) -> MemberResult {
+) -> PanelResult {
     let mut report = blank_report(&member);
     let skipped = match &member.route {
         Err(none) => Some(none.to_string()),
@@ -183,7 +165,7 @@ async fn run_member(
     let (None, Ok(route)) = (&skipped, member.route) else {
         report.reason = skipped;
         context.telemetry.record(report.event());
-        return MemberResult::nothing(report);
+        return PanelResult::of(report);
     };
     let fewer = fewer_patches(&input.files, &input.patches);
     let smaller = fewer.as_ref().map(|fewer| {
@@ -202,91 +184,43 @@ async fn run_member(
         waiting: None,
         done: None,
     };
-    let mut answers = Answers::new(member.name.clone(), member.rules.as_deref(), input);
-    let mut follow_up = WithinBudget {
-        context,
-        answers: &mut answers,
-        required: member.required,
-    };
-    let session = run_session(context, &task, &mut follow_up).await;
-    report.outcome = session.outcome;
-    report.reason = session.reason;
-    report.models = session.models;
-    report.usage = session.usage;
-    report.seconds = session.duration.as_secs_f64();
-    let mut result = MemberResult::nothing(report);
-    let faults = answers.faults.clone();
-    take_findings(&mut result, answers);
-    if session.text.is_some() {
-        result.reads = session.reads;
-        conclude(&mut result, &faults);
-        if let Some(fewer) = fewer.filter(|_| session.smaller && result.report.outcome == ReviewerOutcome::Ok) {
-            result.report.reason = Some(fewer.account);
-        }
-    }
-    context.telemetry.record(result.report.event());
-    context.progress.report(ProgressEvent::SessionDone {
-        reviewer: result.report.name.as_str(),
-        outcome: result.report.outcome.as_str(),
-        findings: Some(&result.findings),
-        seconds: result.report.seconds,
-        reason: result.report.reason.as_deref(),
-    });
-    result
-}
-
-/// Asks a reviewer once more only while the budget has room for it.
-struct WithinBudget<'a, 'b> {
-    context: &'a SessionContext,
-    answers: &'a mut Answers<'b>,
-    required: bool,
-}
-
-#[async_trait]
-impl FollowUp for WithinBudget<'_, '_> {
-    async fn next(&mut self, answer: &SessionAnswer) -> Option<String> {
-        let message = self.answers.next(answer).await?;
-        if let Some(spent) = self.context.ledger.budget().forbids(self.required) {
-            self.failed(&spent);
-            return None;
-        }
-        let line = format!("{} is asked once more: {}", self.answers.name(), self.answers.why());
-        self.context.progress.report(ProgressEvent::Warning(&line));
-        self.answers.asked();
-        Some(message)
-    }
-
-    async fn overhear(&mut self, answer: &SessionAnswer) {
-        self.answers.overhear(answer).await;
-    }
-
-    fn failed(&mut self, reason: &str) {
-        self.answers.failed(reason);
-    }
-}
-
-/// Takes what all messages of a reviewer hold together, those of one that failed too.
-fn take_findings(result: &mut MemberResult, answers: Answers<'_>) {
-    let report = &mut result.report;
-    result.hallucinated = answers.hallucinated();
-    result.unproven = answers.unproven();
+    let mut answers = Answers::new(context, &member.name, member.required, member.rules.as_deref(), input);
+    let session = run_session(context, &task, &mut answers).await;
+    let has_answer = session.text.is_some();
+    let (smaller, reads) = (session.smaller, session.into_report(&mut report));
+    // All messages of a reviewer count together, those of one that failed too.
+    let hallucinated = answers.hallucinated();
     report.findings = answers.findings.len();
-    report.hallucinated = result.hallucinated.len();
+    report.hallucinated = hallucinated.len();
+    let mut result = PanelResult {
+        unproven: answers.unproven(),
+        hallucinated,
+        findings: answers.findings,
+        ..PanelResult::default()
+    };
     report.repairs = answers.repairs;
-    result.findings = answers.findings;
-}
-
-/// Decides how a reviewer that answered has ended.
-fn conclude(result: &mut MemberResult, faults: &[String]) {
-    let report = &mut result.report;
-    report.outcome = ReviewerOutcome::Ok;
-    report.reason = None;
-    if !faults.is_empty() {
-        report.outcome = ReviewerOutcome::Failed;
-        report.reason = Some(format!("unreadable output: {}", faults.join("; ")));
-        // What it read led to nothing that can be used.
-        result.reads.clear();
+    if has_answer {
+        report.outcome = ReviewerOutcome::Ok;
+        report.reason = None;
+        if answers.faults.is_empty() {
+            result.reads = reads;
+            report.reason = fewer.filter(|_| smaller).map(|fewer| fewer.account);
+        } else {
+            // What it read led to nothing that can be used.
+            report.outcome = ReviewerOutcome::Failed;
+            report.reason = Some(format!("unreadable output: {}", answers.faults.join("; ")));
+        }
     }
+    context.telemetry.record(report.event());
+    context.progress.report(ProgressEvent::SessionDone {
+        reviewer: report.name.as_str(),
+        outcome: report.outcome.as_str(),
+        findings: Some(&result.findings),
+        seconds: report.seconds,
+        reason: report.reason.as_deref(),
+    });
+    result.reports.push(report);
+    result
 }
 
 #[cfg(test)]

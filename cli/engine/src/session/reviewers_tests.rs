@@ -2,10 +2,13 @@
 
 use std::{sync::Mutex, time::Duration};
 
+use async_trait::async_trait;
+use conclave_shared::reviewer::ReviewerName;
+
 use super::*;
 use crate::{
     diff::{Content, FileDiff, PatchRange},
-    ports::{BudgetStanding, Remedy, SourceTree},
+    ports::{BudgetState, Remedy, SourceTree},
     review::{RepairKind, StopCause},
     session::test_support::{Play, Stage, context, fails, lives, route, says},
 };
@@ -223,9 +226,9 @@ async fn a_reviewer_whose_task_breaks_is_not_forgotten() {
 async fn with_four_fifths_of_the_budget_gone_nothing_optional_begins() {
     let stage = Stage::new(|_, _| nothing_found(60));
     for (standing, started) in [
-        (BudgetStanding::Free, vec![true, true]),
-        (BudgetStanding::Tight("$2 for the run".to_owned()), vec![true, false]),
-        (BudgetStanding::Spent("$2 for the run".to_owned()), vec![false, false]),
+        (BudgetState::Free, vec![true, true]),
+        (BudgetState::Tight("$2 for the run".to_owned()), vec![true, false]),
+        (BudgetState::Spent("$2 for the run".to_owned()), vec![false, false]),
     ] {
         let (context, around, _stop) = context(&stage);
         *around.standing.lock().expect("free") = Some(standing.clone());
@@ -419,7 +422,7 @@ async fn nobody_is_asked_once_more_beyond_the_budget() {
     let (context, around, _stop) = context(&stage);
     let spending = async {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        *around.standing.lock().expect("free") = Some(BudgetStanding::Spent("$2 for the run".to_owned()));
+        *around.standing.lock().expect("free") = Some(BudgetState::Spent("$2 for the run".to_owned()));
     };
     let input = input();
     let (panel, ()) = tokio::join!(run_at_once(&context, members(&["security"]), &input, 7), spending);

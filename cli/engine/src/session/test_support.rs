@@ -20,8 +20,8 @@ use tokio::{
 use super::{HeadStart, LiveRoutes, SessionContext, SessionResult, SessionTask, conversation::FollowUp};
 use crate::{
     ports::{
-        AgentRuntime, BudgetStanding, EarlierMessage, FileRead, ModelLedger, Progress, ProgressEvent, Remedy,
-        RuntimeError, SessionAnswer, SessionEvent, SessionFault, SessionId, SessionPrompt, TelemetrySink, stop_channel,
+        AgentRuntime, BudgetState, EarlierMessage, FileRead, Progress, ProgressEvent, Remedy, RuntimeError,
+        SessionAnswer, SessionEvent, SessionFault, SessionId, SessionPrompt, TelemetrySink, UsageLedger, stop_channel,
     },
     review::StopCause,
 };
@@ -252,12 +252,12 @@ pub(crate) struct Around {
     /// What the person was told.
     pub(crate) said: Mutex<Vec<String>>,
     /// How close the run is to the end of its budget.
-    pub(crate) standing: Mutex<Option<BudgetStanding>>,
+    pub(crate) standing: Mutex<Option<BudgetState>>,
     /// The routes that the gateway was told of.
     pub(crate) assigned: Mutex<Vec<Vec<ModelId>>>,
 }
 
-impl ModelLedger for Around {
+impl UsageLedger for Around {
     fn usage(&self, _session: &SessionId) -> Vec<TokensByModel> {
         Vec::new()
     }
@@ -270,8 +270,8 @@ impl ModelLedger for Around {
         0.0
     }
 
-    fn budget(&self) -> BudgetStanding {
-        locked(&self.standing).clone().unwrap_or(BudgetStanding::Free)
+    fn budget(&self) -> BudgetState {
+        locked(&self.standing).clone().unwrap_or(BudgetState::Free)
     }
 
     fn assign(&self, _session: &SessionId, _reviewer: &str, models: &[ModelId]) {

@@ -15,9 +15,9 @@ use crate::ports::{
 /// How long the runtime may take to say how a session is. It does so in milliseconds, unless it hangs.
 const ASK: Duration = Duration::from_secs(5);
 /// Cut streams in a row after which a session is given up: the runtime would go on for ever.
-const MOST_UNKNOWN_STEPS: u32 = 2;
+const MAX_UNKNOWN_STEPS: u32 = 2;
 /// Answers of the model in one turn after which it is given up. A review takes some dozens.
-const MOST_STEPS: u32 = 100;
+const MAX_STEPS: u32 = 100;
 
 /// The error of a turn that we ended ourselves; it may be reported after the next prompt.
 const ABORTED: &str = "MessageAbortedError";
@@ -94,11 +94,11 @@ impl Turn<'_> {
                         self.context.tell_usage(&self.task.name, self.session);
                         steps += 1;
                         unknown_steps = if reason == "unknown" { unknown_steps + 1 } else { 0 };
-                        if unknown_steps >= MOST_UNKNOWN_STEPS {
+                        if unknown_steps >= MAX_UNKNOWN_STEPS {
                             return failed("the model's stream was cut again and again".to_owned(), Remedy::OtherModel);
                         }
-                        if steps >= MOST_STEPS {
-                            return failed(format!("it did not come to an end in {MOST_STEPS} steps"), Remedy::None);
+                        if steps >= MAX_STEPS {
+                            return failed(format!("it did not come to an end in {MAX_STEPS} steps"), Remedy::None);
                         }
                     }
                     Some(SessionEvent::Retrying { attempt }) => {

@@ -4,7 +4,7 @@
 //! encoded ones), compatibility forms and common look-alikes made equal, accents and invisible characters gone, case
 //! folded. What is found there is cut from the source, and the result is looked at again: taking a tag out can join two
 //! halves of another (`<mr_b<mr_body>ody>`). The passes are few, so that the work stays linear; a text that still
-//! changes after [`MOST_PASSES`] is an attack and loses everything that could open a tag.
+//! changes after [`MAX_PASSES`] is an attack and loses everything that could open a tag.
 
 use std::sync::LazyLock;
 
@@ -15,15 +15,15 @@ use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 use super::SECTIONS;
 
 /// Nesting that is taken apart exactly.
-const MOST_PASSES: usize = 12;
+const MAX_PASSES: usize = 12;
 /// Longer than the name of any entity.
-const LONGEST_ENTITY: usize = 64;
+const MAX_ENTITY: usize = 64;
 /// How far behind a tag's name its end is looked for.
-const LONGEST_ATTRIBUTES: usize = 200;
+const MAX_ATTRIBUTES: usize = 200;
 
 /// The text without boundary tags, and how many passes it took.
 pub(super) fn remove(mut text: String) -> (String, usize) {
-    for pass in 1..=MOST_PASSES {
+    for pass in 1..=MAX_PASSES {
         if text.is_ascii() && !text.contains(['<', '&']) {
             return (text, pass);
         }
@@ -32,7 +32,7 @@ pub(super) fn remove(mut text: String) -> (String, usize) {
             Some(shorter) => text = shorter,
         }
     }
-    (without_openers(&text), MOST_PASSES + 1)
+    (without_openers(&text), MAX_PASSES + 1)
 }
 
 /// One pass; `None` if there was nothing to take out.
@@ -67,7 +67,7 @@ fn tail(rest: &str) -> usize {
         .unwrap_or(rest.len());
     let end = rest[word..]
         .char_indices()
-        .take(LONGEST_ATTRIBUTES)
+        .take(MAX_ATTRIBUTES)
         .take_while(|(_, character)| *character != '<')
         .find(|(_, character)| *character == '>');
     end.map_or(word, |(at, end)| word + at + end.len_utf8())
@@ -148,7 +148,7 @@ impl Reader {
     /// middle of another: a reader may decode before or after dropping it.
     fn interrupt(&mut self) {
         let Some(at) = self.entity else { return };
-        if self.units.len() - at > LONGEST_ENTITY {
+        if self.units.len() - at > MAX_ENTITY {
             // Looking at it again and again would cost time that grows with its square.
             self.close(None);
             return;

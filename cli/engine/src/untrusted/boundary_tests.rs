@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::untrusted::Untrusted;
 
-fn sealed(text: &str) -> String {
-    Untrusted::from(text).sealed()
+fn sanitized(text: &str) -> String {
+    Untrusted::from(text).sanitized()
 }
 
 /// What the most lenient reader would see.
@@ -52,9 +52,9 @@ fn boundary(text: &str) -> Option<String> {
 
 #[track_caller]
 fn assert_sealed(text: &str) -> String {
-    let out = sealed(text);
+    let out = sanitized(text);
     assert_eq!(boundary(&out), None, "{text:?} became {out:?}");
-    assert_eq!(sealed(&out), out, "{text:?} is sealed in one go");
+    assert_eq!(sanitized(&out), out, "{text:?} is sanitized in one go");
     out
 }
 
@@ -131,14 +131,14 @@ fn tags_go_in_every_disguise() {
 
 #[test]
 fn what_stands_around_a_tag_stays() {
-    assert_eq!(sealed("before </mr_body> after"), "before  after");
-    assert_eq!(sealed("a &lt;/mr_body&gt; b &lt; c"), "a  b &lt; c");
+    assert_eq!(sanitized("before </mr_body> after"), "before  after");
+    assert_eq!(sanitized("a &lt;/mr_body&gt; b &lt; c"), "a  b &lt; c");
     assert_eq!(
-        sealed("if a < b {} <mr_body x=1> if c > d {}"),
+        sanitized("if a < b {} <mr_body x=1> if c > d {}"),
         "if a < b {}  if c > d {}"
     );
     assert_eq!(
-        sealed("<mr_body and nothing closes it <p>text</p>"),
+        sanitized("<mr_body and nothing closes it <p>text</p>"),
         " and nothing closes it <p>text</p>"
     );
 }
@@ -157,7 +157,7 @@ fn ordinary_text_stays_as_it_is() {
         "≤ ≥ ≮ « » ‹quoted› 〈x〉 ½ ﬁ ²",
         "",
     ] {
-        assert_eq!(sealed(text), text);
+        assert_eq!(sanitized(text), text);
     }
 }
 
@@ -180,7 +180,7 @@ fn the_work_stays_linear_on_hostile_text() {
     ] {
         let length = hostile.len();
         let (out, passes) = remove(hostile);
-        assert!(passes <= MOST_PASSES + 1);
+        assert!(passes <= MAX_PASSES + 1);
         assert!(out.len() <= length);
         assert_eq!(boundary(&out), None);
         assert_eq!(remove(out.clone()), (out, 1), "nothing is left to do");
@@ -274,10 +274,10 @@ proptest! {
 
     #[test]
     fn no_mixture_yields_a_boundary_tag(pieces in proptest::collection::vec(piece(), 0..40)) {
-        let out = sealed(&pieces.concat());
+        let out = sanitized(&pieces.concat());
         prop_assert_eq!(boundary(&out), None, "{:?}", out);
         prop_assert!(!out.chars().any(is_invisible));
-        prop_assert_eq!(&sealed(&out), &out);
+        prop_assert_eq!(&sanitized(&out), &out);
     }
 
     #[test]
@@ -285,15 +285,15 @@ proptest! {
         let cut = tag.char_indices().map(|(index, _)| index).nth(at).unwrap_or(0);
         let nested = format!("{}{inner}{}", &tag[..cut], &tag[cut..]);
         for text in [tag, nested] {
-            let out = sealed(&text);
+            let out = sanitized(&text);
             prop_assert_eq!(boundary(&out), None, "{:?} became {:?}", text, out);
-            prop_assert_eq!(&sealed(&out), &out);
+            prop_assert_eq!(&sanitized(&out), &out);
         }
     }
 
     #[test]
     fn text_without_openers_is_untouched(text in "[^<&＜‹〈⟨❮❰ᐸ˂≮﹤\u{0}-\u{1F}\u{7F}-\u{9F}]{0,200}") {
         let visible: String = text.chars().filter(|character| !is_invisible(*character)).collect();
-        prop_assert_eq!(sealed(&text), visible);
+        prop_assert_eq!(sanitized(&text), visible);
     }
 }

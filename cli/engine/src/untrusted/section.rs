@@ -52,7 +52,7 @@ impl Nonce {
         &self.0
     }
 
-    /// A section around trusted content or content that has been sealed.
+    /// A section around trusted content or content that has been sanitized.
     pub fn section(&self, name: &str, content: &str) -> String {
         format!(
             "<{name}_{nonce}>\n{content}\n</{name}_{nonce}>",

@@ -13,7 +13,7 @@ use conclave_shared::invisible::is_invisible;
 
 use super::{KnownMarks, OwnWords, boundary};
 
-/// Text from outside. Only [`Untrusted::sealed`] takes it out.
+/// Text from outside. Only [`Untrusted::sanitized`] takes it out.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Untrusted(String);
 
@@ -31,15 +31,15 @@ impl<T: Into<String>> From<T> for Untrusted {
 
 impl Untrusted {
     /// The text without boundary tags and invisible characters: safe inside a section.
-    pub fn sealed(&self) -> String {
+    pub fn sanitized(&self) -> String {
         let text: String = self.0.chars().filter(|character| !is_invisible(*character)).collect();
         boundary::remove(text).0
     }
 
     /// The text in one line: safe where a line means something, such as in a list of files.
-    pub fn sealed_line(&self) -> String {
+    pub fn sanitized_line(&self) -> String {
         let ends_line = |character: char| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}');
-        self.sealed().split(ends_line).collect::<Vec<_>>().join(" ")
+        self.sanitized().split(ends_line).collect::<Vec<_>>().join(" ")
     }
 
     /// What its writer says in their own words. For deciding what a comment asks for; no prompt is made of it.

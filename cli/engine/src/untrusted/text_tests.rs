@@ -7,8 +7,8 @@ use crate::untrusted::Nonce;
 #[test]
 fn what_is_sealed_has_no_invisible_characters_and_a_line_is_a_line() {
     let text = Untrusted::from("a\u{200B}b\u{0}\nc\u{2028}d\u{85}e</mr_\nbody>\r\nf");
-    assert_eq!(text.sealed(), "ab\nc\u{2028}de\r\nf");
-    assert_eq!(text.sealed_line(), "ab c de  f");
+    assert_eq!(text.sanitized(), "ab\nc\u{2028}de\r\nf");
+    assert_eq!(text.sanitized_line(), "ab c de  f");
 }
 
 #[test]

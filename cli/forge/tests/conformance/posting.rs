@@ -45,17 +45,17 @@ pub(crate) async fn a_file_outside_of_the_diff_is_in_the_summary<S: ForgeStage>(
 pub(crate) async fn at_most_so_many_beside_the_code_with_those_that_are_there<S: ForgeStage>() {
     let stage = S::with_lines().await;
     let review = stage.with_findings(on_lines(5));
-    for (most_inline, expected) in [(2, 2), (2, 2), (3, 3), (0, 3), (20, 5)] {
+    for (max_inline, expected) in [(2, 2), (2, 2), (3, 3), (0, 3), (20, 5)] {
         let settings = PublishSettings {
-            most_inline,
+            max_inline,
             ..PublishSettings::default()
         };
         let outcome = stage.run(&review, settings).await;
         let shown = stage.shown();
-        assert_eq!(shown.threads.len(), expected, "{most_inline}: {outcome:?}");
+        assert_eq!(shown.threads.len(), expected, "{max_inline}: {outcome:?}");
         for line in 1..=5 {
             let claim = format!("wrong with no {line}.");
-            assert!(shown.summary().contains(&claim), "{most_inline}: {}", shown.summary());
+            assert!(shown.summary().contains(&claim), "{max_inline}: {}", shown.summary());
         }
     }
 }

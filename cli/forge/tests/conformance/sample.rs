@@ -48,7 +48,7 @@ pub(crate) fn review(head_sha: &str, verdict: Verdict) -> Review {
         cost_usd: 0.0,
         cache_hit_rate: None,
         aside: None,
-        ledger: conclave_engine::review::Ledger::default(),
+        ledger: conclave_engine::review::CarryOver::default(),
     }
 }
 

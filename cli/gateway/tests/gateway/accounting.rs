@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use conclave_engine::ports::ModelLedger;
+use conclave_engine::ports::UsageLedger;
 use conclave_gateway::GatewayEvent;
 use conclave_scripted_provider::{Fault, Position};
 use conclave_shared::pricing;

@@ -1,6 +1,6 @@
 //! Behind an AI Gateway that takes nothing that it must not get.
 
-use conclave_engine::ports::ModelLedger;
+use conclave_engine::ports::UsageLedger;
 use conclave_gateway::{Gateway, Upstream};
 use conclave_scripted_provider::{AiGateway, Answer, Scripted, ScriptedProvider};
 

@@ -1,6 +1,6 @@
 //! Budgets: what is spent is not exceeded, and is told once.
 
-use conclave_engine::ports::{BudgetStanding, ModelLedger};
+use conclave_engine::ports::{BudgetState, UsageLedger};
 use conclave_gateway::{GatewayEvent, Wire};
 use futures_util::future::join_all;
 use serde_json::json;
@@ -43,17 +43,17 @@ async fn the_last_call_is_made_once_however_many_ask_for_it_at_the_same_time() {
     );
     let line = "5 model calls for the run".to_owned();
     assert_eq!(told(&rig), [(line.clone(), false), (line.clone(), true)]);
-    assert_eq!(rig.gateway.budget(), BudgetStanding::Spent(line));
+    assert_eq!(rig.gateway.budget(), BudgetState::Spent(line));
 }
 
 #[tokio::test]
 async fn tokens_have_a_budget_too_and_what_is_optional_stops_first() {
     let rig = rig_with(|config| config.budget.run_tokens = Some(1)).await;
-    assert_eq!(rig.gateway.budget(), BudgetStanding::Free);
+    assert_eq!(rig.gateway.budget(), BudgetState::Free);
     assert!(rig.ask(OPUS_NEW, "x").await.is_whole(), "what is begun is finished");
     assert_eq!(
         rig.gateway.budget(),
-        BudgetStanding::Spent("1 tokens for the run".to_owned())
+        BudgetState::Spent("1 tokens for the run".to_owned())
     );
     assert_eq!(rig.ask(OPUS_NEW, "y").await.message(), "conclave: run budget spent");
 
@@ -61,7 +61,7 @@ async fn tokens_have_a_budget_too_and_what_is_optional_stops_first() {
     let rig = rig_with(|config| config.budget.run_tokens = Some(used * 5 / 4)).await;
     assert!(rig.ask(OPUS_NEW, "x").await.is_whole());
     let standing = rig.gateway.budget();
-    assert!(matches!(standing, BudgetStanding::Tight(_)), "{standing:?}");
+    assert!(matches!(standing, BudgetState::Tight(_)), "{standing:?}");
     assert!(standing.forbids(false).is_some() && standing.forbids(true).is_none());
 }
 
@@ -106,5 +106,5 @@ async fn without_a_budget_there_is_no_end() {
     for number in 0..5 {
         assert!(rig.ask(OPUS_NEW, &number.to_string()).await.is_whole());
     }
-    assert_eq!((rig.gateway.budget(), told(&rig)), (BudgetStanding::Free, Vec::new()));
+    assert_eq!((rig.gateway.budget(), told(&rig)), (BudgetState::Free, Vec::new()));
 }

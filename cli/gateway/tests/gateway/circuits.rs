@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use conclave_engine::ports::ModelLedger;
+use conclave_engine::ports::UsageLedger;
 use conclave_gateway::{FallbackReason, GatewayConfig, GatewayEvent, Wire};
 use conclave_resilience::breaker::Circuit;
 use conclave_scripted_provider::{Fault, FaultKind};

@@ -1,6 +1,6 @@
 //! Streams that break after their first content.
 
-use conclave_engine::ports::ModelLedger;
+use conclave_engine::ports::UsageLedger;
 use conclave_gateway::{GatewayEvent, Rejection};
 use conclave_scripted_provider::{Answer, Fault, Position};
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! Who gets in, and what goes out.
 
-use conclave_engine::ports::ModelLedger;
+use conclave_engine::ports::UsageLedger;
 use conclave_gateway::{Gateway, GatewayEvent, Rejection, Wire};
 use conclave_resilience::classify::FailureClass;
 use reqwest::StatusCode;

@@ -1,6 +1,6 @@
 //! Another model of the same provider takes over.
 
-use conclave_engine::ports::ModelLedger;
+use conclave_engine::ports::UsageLedger;
 use conclave_gateway::{FallbackReason, GatewayEvent, Wire};
 use conclave_resilience::classify::{FailureClass, ProviderFault};
 use conclave_scripted_provider::{Answer, Fault};

@@ -10,7 +10,7 @@ use std::{
 
 use axum::{body::Body, http::Response};
 use bytes::Bytes;
-use conclave_engine::ports::ModelLedger;
+use conclave_engine::ports::UsageLedger;
 use conclave_gateway::{Gateway, GatewayEvent, Rejection, Wire};
 use conclave_resilience::classify::ProviderFault;
 use futures_util::{StreamExt, stream};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use conclave_engine::ports::ModelLedger;
+use conclave_engine::ports::UsageLedger;
 use conclave_scripted_provider::Fault;
 use conclave_shared::pricing::TokenUsage;
 use futures_util::future::join_all;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use conclave_engine::ports::ModelLedger;
+use conclave_engine::ports::UsageLedger;
 use conclave_gateway::{Gateway, GatewayEvent, Recording, RecordingMode, Rejection};
 use conclave_scripted_provider::{Fault, Position};
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use conclave_engine::ports::{ModelLedger, SessionId};
+use conclave_engine::ports::{SessionId, UsageLedger};
 use conclave_gateway::{Gateway, GatewayConfig, HttpSettings, Limits, Upstream, Wire};
 use conclave_resilience::retry::RetryPolicy;
 use conclave_scripted_provider::{Answer, Scripted, ScriptedProvider};

@@ -1,6 +1,6 @@
 //! What comes out is what came in.
 
-use conclave_engine::ports::ModelLedger;
+use conclave_engine::ports::UsageLedger;
 use conclave_gateway::{Gateway, Wire};
 use conclave_shared::pricing::TokenUsage;
 use futures_util::future::join_all;

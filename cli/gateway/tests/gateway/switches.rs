@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use conclave_engine::ports::ModelLedger;
+use conclave_engine::ports::UsageLedger;
 use conclave_gateway::{Budget, GatewayEvent, Limits};
 use conclave_scripted_provider::Fault;
 use conclave_shared::config::{ConfigDocument, ProviderSwitch};

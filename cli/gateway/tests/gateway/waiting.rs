@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
-use conclave_engine::ports::ModelLedger;
+use conclave_engine::ports::UsageLedger;
 use conclave_gateway::{Gateway, GatewayEvent, Wire};
 use conclave_resilience::classify::ProviderFault;
 use conclave_scripted_provider::Fault;

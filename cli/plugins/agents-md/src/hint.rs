@@ -134,8 +134,8 @@ pub(crate) fn rendered(mut hints: Vec<Hint>) -> Untrusted {
             "- {} | {} | {}{line} | {}",
             hint.materiality.as_str(),
             hint.kind.as_str(),
-            Untrusted::from(hint.file.as_str()).sealed_line(),
-            Untrusted::from(quoted).sealed_line()
+            Untrusted::from(hint.file.as_str()).sanitized_line(),
+            Untrusted::from(quoted).sanitized_line()
         );
     }
     if hints.len() > MAX_HINTS {

@@ -108,7 +108,6 @@ impl ReviewPlugin for AgentsMdPlugin {
             name: REVIEWER.to_owned(),
             description: "Checks whether AGENTS.md is still true".to_owned(),
             role: AgentRole::Reviewer,
-            tools: Vec::new(),
         });
         context.inject_section(PromptSection {
             name: "materiality_hints",

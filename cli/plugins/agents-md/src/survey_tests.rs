@@ -479,7 +479,7 @@ fn what_the_reviewer_reads_is_in_order_and_in_lines() {
     ] {
         survey.file(&file, &patch);
     }
-    let text = crate::hint::rendered(survey.finish(&[])).sealed();
+    let text = crate::hint::rendered(survey.finish(&[])).sanitized();
     let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("- ")).collect();
     assert_eq!(lines.len(), 3, "{text}");
     assert!(lines[0].starts_with("- high | build-tool | "), "{text}");
@@ -499,11 +499,11 @@ fn with_nothing_but_low_the_reviewer_is_told_that_no_update_is_needed() {
     let mut survey = Survey::default();
     let (file, patch) = modified("src/a.css", "+a {}");
     survey.file(&file, &patch);
-    let text = crate::hint::rendered(survey.finish(&[])).sealed();
+    let text = crate::hint::rendered(survey.finish(&[])).sanitized();
     assert!(text.contains("AGENTS.md needs no update"), "{text}");
     assert!(
         crate::hint::rendered(Vec::new())
-            .sealed()
+            .sanitized()
             .contains("AGENTS.md needs no update")
     );
 }

@@ -1,7 +1,6 @@
 //! What the plugin contributes, to the header.
 
 use conclave_engine::plugin::{Assembled, configure};
-use conclave_shared::config::ConfigDocument;
 
 use super::*;
 
@@ -14,10 +13,8 @@ fn gateway() -> AiGateway {
     }
 }
 
-fn assembled(gateway: Option<AiGateway>) -> (Assembled, ConfigDocument) {
-    let mut document = ConfigDocument::default();
-    let assembled = configure(&[Box::new(CloudflarePlugin::new(gateway))], &mut document).expect("no conflict");
-    (assembled, document)
+fn assembled(gateway: Option<AiGateway>) -> Assembled {
+    configure(&[Box::new(CloudflarePlugin::new(gateway))]).expect("no conflict")
 }
 
 #[test]
@@ -61,23 +58,16 @@ fn every_provider_is_behind_the_gateway_and_none_has_a_key_of_its_own() {
             ]
         );
     }
-    let (assembled, _) = assembled(Some(gateway));
+    let assembled = assembled(Some(gateway));
     let names: Vec<_> = assembled.providers().into_iter().collect();
     assert_eq!(names, ["anthropic", "cloudflare-workers-ai", "openai"]);
-}
-
-#[test]
-fn it_names_no_models_so_that_the_preset_in_force_does() {
-    let (_, document) = assembled(Some(gateway()));
-    assert_eq!(document, ConfigDocument::default());
 }
 
 #[test]
 fn openai_is_asked_in_the_format_that_is_set() {
     let asked = |openai| {
         let plugin = CloudflarePlugin::new(Some(AiGateway { openai, ..gateway() }));
-        let mut document = ConfigDocument::default();
-        let assembled = configure(&[Box::new(plugin)], &mut document).expect("no conflict");
+        let assembled = configure(&[Box::new(plugin)]).expect("no conflict");
         let providers = assembled.provider_specs();
         providers.iter().find(|spec| spec.name == OPENAI).map(|spec| spec.wire)
     };
@@ -117,9 +107,8 @@ fn an_endpoint_at_the_gateways_address_gets_its_token_and_one_elsewhere_keeps_it
 
 #[test]
 fn without_a_gateway_nothing_is_contributed() {
-    let (assembled, document) = assembled(None);
+    let assembled = assembled(None);
     assert!(assembled.providers().is_empty());
-    assert_eq!(document, ConfigDocument::default());
 }
 
 #[test]

@@ -124,7 +124,7 @@ fn listed(ids: &[&str]) -> String {
 
 /// A rule as the reviewer reads it.
 fn told(rule: &Rule) -> String {
-    let one_line = |text: &str| Untrusted::from(text).sealed_line();
+    let one_line = |text: &str| Untrusted::from(text).sanitized_line();
     let mut text = format!("## {}\n\nIf you need: {}\n", rule.id, one_line(&rule.when));
     if let Some(instead) = &rule.instead {
         let _ = writeln!(text, "Use: {}", one_line(instead));
@@ -144,7 +144,7 @@ fn section(told: &str, files: &BTreeSet<String>) -> String {
     let mut text = told.to_owned();
     let _ = writeln!(text, "Changed files that it is for:");
     for file in files.iter().take(MAX_FILES) {
-        let _ = writeln!(text, "- {}", Untrusted::from(file.as_str()).sealed_line());
+        let _ = writeln!(text, "- {}", Untrusted::from(file.as_str()).sanitized_line());
     }
     if files.len() > MAX_FILES {
         let _ = writeln!(text, "- and {} more", files.len() - MAX_FILES);

@@ -39,7 +39,7 @@ fn changed(path: &str) -> ChangedPath {
 
 fn applied(rules: &[Rule], files: &[ChangedPath]) -> (AppliedRules, String) {
     let (applied, text) = apply(rules, "rules.toml", files);
-    (applied, text.sealed())
+    (applied, text.sanitized())
 }
 
 #[test]

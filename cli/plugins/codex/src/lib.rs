@@ -220,7 +220,6 @@ impl ReviewPlugin for CodexPlugin {
             name: REVIEWER.to_owned(),
             description: "Checks the organisation's engineering rules".to_owned(),
             role: AgentRole::Reviewer,
-            tools: Vec::new(),
         });
         context.inject_section(PromptSection {
             name: "codex_rules",

@@ -6,7 +6,6 @@ use axum::{Router, http::StatusCode, routing::get};
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::plugin::{Assembled, configure};
 use conclave_fetch::{FetchSettings, TextUrl};
-use conclave_shared::config::ConfigDocument;
 
 use super::*;
 
@@ -65,7 +64,7 @@ async fn run(mut plugin: CodexPlugin) -> (AppliedRules, Assembled, Option<String
     let handle = plugin.handle();
     let failure = plugin.bootstrap().await.err().map(|error| error.to_string());
     let plugins: Vec<Box<dyn ReviewPlugin>> = vec![Box::new(plugin)];
-    let assembled = configure(&plugins, &mut ConfigDocument::default()).expect("no conflict");
+    let assembled = configure(&plugins).expect("no conflict");
     (handle.applied(), assembled, failure)
 }
 
@@ -87,7 +86,7 @@ async fn rules_that_apply_bring_the_reviewer_and_its_section() {
         (section.name, &section.audience),
         ("codex_rules", &Audience::Agent("codex".into()))
     );
-    assert!(section.text.sealed().contains("Use: the shared client"));
+    assert!(section.text.sanitized().contains("Use: the shared client"));
 }
 
 #[tokio::test]

@@ -128,7 +128,7 @@ async fn run(stage: &Stage, findings: Vec<JudgedFinding>) -> Run {
         sources: &HashMap::new(),
         settings: PublishSettings {
             mode: ReviewMode::Gate,
-            most_inline: FINDINGS,
+            max_inline: FINDINGS,
             ..PublishSettings::default()
         },
         hurried: false,

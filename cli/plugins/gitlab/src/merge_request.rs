@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, FixedOffset};
 use conclave_engine::{
     publish::{Account, Conversation, NoteLimits},
-    review::{ReviewSubject, Voice},
+    review::{AuthorRole, ReviewSubject},
 };
 use conclave_forge::{
     ApiError, ApiErrorKind, ChangeApi, ForgeTraits, Lifecycle, LoadedChange, MergeRequestState, Target, Version,
@@ -220,7 +220,7 @@ impl ChangeApi for GitLab {
         target::tip(self, branch, base).await
     }
 
-    async fn role(&self, user: &Account, author: Option<u64>, written: &Conversation) -> Result<Voice, ApiError> {
+    async fn role(&self, user: &Account, author: Option<u64>, written: &Conversation) -> Result<AuthorRole, ApiError> {
         people::role(self, user, author, written).await
     }
 

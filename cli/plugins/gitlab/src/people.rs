@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use conclave_engine::{
     publish::{Account, Conversation, Note},
-    review::Voice,
+    review::AuthorRole,
 };
 use conclave_forge::{ApiError, ApiErrorKind};
 use serde::Deserialize;
@@ -41,9 +41,9 @@ pub(crate) async fn role(
     user: &Account,
     author: Option<u64>,
     written: &Conversation,
-) -> Result<Voice, ApiError> {
+) -> Result<AuthorRole, ApiError> {
     if is_token_account(&user.name) {
-        return Ok(Voice::Machine);
+        return Ok(AuthorRole::Machine);
     }
     let account: Result<User, _> = gitlab.get("read an account", &format!("users/{}", user.id)).await;
     let account = match account {
@@ -53,13 +53,13 @@ pub(crate) async fn role(
         Err(error) => return Err(error),
     };
     if account.is_bot == Some(true) || !is_developer(gitlab, user.id).await? {
-        return Ok(Voice::Outsider);
+        return Ok(AuthorRole::Outsider);
     }
     let pushed = |note: &&Note| {
         note.by_forge && is_push(&note.text) && note.author.as_ref().is_some_and(|author| author.id == user.id)
     };
     if author.is_none_or(|author| author == user.id) || written.notes().iter().any(pushed) {
-        return Ok(Voice::Author);
+        return Ok(AuthorRole::Author);
     }
     let mut addresses = gitlab.addresses.lock().await;
     let known = match &mut *addresses {
@@ -70,7 +70,11 @@ pub(crate) async fn role(
         Addresses::Known(known) => known.iter().any(|address| has_address(&account, address)),
         Addresses::Unknown => true,
     };
-    Ok(if has_part { Voice::Author } else { Voice::Member })
+    Ok(if has_part {
+        AuthorRole::Author
+    } else {
+        AuthorRole::Member
+    })
 }
 
 async fn is_developer(gitlab: &GitLab, user: u64) -> Result<bool, ApiError> {

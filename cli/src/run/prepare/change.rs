@@ -6,7 +6,7 @@ use camino::Utf8PathBuf;
 use conclave_engine::{
     ports::{Forge, PublishSettings},
     repo_config::ReviewSettings,
-    review::{ApprovalHold, Ledger, ReviewMode, ReviewSubject},
+    review::{ApprovalHold, CarryOver, ReviewMode, ReviewSubject},
 };
 use conclave_forge::Publisher;
 use conclave_git::Repository;
@@ -35,7 +35,7 @@ pub(crate) struct Job {
     /// What earlier reviews of the merge request have cost, as far as they are known.
     pub(crate) spent_before_usd: f64,
     /// What our last review of the merge request remembers.
-    pub(crate) ledger: Ledger,
+    pub(crate) ledger: CarryOver,
     /// The number of the account that opened the merge request.
     pub(crate) author: Option<u64>,
     /// Whether a light-hearted question may be answered.
@@ -86,7 +86,7 @@ pub(crate) struct Posting {
     /// What the verdict may do.
     pub(crate) mode: Option<ReviewMode>,
     /// The most findings beside their lines.
-    pub(crate) most_inline: Option<u16>,
+    pub(crate) max_inline: Option<u16>,
 }
 
 impl Posting {
@@ -94,10 +94,10 @@ impl Posting {
     pub(crate) fn settings(self, repo: &ReviewSettings, budget: &BudgetLimits) -> PublishSettings {
         PublishSettings {
             mode: self.mode.or(repo.mode).unwrap_or_default(),
-            most_inline: self
-                .most_inline
+            max_inline: self
+                .max_inline
                 .or(repo.max_inline)
-                .map_or(PublishSettings::MOST_INLINE, usize::from),
+                .map_or(PublishSettings::MAX_INLINE, usize::from),
             remember_cost: budget.merge_request_usd.is_some(),
         }
     }
@@ -184,7 +184,7 @@ impl Arrival {
                     posting: Posting::default(),
                     secret,
                     spent_before_usd: 0.0,
-                    ledger: Ledger::default(),
+                    ledger: CarryOver::default(),
                     author: None,
                     aside_open: false,
                     notes: review.notes,

@@ -3,7 +3,7 @@
 #[cfg(feature = "otlp")]
 use std::sync::Arc;
 
-use conclave_engine::plugin::{ProviderSpec, ReviewPlugin, StandingPanel};
+use conclave_engine::plugin::{BuiltInPanel, ProviderSpec, ReviewPlugin};
 use conclave_plugin_cloudflare::{AiGateway, CloudflarePlugin};
 use conclave_plugin_reviewer_config::{Follower, ReviewerConfigPlugin};
 use secrecy::SecretString;
@@ -130,7 +130,7 @@ pub(crate) fn build(assignment: Assignment, environment: &Environment, purpose: 
     // The order decides which of two is named first in a conflict, and the order of sections in the prompts. What amends
     // models comes behind what proposes them.
     let plugins: Vec<Box<dyn ReviewPlugin>> = vec![
-        Box::new(StandingPanel),
+        Box::new(BuiltInPanel),
         Box::new(direct),
         Box::new(gitlab),
         Box::new(local),

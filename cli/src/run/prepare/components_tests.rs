@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use conclave_engine::plugin;
 use conclave_plugin_local::Range;
-use conclave_shared::config::ConfigDocument;
 
 use super::*;
 use crate::run::{prepare::change::Origin, report::RunSubject};
@@ -67,8 +66,7 @@ async fn configuring_needs_no_server_and_says_what_is_missing() {
     let mut house = house.expect("settings");
     // The one that brings the change was not started here.
     house.plugins.retain(|plugin| plugin.name() != "local");
-    let mut document = ConfigDocument::default();
-    let assembled = plugin::configure(&house.plugins, &mut document).expect("no conflict");
+    let assembled = plugin::configure(&house.plugins).expect("no conflict");
     let providers: BTreeSet<String> = ["anthropic", "cloudflare-workers-ai", "openai"]
         .map(str::to_owned)
         .into();
@@ -78,16 +76,9 @@ async fn configuring_needs_no_server_and_says_what_is_missing() {
         "no provider's key is needed behind AI Gateway"
     );
     assert!(assembled.reviewers().contains("security"));
-    assert_eq!(
-        document,
-        ConfigDocument::default(),
-        "preset and configuration decide about models"
-    );
 
     let house = self::house(&[]).expect("keys are missed later");
-    let error = plugin::configure(&house.plugins, &mut document)
-        .expect_err("no key")
-        .to_string();
+    let error = plugin::configure(&house.plugins).expect_err("no key").to_string();
     assert!(
         error.starts_with("providers: no model provider has credentials"),
         "{error}"
@@ -127,7 +118,7 @@ async fn an_endpoint_of_ones_own_is_a_provider_beside_a_gateway_too() {
     ])
     .expect("settings");
     house.plugins.retain(|plugin| plugin.name() != "local");
-    let assembled = plugin::configure(&house.plugins, &mut ConfigDocument::default()).expect("no conflict");
+    let assembled = plugin::configure(&house.plugins).expect("no conflict");
     let names: Vec<String> = assembled.providers().into_iter().collect();
     assert_eq!(names, ["anthropic", "cloudflare-workers-ai", "compatible", "openai"]);
 }

@@ -8,7 +8,7 @@ use conclave_engine::{
     pipeline::Prior,
     repo_config::AuthorSettles,
     review::{Comment, PatchId, Plan},
-    session::Desk,
+    session::CoordinatorMailbox,
 };
 use conclave_git::Repository;
 use conclave_shared::reviewer::ReviewerName;
@@ -71,8 +71,8 @@ pub(crate) fn all_files(diff: &FilteredDiff, prior: &Prior) -> Vec<FileDiff> {
 }
 
 /// Where the coordinator's tool calls arrive: it knows the earlier findings.
-pub(crate) fn desk(job: &Job) -> Arc<Desk> {
-    Arc::new(Desk::new(job.subject.existing_findings.clone()))
+pub(crate) fn mailbox(job: &Job) -> Arc<CoordinatorMailbox> {
+    Arc::new(CoordinatorMailbox::new(job.subject.existing_findings.clone()))
 }
 
 fn identities(files: &[FileDiff], instructions: &Instructions, spool: &Spool) -> Result<Vec<PatchId>, Failure> {
@@ -87,7 +87,7 @@ fn identities(files: &[FileDiff], instructions: &Instructions, spool: &Spool) ->
 
 /// Whether a person asks something.
 fn asks(comment: &Comment) -> bool {
-    comment.body.sealed().contains('?')
+    comment.body.sanitized().contains('?')
 }
 
 /// The texts of these files; what is not there is missing.

@@ -7,17 +7,19 @@ use std::{
     process::Command,
 };
 
+use async_trait::async_trait;
 use camino::Utf8PathBuf;
 use conclave_engine::{
     diff::FilteredDiff,
-    incremental::{Done, Instructions, Lines, SettleInput, needs_judge, remember, settle, take_words},
-    judge::{RubricInput, verdict},
-    ports::{Forge, Publication, PublishSettings},
+    incremental::{EarlierVerdicts, Instructions, take_earlier_verdicts},
+    memory::{Recall, Recalled},
+    pipeline::{Heard, ReviewJob, conclude, needs_models},
+    ports::{FileRead, Forge, Publication, PublishSettings, SourceTree},
     prompt::PromptLibrary,
     repo_config::{PathInstruction, RepoConfig, RubricSettings},
-    review::{
-        Anchor, Coverage, ExistingFinding, JudgedFinding, Ledger, Review, ReviewMode, ReviewerReport, SCHEMA_VERSION,
-    },
+    review::{ExistingFinding, JudgedFinding, Plan, Review, ReviewMode, ReviewSubject, ReviewerReport},
+    rules::AppliedRules,
+    session::{Judgement, PanelResult},
 };
 use conclave_fake_gitlab::{
     AccessLevel, FakeGitlab, Fault, FaultKind, MergeRequestRef, NewMergeRequest, ProjectId, Scope, ThreadSnapshot,
@@ -26,8 +28,10 @@ use conclave_fake_gitlab::{
 use conclave_forge::Publisher;
 use conclave_plugin_gitlab::{GitLab, GitLabSettings};
 use conclave_shared::{
+    config::{Limits, NoModel},
     finding::{EvidenceStatus, Finding, fingerprint},
-    risk::RiskTier,
+    path_globs::PathGlobs,
+    risk::{RiskAssessment, RiskTier, SecurityPaths},
     severity::Severity,
     telemetry::ReviewerOutcome,
     verdict::Verdict,
@@ -236,49 +240,37 @@ impl Scene {
         .await
         .unwrap();
         let reviewed: Vec<String> = diff.files.iter().map(|file| file.path.clone()).collect();
-        let earlier = job.subject.existing_findings;
+        let earlier = std::mem::take(&mut job.subject.existing_findings);
         let mut judged = Vec::new();
         for (path, line, severity) in found.iter().filter(|(path, ..)| reviewed.contains(&(*path).to_owned())) {
             let text = job.repository.file(&head, path).await.unwrap().expect("the file");
             let text = String::from_utf8(text).unwrap();
             judged.push(finding(judged.len() + 1, path, line, *severity, &text));
         }
-        let judging = !reviewed.is_empty() || needs_judge(&earlier);
+        let judging = needs_models(&diff.files, &earlier);
         let mut arguments = if judging { words(&earlier) } else { json!({}) };
-        let words = take_words(&mut arguments, &earlier).unwrap();
-        let settled = settle(SettleInput {
-            earlier: &earlier,
-            words: &words,
-            judged,
-            degraded: !gaps.is_empty(),
-            head_sha: &head,
-        });
-        let mut coverage = Coverage {
-            reviewed: reviewed.clone(),
-            earlier: prior.earlier,
-            gaps: gaps.iter().map(|gap| (*gap).to_owned()).collect(),
-            ..Coverage::default()
+        let verdicts = take_earlier_verdicts(&mut arguments, &earlier).unwrap();
+        let patches: Vec<String> = diff.files.iter().map(|file| file.path.clone()).collect();
+        let said = said(judged, verdicts, &patches);
+        let source = AtHead {
+            repository: job.repository,
+            commits: (base, head),
         };
-        coverage.notes.extend(settled.notes);
-        let conclusion = verdict(RubricInput {
-            findings: &settled.findings,
-            gaps: &coverage.gaps,
-            manual_reviews: &[],
-            settings: RubricSettings::default(),
-        });
-        let mut review = review(&base, &head, settled.findings, coverage);
-        review.verdict = conclusion.verdict;
-        review.verdict_reason = conclusion.reason;
-        review.threads = settled.threads;
-        review.aside = words.aside.filter(|_| prior.aside_open);
-        review.ledger = remember(
-            &review,
-            Done {
-                settled: settled.remembered,
-                patches: prior.patches,
-                earlier: prior.reviewed,
+        let plan = Plan {
+            gaps: gaps.iter().map(|gap| (*gap).to_owned()).collect(),
+            ..plan()
+        };
+        let review_job = ReviewJob {
+            subject: ReviewSubject {
+                existing_findings: earlier,
+                ..job.subject
             },
-        );
+            files: Arc::new(diff.files),
+            filtered: diff.filtered,
+            prior,
+            ..review_job(plan)
+        };
+        let review = conclude(review_job, said, &patches, &source).await;
         Judged {
             plugin,
             files,
@@ -402,7 +394,7 @@ fn security() -> ReviewerName {
 fn finding(number: usize, path: &str, line: &str, severity: Severity, text: &str) -> JudgedFinding {
     let at = text.lines().position(|own| own.trim() == line).expect("the line");
     let at = u32::try_from(at + 1).unwrap();
-    let mut entry = JudgedFinding::kept(Finding {
+    JudgedFinding::kept(Finding {
         id: format!("F{number}"),
         reviewer: security(),
         found_by: vec![security()],
@@ -422,50 +414,104 @@ fn finding(number: usize, path: &str, line: &str, severity: Severity, text: &str
         evidence_status: EvidenceStatus::Verified,
         doubts: Vec::new(),
         fingerprint: fingerprint(path, "injection", line),
-    });
-    entry.anchor = Anchor::of(&Lines::new(text), at, None);
-    entry
+    })
 }
 
-fn review(base: &str, head: &str, findings: Vec<JudgedFinding>, coverage: Coverage) -> Review {
-    let report = ReviewerReport {
+/// The report of a reviewer that did all that it was asked for.
+fn did(name: ReviewerName) -> ReviewerReport {
+    ReviewerReport {
         outcome: ReviewerOutcome::Ok,
-        ..ReviewerReport::skipped(security())
-    };
-    Review {
-        schema_version: SCHEMA_VERSION,
-        run_id: "run".to_owned(),
-        forge: "gitlab".to_owned(),
-        project: "group/project".to_owned(),
-        merge_request: Some(1),
-        base_sha: base.to_owned(),
-        head_sha: head.to_owned(),
-        settings_sha: None,
-        from_fork: false,
-        tier: RiskTier::Lite,
-        tier_reasons: Vec::new(),
-        verdict: Verdict::Inconclusive,
-        verdict_reason: String::new(),
-        proposed_verdict: None,
-        summary: "A summary.".to_owned(),
-        findings,
-        reviewers: vec![report.clone()],
-        coordinator: report,
-        degraded: None,
-        manual_reviews: Vec::new(),
-        approval_holds: Vec::new(),
+        ..ReviewerReport::skipped(name)
+    }
+}
+
+/// The word of a panel that read all patches, and of the judge.
+fn said(findings: Vec<JudgedFinding>, verdicts: EarlierVerdicts, patches: &[String]) -> Heard {
+    let reads = patches.iter().map(|path| FileRead {
+        path: path.clone(),
+        first: 1,
+        last: None,
+        cut_lines: false,
+    });
+    Heard {
+        panel: PanelResult {
+            reports: vec![did(security())],
+            reads: reads.collect(),
+            ..PanelResult::default()
+        },
+        coordinator: did(ReviewerName::coordinator()),
+        judgement: Judgement {
+            findings,
+            verdicts,
+            summary: "A summary.".to_owned(),
+            ..Judgement::default()
+        },
+        recalled: Recalled::default(),
+        stopped: None,
         partial: None,
+        seconds: 1.0,
+    }
+}
+
+/// The files of the two commits.
+struct AtHead {
+    repository: Repository,
+    /// The base and the head.
+    commits: (String, String),
+}
+
+#[async_trait]
+impl SourceTree for AtHead {
+    async fn text(&self, path: &str, at_base: bool) -> Option<String> {
+        let commit = if at_base { &self.commits.0 } else { &self.commits.1 };
+        String::from_utf8(self.repository.file(commit, path).await.ok()??).ok()
+    }
+}
+
+/// The plan of a panel that has done its work.
+fn plan() -> Plan {
+    let skipped = || NoModel {
+        reviewer: String::new(),
+        skipped: Vec::new(),
+    };
+    Plan {
+        assessment: RiskAssessment {
+            tier: RiskTier::Lite,
+            reasons: Vec::new(),
+        },
+        members: Vec::new(),
+        coordinator: Err(skipped()),
+        disabled: Vec::new(),
+        slots: Vec::new(),
+        gaps: Vec::new(),
+        classes: std::collections::BTreeMap::new(),
+        rules: AppliedRules::default(),
+    }
+}
+
+fn review_job(plan: Plan) -> ReviewJob {
+    ReviewJob {
+        run_id: "run".to_owned(),
+        subject: ReviewSubject::default(),
+        files: Arc::default(),
+        patches: Vec::new(),
+        cut: Vec::new(),
+        filtered: Vec::new(),
+        by_rules: None,
+        trojan_source: Vec::new(),
+        section_marks: Vec::new(),
+        prior: Prior::default(),
+        memory: Recall::nothing(),
+        plan,
+        coordinator_message: String::new(),
+        limits: Limits::default(),
+        rubric: RubricSettings::default(),
+        security: SecurityPaths::default(),
+        approval_holds: Vec::new(),
+        prompt_paths: PathGlobs::default(),
         configuration: None,
-        coverage,
         warnings: Vec::new(),
         stages: Vec::new(),
-        threads: Vec::new(),
-        settled: Vec::new(),
-        aside: None,
-        ledger: Ledger::default(),
-        seconds: 1.0,
-        cost_usd: 0.0,
-        cache_hit_rate: None,
     }
 }
 

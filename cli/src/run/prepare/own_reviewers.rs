@@ -52,13 +52,13 @@ async fn prompt(repository: &Repository, commit: &str, path: &str) -> Result<Res
     let Some(object) = repository.object(commit, path).await? else {
         return missing();
     };
-    let Some(blob) = repository.blobs().read(&object, OwnReviewer::LONGEST_PROMPT).await? else {
+    let Some(blob) = repository.blobs().read(&object, OwnReviewer::MAX_PROMPT).await? else {
         // A directory, or a file that should be there and cannot be read, which is an error.
         repository.file(commit, path).await?;
         return missing();
     };
     if blob.is_cut() {
-        let most = OwnReviewer::LONGEST_PROMPT >> 10;
+        let most = OwnReviewer::MAX_PROMPT >> 10;
         return Ok(Err(format!("has more than {most} KB")));
     }
     let is_text = peek(&blob.content).text;
@@ -95,7 +95,6 @@ impl ReviewPlugin for OwnReviewers {
                     Utf8Path::new(&reviewer.prompt).file_name().unwrap_or_default()
                 ),
                 role: AgentRole::Reviewer,
-                tools: Vec::new(),
             });
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use camino::Utf8Path;
 use conclave_engine::{
-    plugin::{ConfigureContext, McpLocation, McpServer, Permission, PluginError, ProviderSpec, ReviewPlugin},
+    plugin::{ConfigureContext, McpLocation, McpServer, PluginError, ProviderSpec, ReviewPlugin},
     prompt::PromptLibrary,
 };
 use conclave_opencode::{MCP_TOKEN_VARIABLE, SPAWN_PATH, SUBMIT_PATH, TOOL_SPAWN_REVIEWERS, TOOL_SUBMIT_REVIEW};
@@ -66,7 +66,7 @@ impl ReviewPlugin for CoordinatorToolsPlugin {
                 location: McpLocation::ToolServer(path.to_owned()),
                 token_variable: MCP_TOKEN_VARIABLE,
             });
-            context.loosen(ReviewerName::COORDINATOR, Permission::Tool(tool.to_owned()))?;
+            context.allow_tool(ReviewerName::COORDINATOR, tool);
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use conclave_engine::{plugin::RuntimeConfig, ports::RunTrace, prompt::PromptLibrary, session::Desk};
+use conclave_engine::{plugin::RuntimeConfig, ports::RunTrace, prompt::PromptLibrary, session::CoordinatorMailbox};
 use conclave_gateway::{Budget, Gateway, GatewayConfig, Limits, Observer, RecordingMode};
 use conclave_opencode::{
     ConfigFile, Endpoints, LaunchSettings, Launched, McpHandle, OpenCode, OpenCodeSettings, StartError, find_opencode,
@@ -32,16 +32,10 @@ pub(crate) const COORDINATOR_PROMPT: &str = "./prompts/coordinator.md";
 /// The child, which starts while the change is still being read: it needs more than a second for that.
 pub(crate) struct Child {
     launched: Launched,
-    binary: Utf8PathBuf,
-    path: String,
-    /// Where it keeps what is its own.
-    home: Utf8PathBuf,
     /// Where its configuration has to be when it is asked for more than its health.
     config: Utf8PathBuf,
     run_key: SecretString,
     token: SecretString,
-    /// How long its start may take.
-    limit: Duration,
 }
 
 impl Child {
@@ -57,11 +51,7 @@ impl Child {
         std::fs::create_dir_all(directory.join("prompts")).map_err(Failure::io(format!("make {directory}")))?;
         let (home, config) = (scratch.join("home"), directory.join("opencode.json"));
         Ok(Self {
-            launched: launch(&binary, &path, &home, &config, (&run_key, &token), &[], MAX_START)?,
-            limit: MAX_START,
-            binary,
-            path,
-            home,
+            launched: launch(&binary, &path, &home, &config, (&run_key, &token), MAX_START)?,
             config,
             run_key,
             token,
@@ -87,32 +77,12 @@ impl Child {
 
     /// Sets how long its start may take.
     pub(crate) const fn limit_start(&mut self, limit: Duration) {
-        self.limit = limit;
         self.launched.limit_start(limit);
     }
 
     /// Ends it.
     pub(crate) async fn stop(self) {
         self.launched.stop().await;
-    }
-
-    /// The child with these variables, which it cannot get while it runs.
-    async fn with(self, variables: &[(String, String)]) -> Result<Launched, Failure> {
-        if variables.is_empty() {
-            return Ok(self.launched);
-        }
-        let Self {
-            launched,
-            binary,
-            path,
-            home,
-            config,
-            run_key,
-            token,
-            limit,
-        } = self;
-        launched.stop().await;
-        launch(&binary, &path, &home, &config, (&run_key, &token), variables, limit)
     }
 }
 
@@ -122,15 +92,13 @@ fn launch(
     home: &Utf8Path,
     config: &Utf8Path,
     (run_key, token): (&SecretString, &SecretString),
-    variables: &[(String, String)],
     limit: Duration,
 ) -> Result<Launched, Failure> {
     let ours = [
         (conclave_opencode::GATEWAY_KEY_VARIABLE, run_key),
         (conclave_opencode::MCP_TOKEN_VARIABLE, token),
     ];
-    let ours = ours.map(|(name, value)| (name.to_owned(), value.expose_secret().to_owned()));
-    let environment: Vec<_> = ours.into_iter().chain(variables.iter().cloned()).collect();
+    let environment = ours.map(|(name, value)| (name.to_owned(), value.expose_secret().to_owned()));
     Ok(Launched::start(&LaunchSettings {
         binary,
         home,
@@ -157,7 +125,7 @@ pub(crate) struct RuntimeInput<'a> {
     pub(crate) recording: RecordingMode,
     pub(crate) config: &'a RuntimeConfig,
     pub(crate) library: &'a PromptLibrary,
-    pub(crate) desk: &'a Arc<Desk>,
+    pub(crate) mailbox: &'a Arc<CoordinatorMailbox>,
     pub(crate) trace: Option<Arc<dyn RunTrace>>,
 }
 
@@ -165,7 +133,7 @@ pub(crate) struct RuntimeInput<'a> {
 pub(crate) struct Runtime {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) opencode: Arc<OpenCode>,
-    desk: Arc<Desk>,
+    mailbox: Arc<CoordinatorMailbox>,
     _mcp: McpHandle,
 }
 
@@ -189,7 +157,7 @@ impl Runtime {
         config.http.extra_ca_file = input.environment.get(names::CA_FILE).map(Into::into);
         config.trace = input.trace;
         let gateway = Arc::new(Gateway::start(config).await?);
-        let mcp = serve_tools(Arc::clone(input.desk) as _, child.token.clone())
+        let mcp = serve_tools(Arc::clone(input.mailbox) as _, child.token.clone())
             .await
             .map_err(Failure::io("start the tool server"))?;
 
@@ -216,12 +184,6 @@ impl Runtime {
             std::fs::write(&copy, text).map_err(Failure::io(format!("write {copy}")))?;
         }
 
-        let variables: Vec<_> = input
-            .config
-            .environment
-            .iter()
-            .map(|owned| owned.value.clone())
-            .collect();
         let agents = input.config.agents.iter().map(|owned| owned.value.name.clone());
         let agents: Vec<String> = agents.collect();
         let servers = input.config.mcp_servers.iter().map(|owned| owned.value.name.clone());
@@ -233,11 +195,11 @@ impl Runtime {
             agents: &agents,
             mcp_servers: &servers,
         };
-        let opencode = OpenCode::start(child.with(&variables).await?, settings).await?;
+        let opencode = OpenCode::start(child.launched, settings).await?;
         Ok(Self {
             gateway,
             opencode: Arc::new(opencode),
-            desk: Arc::clone(input.desk),
+            mailbox: Arc::clone(input.mailbox),
             _mcp: mcp,
         })
     }
@@ -245,7 +207,7 @@ impl Runtime {
     /// Stops everything. Returns what is missing in the run's record.
     pub(crate) async fn stop(self) -> Option<String> {
         let (missing, ()) = tokio::join!(self.opencode.stop(), self.gateway.shutdown());
-        self.desk.close();
+        self.mailbox.close();
         missing
     }
 }

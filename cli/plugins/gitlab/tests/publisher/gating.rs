@@ -1,8 +1,8 @@
 //! What the merge request shows of the bot, in every mode, on Free and Premium, on servers before and after 19.2.
 
 use conclave_engine::{
-    ports::{AppliedStance, PublishOutcome},
-    review::{ReviewMode, Stance},
+    ports::{AppliedState, PublishOutcome},
+    review::{ReviewMode, ReviewState},
 };
 use conclave_fake_gitlab::{AccessLevel, Builder, FakeGitlab, Fault, FaultKind, NewMergeRequest, Options, Tier};
 use conclave_shared::verdict::Verdict;
@@ -97,9 +97,9 @@ async fn a_request_that_nothing_takes_back_is_told_and_remembered() {
         .times(9),
     );
     let outcome = run(&stage, ReviewMode::Gate, Verdict::MinorIssues).await;
-    let expected = AppliedStance {
-        wanted: Stance::None,
-        shown: Some(Stance::RequestedChanges),
+    let expected = AppliedState {
+        wanted: ReviewState::None,
+        shown: Some(ReviewState::RequestedChanges),
     };
     assert_eq!(outcome.stance, Some(expected));
     assert!(outcome.warnings[0].contains("could not be taken back"), "{outcome:?}");
@@ -141,7 +141,7 @@ async fn a_request_that_cannot_be_seen_is_no_mismatch() {
     stage.gitlab.add_reviewer(stage.merge_request, stage.bot);
     stage.gitlab.set_title(stage.merge_request, "Draft: Merge feature");
     let outcome = run(&stage, ReviewMode::Gate, Verdict::SignificantConcerns).await;
-    assert_eq!(outcome.stance.unwrap().shown, Some(Stance::RequestedChanges));
+    assert_eq!(outcome.stance.unwrap().shown, Some(ReviewState::RequestedChanges));
 }
 
 #[tokio::test]

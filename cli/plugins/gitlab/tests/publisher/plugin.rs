@@ -5,12 +5,11 @@ use std::sync::Arc;
 use conclave_engine::plugin::{ReviewPlugin, bootstrap, configure};
 use conclave_forge::ApiErrorKind;
 use conclave_plugin_gitlab::GitLabPlugin;
-use conclave_shared::config::ConfigDocument;
 
 use crate::stage::Stage;
 
 fn configured(plugins: &[Box<dyn ReviewPlugin>]) -> Result<(), String> {
-    let assembled = configure(plugins, &mut ConfigDocument::default());
+    let assembled = configure(plugins);
     assembled.map(drop).map_err(|error| error.to_string())
 }
 

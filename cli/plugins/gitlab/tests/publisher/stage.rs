@@ -4,9 +4,9 @@ use std::{collections::HashMap, path::Path, process::Command, time::Duration};
 
 use conclave_engine::{
     diff::{DiffLimits, DiffReader, FileDiff},
-    ports::{AppliedStance, Forge, Publication, PublishOutcome, PublishSettings},
+    ports::{AppliedState, Forge, Publication, PublishOutcome, PublishSettings},
     report::render_markdown,
-    review::{Review, ReviewMode, Stance},
+    review::{Review, ReviewMode, ReviewState},
 };
 use conclave_fake_gitlab::{
     AccessLevel, Builder, FakeGitlab, MergeRequestRef, MergeRequestSnapshot, NewMergeRequest, NoteSnapshot, ProjectId,
@@ -312,11 +312,11 @@ pub(crate) async fn publish(plugin: &Publisher, review: &Review) -> Result<Publi
         settings_watch: &conclave_engine::ports::NoSettings,
     };
     let outcome = plugin.publish(publication).await.map_err(|error| error.to_string())?;
-    let Some(AppliedStance { shown, .. }) = outcome.stance else {
+    let Some(AppliedState { shown, .. }) = outcome.stance else {
         unreachable!("a stance is always taken")
     };
     assert!(
-        shown.is_none() || (shown == Some(Stance::Approved)) == outcome.approved,
+        shown.is_none() || (shown == Some(ReviewState::Approved)) == outcome.approved,
         "{outcome:?}"
     );
     Ok(PublishOutcome {

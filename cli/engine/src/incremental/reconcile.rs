@@ -1,34 +1,34 @@
 //! What stands, and what becomes of our threads.
 
 mod decide;
-mod standing;
+mod surviving;
 
 use conclave_shared::telemetry::{FindingFate, SettledBy, Settlement};
 
 use self::{
     decide::{Outcome, Seen, change, decide, lacks_right},
-    standing::{drop_as, is_deleted, is_repeat_by_code, note_disagreement, refuted, repeats, stand},
+    surviving::{drop_as, is_deleted, is_repeat_by_code, note_disagreement, refuted, repeats, stand},
 };
 use super::{
-    Stance, Words,
+    EarlierVerdicts, ReplyIntent,
     authority::{argument, decision},
     texts,
 };
 use crate::{
     memory::claim_key,
     review::{
-        Before, ExistingFinding, FindingRecord, JudgedFinding, Remembered, SettledFinding, ThreadAction, ThreadState,
-        Voice,
+        AuthorRole, Before, ExistingFinding, FindingRecord, JudgedFinding, Remembered, SettledFinding, ThreadAction,
+        ThreadState,
     },
 };
 
 /// What is known when the judge is done.
 #[derive(Debug)]
-pub struct SettleInput<'a> {
+pub struct ReconcileInput<'a> {
     /// The earlier findings, assessed.
     pub earlier: &'a [ExistingFinding],
     /// The judge's word on them; nothing without a judge.
-    pub words: &'a Words,
+    pub words: &'a EarlierVerdicts,
     /// The new findings, judged.
     pub judged: Vec<JudgedFinding>,
     /// True if the review is not a whole one. Then nothing counts as fixed, whoever says so.
@@ -39,7 +39,7 @@ pub struct SettleInput<'a> {
 
 /// What follows from it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Settled {
+pub struct Reconciled {
     /// New and carried findings, the severe ones first.
     pub findings: Vec<JudgedFinding>,
     /// What becomes of each of our threads.
@@ -57,8 +57,8 @@ pub struct Settled {
 /// A new finding that repeats an earlier one is not posted: it takes the earlier one's place, with its identity and its
 /// thread, or it is dropped where people have settled the matter. It is posted anew, in the old thread, only if it has
 /// become worse: a higher severity, or a danger to production that was none.
-pub fn settle(input: SettleInput<'_>) -> Settled {
-    let SettleInput {
+pub fn reconcile(input: ReconcileInput<'_>) -> Reconciled {
+    let ReconcileInput {
         earlier,
         words,
         mut judged,
@@ -66,7 +66,7 @@ pub fn settle(input: SettleInput<'_>) -> Settled {
         head_sha,
     } = input;
     let repeats = repeats(earlier, words, &judged);
-    let mut settled = Settled::default();
+    let mut settled = Reconciled::default();
     let mut count = Count::default();
     for (at, finding) in earlier.iter().enumerate() {
         let repeats = repeats.get(&at).map_or(&[][..], Vec::as_slice);
@@ -136,7 +136,7 @@ pub fn settle(input: SettleInput<'_>) -> Settled {
 }
 
 /// What the ledger keeps of a finding that does not stand, or that a person has taken over.
-fn remember(settled: &mut Settled, finding: &ExistingFinding, outcome: Outcome) {
+fn remember(settled: &mut Reconciled, finding: &ExistingFinding, outcome: Outcome) {
     let before = match outcome {
         // Its thread stays resolved by that person; what we say of it is remembered here.
         Outcome::Fixed
@@ -170,14 +170,14 @@ fn remember(settled: &mut Settled, finding: &ExistingFinding, outcome: Outcome) 
 /// counts as resolved, whatever they said: a repository learns what to leave out from other people's plain words only.
 fn settlement(finding: &ExistingFinding, outcome: Outcome) -> Option<(Settlement, SettledBy)> {
     let decision = decision(finding);
-    let word = decision.map(|decision| decision.stance);
+    let word = decision.map(|decision| decision.intent);
     let how = match outcome {
         Outcome::Fixed => Settlement::Fixed,
         Outcome::FixedInTalk if finding.before != Before::Fixed => Settlement::Fixed,
         // Whoever takes a risk does not say that there is none.
-        Outcome::Declined(_) if word == Some(Stance::Acknowledges) => Settlement::Resolved,
+        Outcome::Declined(_) if word == Some(ReplyIntent::Acknowledges) => Settlement::Resolved,
         Outcome::Declined(_) => Settlement::Rejected,
-        Outcome::Withdrawn if word == Some(Stance::Disagrees) => Settlement::Rejected,
+        Outcome::Withdrawn if word == Some(ReplyIntent::Disagrees) => Settlement::Rejected,
         Outcome::Withdrawn => Settlement::Resolved,
         Outcome::Settled
             if matches!(
@@ -186,17 +186,17 @@ fn settlement(finding: &ExistingFinding, outcome: Outcome) -> Option<(Settlement
             ) && finding.stood =>
         {
             match word {
-                Some(Stance::Declines | Stance::Disagrees) => Settlement::Rejected,
+                Some(ReplyIntent::Declines | ReplyIntent::Disagrees) => Settlement::Rejected,
                 _ => Settlement::Resolved,
             }
         }
         _ => return None,
     };
     let by_author = match outcome {
-        Outcome::Withdrawn => argument(finding).is_none_or(|argument| argument.voice == Voice::Author),
+        Outcome::Withdrawn => argument(finding).is_none_or(|argument| argument.voice == AuthorRole::Author),
         _ => {
             finding.state == ThreadState::ResolvedByAuthor
-                || decision.is_some_and(|decision| decision.voice == Voice::Author)
+                || decision.is_some_and(|decision| decision.voice == AuthorRole::Author)
         }
     };
     Some(match how {
@@ -252,5 +252,5 @@ fn settled_as(record: &FindingRecord, outcome: Settlement, by: SettledBy) -> Set
 }
 
 #[cfg(test)]
-#[path = "settle_tests.rs"]
+#[path = "reconcile_tests.rs"]
 mod tests;

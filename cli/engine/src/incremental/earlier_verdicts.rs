@@ -10,13 +10,13 @@ use crate::{
 };
 
 /// The longest answer in a thread, and the longest aside, in characters; more is cut.
-const LONGEST_ANSWER: usize = 600;
-const LONGEST_ASIDE: usize = 300;
+const MAX_ANSWER: usize = 600;
+const MAX_ASIDE: usize = 300;
 
 /// The coordinator's word on an earlier finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum EarlierStatus {
     /// The problem is gone at head.
     Fixed,
     /// It is still there.
@@ -27,11 +27,11 @@ pub enum Status {
 
 /// The same with its reason.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Word {
+pub struct EarlierVerdict {
     /// The earlier finding.
     pub id: String,
     /// What it says.
-    pub status: Status,
+    pub status: EarlierStatus,
     /// Why, in a sentence.
     #[serde(default)]
     pub reason: String,
@@ -46,14 +46,14 @@ pub struct Word {
     pub refutation: Option<Refutation>,
 }
 
-impl Word {
+impl EarlierVerdict {
     /// Returns whether the word takes effect only with code that refutes the finding: a serious one is withdrawn, or
     /// called fixed although the code that it quotes stands as before.
     pub(crate) fn needs_refutation(&self, finding: &ExistingFinding) -> bool {
         let contradicts_code = match self.status {
-            Status::Withdrawn => true,
-            Status::Fixed => finding.anchor != AnchorState::Changed,
-            Status::NotFixed => false,
+            EarlierStatus::Withdrawn => true,
+            EarlierStatus::Fixed => finding.anchor != AnchorState::Changed,
+            EarlierStatus::NotFixed => false,
         };
         contradicts_code && finding.record.is_serious()
     }
@@ -73,16 +73,16 @@ impl Word {
 
 /// All that the coordinator says besides judging new findings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Words {
+pub struct EarlierVerdicts {
     /// On earlier findings, at most one each.
-    pub words: Vec<Word>,
+    pub words: Vec<EarlierVerdict>,
     /// New findings that repeat an earlier one: the new one's id, and the earlier one's.
     pub repeats: Vec<(String, String)>,
     /// The answer to a light-hearted question.
     pub aside: Option<String>,
 }
 
-impl Words {
+impl EarlierVerdicts {
     /// What the coordinator would withdraw or call fixed and may not, in words for it.
     pub(crate) fn objections(&self, earlier: &[ExistingFinding]) -> Vec<String> {
         let faults = earlier.iter().filter_map(|finding| {
@@ -93,7 +93,7 @@ impl Words {
     }
 
     /// The word on this earlier finding.
-    pub fn on(&self, id: &str) -> Option<&Word> {
+    pub fn on(&self, id: &str) -> Option<&EarlierVerdict> {
         self.words.iter().find(|word| word.id == id)
     }
 }
@@ -101,8 +101,11 @@ impl Words {
 /// Takes what concerns earlier findings out of the tool's arguments, so that what is left is about new ones only: a new
 /// finding that is merged into an earlier one becomes a dropped duplicate, and the pair is remembered. `Err` holds what is
 /// wrong, in words for the model.
-pub fn take_words(arguments: &mut Value, earlier: &[ExistingFinding]) -> Result<Words, Vec<String>> {
-    let mut words = Words::default();
+pub fn take_earlier_verdicts(
+    arguments: &mut Value,
+    earlier: &[ExistingFinding],
+) -> Result<EarlierVerdicts, Vec<String>> {
+    let mut words = EarlierVerdicts::default();
     let mut faults = Vec::new();
     let Some(fields) = arguments.as_object_mut() else {
         // Whoever reads the rest says what is wrong with it.
@@ -110,7 +113,7 @@ pub fn take_words(arguments: &mut Value, earlier: &[ExistingFinding]) -> Result<
     };
     match fields
         .remove("earlier")
-        .map(serde_json::from_value::<Option<Vec<Word>>>)
+        .map(serde_json::from_value::<Option<Vec<EarlierVerdict>>>)
     {
         Some(Ok(said)) => words.words = said.unwrap_or_default(),
         Some(Err(error)) => faults.push(format!("`earlier` could not be read: {error}")),
@@ -124,7 +127,7 @@ pub fn take_words(arguments: &mut Value, earlier: &[ExistingFinding]) -> Result<
         }
         match find(id) {
             None => faults.push(format!("there is no earlier finding {id}")),
-            Some(finding) if word.status == Status::Withdrawn && argument(finding).is_none() => {
+            Some(finding) if word.status == EarlierStatus::Withdrawn && argument(finding).is_none() => {
                 faults.push(format!(
                     "{id} cannot be withdrawn: no member argues against it in its thread. Say `fixed` or `not_fixed`"
                 ));
@@ -133,10 +136,10 @@ pub fn take_words(arguments: &mut Value, earlier: &[ExistingFinding]) -> Result<
         }
     }
     for word in &mut words.words {
-        word.answer = word.answer.take().and_then(|answer| short(&answer, LONGEST_ANSWER));
+        word.answer = word.answer.take().and_then(|answer| short(&answer, MAX_ANSWER));
     }
     if let Some(aside) = fields.remove("aside") {
-        words.aside = aside.as_str().and_then(|text| short(text, LONGEST_ASIDE));
+        words.aside = aside.as_str().and_then(|text| short(text, MAX_ASIDE));
     }
     let decisions = fields.get_mut("decisions").and_then(Value::as_array_mut);
     for decision in decisions.into_iter().flatten() {
@@ -164,7 +167,7 @@ fn short(text: &str, longest: usize) -> Option<String> {
     (!cut.is_empty()).then_some(cut)
 }
 
-/// Adds what [`take_words`] takes out to the schema of `submit_review`.
+/// Adds what [`take_earlier_verdicts`] takes out to the schema of `submit_review`.
 pub fn add_to_schema(schema: &mut Value) {
     schema["properties"]["earlier"] = json!({
         "type": "array",
@@ -195,16 +198,16 @@ pub fn add_to_schema(schema: &mut Value) {
 mod tests {
     use super::*;
     use crate::incremental::test_support::{existing, said};
-    use crate::review::Voice;
+    use crate::review::AuthorRole;
 
     fn earlier() -> Vec<ExistingFinding> {
         let mut contradicted = existing("E2", "b");
-        contradicted.replies = vec![said(Voice::Member, "I disagree, it is a constant.")];
+        contradicted.replies = vec![said(AuthorRole::Member, "I disagree, it is a constant.")];
         vec![existing("E1", "a"), contradicted]
     }
 
-    fn taken(mut arguments: Value) -> (Result<Words, Vec<String>>, Value) {
-        (take_words(&mut arguments, &earlier()), arguments)
+    fn taken(mut arguments: Value) -> (Result<EarlierVerdicts, Vec<String>>, Value) {
+        (take_earlier_verdicts(&mut arguments, &earlier()), arguments)
     }
 
     #[test]
@@ -219,7 +222,7 @@ mod tests {
                           {"id": "F3", "action": "merge", "merge_into": "F1", "reason_code": "duplicate"}],
         }));
         let words = words.expect("no fault");
-        assert_eq!(words.on("E1").expect("said").status, Status::Fixed);
+        assert_eq!(words.on("E1").expect("said").status, EarlierStatus::Fixed);
         assert_eq!(words.on("E2").expect("said").answer.as_deref(), Some("Right."));
         assert_eq!(words.on("E3"), None);
         assert_eq!(words.repeats, [("F2".to_owned(), "E1".to_owned())]);
@@ -241,7 +244,11 @@ mod tests {
             json!([]),
             json!({"decisions": "all", "earlier": []}),
         ] {
-            assert_eq!(taken(arguments.clone()).0, Ok(Words::default()), "{arguments}");
+            assert_eq!(
+                taken(arguments.clone()).0,
+                Ok(EarlierVerdicts::default()),
+                "{arguments}"
+            );
         }
     }
 
@@ -277,9 +284,9 @@ mod tests {
         let words = words.expect("no fault");
         assert_eq!(
             words.on("E1").and_then(|word| word.answer.clone()),
-            Some("ä".repeat(LONGEST_ANSWER))
+            Some("ä".repeat(MAX_ANSWER))
         );
-        assert_eq!(words.aside, Some("ö".repeat(LONGEST_ASIDE)));
+        assert_eq!(words.aside, Some("ö".repeat(MAX_ASIDE)));
     }
 
     #[test]
@@ -287,7 +294,7 @@ mod tests {
         let mut schema = crate::judge::submission_schema();
         add_to_schema(&mut schema);
         for status in ["fixed", "not_fixed", "withdrawn"] {
-            serde_json::from_value::<Status>(json!(status)).expect("a status");
+            serde_json::from_value::<EarlierStatus>(json!(status)).expect("a status");
             assert!(
                 schema["properties"]["earlier"]
                     .to_string()

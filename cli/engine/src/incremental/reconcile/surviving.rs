@@ -6,7 +6,7 @@ use conclave_shared::telemetry::FindingFate;
 
 use super::decide::{Seen, own_rank, rank};
 use crate::{
-    incremental::{Status, Words, carried, texts},
+    incremental::{EarlierStatus, EarlierVerdicts, carried, texts},
     review::{AnchorState, Before, ExistingFinding, JudgedFinding, Overruled, RemovedBy, ThreadState},
 };
 
@@ -66,10 +66,10 @@ pub(super) fn shown_by(finding: &ExistingFinding) -> Option<String> {
 }
 
 /// Notes beside a serious finding that the judge would withdraw it or call it fixed, and may not.
-pub(super) fn note_disagreement(entry: &mut JudgedFinding, finding: &ExistingFinding, words: &Words) {
+pub(super) fn note_disagreement(entry: &mut JudgedFinding, finding: &ExistingFinding, words: &EarlierVerdicts) {
     let Some(word) = words.on(&finding.id) else { return };
     if let Some(fault) = word.refutation_fault(finding) {
-        let action = if word.status == Status::Fixed {
+        let action = if word.status == EarlierStatus::Fixed {
             "fixed"
         } else {
             "withdraw"
@@ -87,7 +87,7 @@ pub(super) fn note_disagreement(entry: &mut JudgedFinding, finding: &ExistingFin
 
 /// The record of a serious finding that the judge withdrew, or called fixed, by code: it does not stand, and is kept with
 /// its refutation.
-pub(super) fn refuted(finding: &ExistingFinding, words: &Words) -> Option<JudgedFinding> {
+pub(super) fn refuted(finding: &ExistingFinding, words: &EarlierVerdicts) -> Option<JudgedFinding> {
     let word = words.on(&finding.id).filter(|word| word.needs_refutation(finding))?;
     let refutation = word.refutation.clone()?;
     let mut entry = carried(finding);
@@ -95,7 +95,7 @@ pub(super) fn refuted(finding: &ExistingFinding, words: &Words) -> Option<Judged
     entry.thread = shown_by(finding);
     entry.since = Some(finding.record.head_sha.clone());
     entry.remove(FindingFate::Dropped, RemovedBy::Judge);
-    let code = if word.status == Status::Fixed {
+    let code = if word.status == EarlierStatus::Fixed {
         "fixed"
     } else {
         "withdrawn"
@@ -119,7 +119,7 @@ pub(super) fn drop_as(entry: &mut JudgedFinding, fate: FindingFate, code: &str, 
 /// still open, the same kind of problem on the same lines: there a mistake hides nothing, because the thread stands.
 pub(super) fn repeats(
     earlier: &[ExistingFinding],
-    words: &Words,
+    words: &EarlierVerdicts,
     judged: &[JudgedFinding],
 ) -> HashMap<usize, Vec<usize>> {
     let mut repeats: HashMap<usize, Vec<usize>> = HashMap::new();

@@ -3,17 +3,17 @@ use conclave_shared::{severity::Severity, telemetry::Settlement};
 use super::*;
 use crate::{
     incremental::{
-        Status, Word,
+        EarlierStatus, EarlierVerdict,
         test_support::{existing, fresh, said},
     },
-    review::{AnchorState, Refutation, RefutationStatus, Reply, ThreadChange, Voice},
+    review::{AnchorState, AuthorRole, Refutation, RefutationStatus, Reply, ThreadChange},
 };
 
 const HEAD: &str = "2222222222222222";
 
-fn word(id: &str, status: Status) -> Words {
-    Words {
-        words: vec![Word {
+fn word(id: &str, status: EarlierStatus) -> EarlierVerdicts {
+    EarlierVerdicts {
+        words: vec![EarlierVerdict {
             id: id.to_owned(),
             status,
             reason: "because".into(),
@@ -21,13 +21,13 @@ fn word(id: &str, status: Status) -> Words {
             refuted_by: None,
             refutation: None,
         }],
-        ..Words::default()
+        ..EarlierVerdicts::default()
     }
 }
 
 struct Scene {
     earlier: Vec<ExistingFinding>,
-    words: Words,
+    words: EarlierVerdicts,
     judged: Vec<JudgedFinding>,
     degraded: bool,
 }
@@ -36,15 +36,15 @@ struct Scene {
 fn scene() -> Scene {
     Scene {
         earlier: vec![existing("E1", "c")],
-        words: Words::default(),
+        words: EarlierVerdicts::default(),
         judged: Vec::new(),
         degraded: false,
     }
 }
 
 impl Scene {
-    fn settle(&self) -> Settled {
-        settle(SettleInput {
+    fn reconcile(&self) -> Reconciled {
+        reconcile(ReconcileInput {
             earlier: &self.earlier,
             words: &self.words,
             judged: self.judged.clone(),
@@ -53,7 +53,7 @@ impl Scene {
         })
     }
 
-    fn replied(mut self, voice: Voice, text: &str) -> Self {
+    fn replied(mut self, voice: AuthorRole, text: &str) -> Self {
         self.earlier[0].replies.push(said(voice, text));
         self
     }
@@ -63,7 +63,7 @@ impl Scene {
         self
     }
 
-    fn word(mut self, status: Status) -> Self {
+    fn word(mut self, status: EarlierStatus) -> Self {
         self.words = word("E1", status);
         self
     }
@@ -76,14 +76,14 @@ impl Scene {
 }
 
 /// Everything that stands: id, severity, whether a thread shows it.
-fn standing(settled: &Settled) -> Vec<(String, Severity, bool)> {
+fn standing(settled: &Reconciled) -> Vec<(String, Severity, bool)> {
     let standing = settled.findings.iter().filter(|entry| entry.stands());
     standing
         .map(|entry| (entry.finding.id.clone(), entry.finding.severity, entry.thread.is_some()))
         .collect()
 }
 
-fn change_of(settled: &Settled) -> ThreadChange {
+fn change_of(settled: &Reconciled) -> ThreadChange {
     let [action] = &settled.threads[..] else {
         panic!("one thread, not {:?}", settled.threads)
     };
@@ -93,14 +93,14 @@ fn change_of(settled: &Settled) -> ThreadChange {
 
 #[track_caller]
 fn stands(scene: &Scene) {
-    let settled = scene.settle();
+    let settled = scene.reconcile();
     assert_eq!(standing(&settled), [("E1".to_owned(), Severity::Warning, true)]);
     assert_eq!(change_of(&settled), ThreadChange::Keep);
 }
 
 #[track_caller]
 fn gone(scene: &Scene, change: &ThreadChange, before: Option<Before>) {
-    let settled = scene.settle();
+    let settled = scene.reconcile();
     assert_eq!(standing(&settled), []);
     assert_eq!(change_of(&settled), *change);
     assert_eq!(settled.remembered.first().map(|entry| entry.before), before);
@@ -113,7 +113,7 @@ fn resolve(why: &str) -> ThreadChange {
 #[test]
 fn a_model_that_forgets_a_finding_changes_nothing() {
     stands(&scene());
-    let carried = &scene().settle().findings[0];
+    let carried = &scene().reconcile().findings[0];
     assert_eq!(carried.since.as_deref(), Some("1111111111"));
     assert_eq!(carried.finding.claim, "Claim E1.");
 }
@@ -121,71 +121,78 @@ fn a_model_that_forgets_a_finding_changes_nothing() {
 #[test]
 fn fixed_needs_the_judges_word_and_changed_code_and_a_whole_review() {
     let fixed = resolve("fixed in `22222222`");
-    gone(&scene().word(Status::Fixed), &fixed, Some(Before::Resolved));
-    stands(&scene().word(Status::NotFixed));
-    let mut unchanged = scene().word(Status::Fixed);
+    gone(&scene().word(EarlierStatus::Fixed), &fixed, Some(Before::Resolved));
+    stands(&scene().word(EarlierStatus::NotFixed));
+    let mut unchanged = scene().word(EarlierStatus::Fixed);
     for anchor in [AnchorState::Unchanged, AnchorState::Unknown] {
         unchanged.earlier[0].anchor = anchor;
         stands(&unchanged);
     }
-    let mut degraded = scene().word(Status::Fixed);
+    let mut degraded = scene().word(EarlierStatus::Fixed);
     degraded.degraded = true;
     stands(&degraded);
 }
 
 #[test]
 fn a_fixed_findings_thread_in_which_a_person_talks_is_left_to_that_person() {
-    for voice in [Voice::Member, Voice::Outsider] {
-        let scene = scene().replied(voice, "Have a look at b.py, too.").word(Status::Fixed);
+    for voice in [AuthorRole::Member, AuthorRole::Outsider] {
+        let scene = scene()
+            .replied(voice, "Have a look at b.py, too.")
+            .word(EarlierStatus::Fixed);
         gone(&scene, &ThreadChange::Keep, Some(Before::Fixed));
     }
     // A program's chatter is no conversation.
-    let scene = scene().replied(Voice::Machine, "Coverage: 80 %").word(Status::Fixed);
+    let scene = scene()
+        .replied(AuthorRole::Machine, "Coverage: 80 %")
+        .word(EarlierStatus::Fixed);
     gone(&scene, &resolve("fixed in `22222222`"), Some(Before::Resolved));
 }
 
 #[test]
 fn what_was_found_fixed_stays_so_without_being_said_again() {
-    let mut talk = scene().replied(Voice::Member, "Thanks!");
+    let mut talk = scene().replied(AuthorRole::Member, "Thanks!");
     talk.earlier[0].before = Before::Fixed;
     gone(&talk, &ThreadChange::Keep, Some(Before::Fixed));
     // Unless the code is back, the judge says otherwise, or it is found anew.
     talk.earlier[0].anchor = AnchorState::Unchanged;
     stands(&talk);
     talk.earlier[0].anchor = AnchorState::Changed;
-    talk.words = word("E1", Status::NotFixed);
-    assert_eq!(standing(&talk.settle()).len(), 1);
-    talk.words = Words::default();
+    talk.words = word("E1", EarlierStatus::NotFixed);
+    assert_eq!(standing(&talk.reconcile()).len(), 1);
+    talk.words = EarlierVerdicts::default();
     let talk = talk.judged(Severity::Warning, "c");
-    assert_eq!(standing(&talk.settle()), [("F1".to_owned(), Severity::Warning, true)]);
+    assert_eq!(
+        standing(&talk.reconcile()),
+        [("F1".to_owned(), Severity::Warning, true)]
+    );
 }
 
 #[test]
 fn a_members_answer_decides_and_nobody_elses() {
     gone(
-        &scene().replied(Voice::Member, "won't fix"),
+        &scene().replied(AuthorRole::Member, "won't fix"),
         &resolve("a member declined it"),
         Some(Before::Resolved),
     );
     gone(
-        &scene().replied(Voice::Member, "Acknowledged."),
+        &scene().replied(AuthorRole::Member, "Acknowledged."),
         &resolve("a member acknowledged it"),
         Some(Before::Resolved),
     );
-    for voice in [Voice::Outsider, Voice::Machine, Voice::Us] {
+    for voice in [AuthorRole::Outsider, AuthorRole::Machine, AuthorRole::Us] {
         stands(&scene().replied(voice, "won't fix"));
     }
     // The last word of a member counts.
     stands(
         &scene()
-            .replied(Voice::Member, "won't fix")
-            .replied(Voice::Member, "Please do, Bob."),
+            .replied(AuthorRole::Member, "won't fix")
+            .replied(AuthorRole::Member, "Please do, Bob."),
     );
     gone(
         &scene()
-            .replied(Voice::Member, "Hm.")
-            .replied(Voice::Member, "won't fix")
-            .replied(Voice::Outsider, "Oh no."),
+            .replied(AuthorRole::Member, "Hm.")
+            .replied(AuthorRole::Member, "won't fix")
+            .replied(AuthorRole::Outsider, "Oh no."),
         &resolve("a member declined it"),
         Some(Before::Resolved),
     );
@@ -193,50 +200,59 @@ fn a_members_answer_decides_and_nobody_elses() {
 
 #[test]
 fn an_answer_decides_also_without_a_judge() {
-    let mut scene = scene().replied(Voice::Member, "won't fix");
+    let mut scene = scene().replied(AuthorRole::Member, "won't fix");
     scene.degraded = true;
     gone(&scene, &resolve("a member declined it"), Some(Before::Resolved));
 }
 
 #[test]
 fn a_disagreement_is_judged_and_each_word_answered_once() {
-    let disagrees = || scene().replied(Voice::Member, "I disagree, it is a constant.");
+    let disagrees = || scene().replied(AuthorRole::Member, "I disagree, it is a constant.");
     let answer = |resolve| ThreadChange::Answer {
         text: "Because of line 3.".into(),
         resolve,
     };
     gone(
-        &disagrees().word(Status::Withdrawn),
+        &disagrees().word(EarlierStatus::Withdrawn),
         &answer(true),
         Some(Before::Resolved),
     );
-    let settled = disagrees().word(Status::NotFixed).settle();
+    let settled = disagrees().word(EarlierStatus::NotFixed).reconcile();
     assert_eq!(change_of(&settled), answer(false));
     assert_eq!(standing(&settled), [("E1".to_owned(), Severity::Warning, true)]);
     // Once: who has spoken does not speak again before the member does.
-    let answered = || disagrees().replied(Voice::Us, "Because of line 2.");
-    stands(&answered().word(Status::NotFixed));
+    let answered = || disagrees().replied(AuthorRole::Us, "Because of line 2.");
+    stands(&answered().word(EarlierStatus::NotFixed));
     // But may give in, without another word.
     gone(
-        &answered().word(Status::Withdrawn),
+        &answered().word(EarlierStatus::Withdrawn),
         &resolve("a member's argument against it holds"),
         Some(Before::Resolved),
     );
     // A new word is never ignored.
-    let again = answered().replied(Voice::Member, "I still disagree? No: I disagree.");
-    assert_eq!(change_of(&again.word(Status::NotFixed).settle()), answer(false));
+    let again = answered().replied(AuthorRole::Member, "I still disagree? No: I disagree.");
+    assert_eq!(
+        change_of(&again.word(EarlierStatus::NotFixed).reconcile()),
+        answer(false)
+    );
     // Without a judge nobody answers.
     stands(&disagrees());
     // Nobody without a role starts a dispute.
-    stands(&scene().replied(Voice::Outsider, "I disagree").word(Status::NotFixed));
-    stands(&scene().word(Status::Withdrawn));
+    stands(
+        &scene()
+            .replied(AuthorRole::Outsider, "I disagree")
+            .word(EarlierStatus::NotFixed),
+    );
+    stands(&scene().word(EarlierStatus::Withdrawn));
 }
 
 #[test]
 fn a_members_question_is_answered_once() {
-    let asks = scene().replied(Voice::Member, "Why is that?").word(Status::NotFixed);
+    let asks = scene()
+        .replied(AuthorRole::Member, "Why is that?")
+        .word(EarlierStatus::NotFixed);
     assert_eq!(
-        change_of(&asks.settle()),
+        change_of(&asks.reconcile()),
         ThreadChange::Answer {
             text: "Because of line 3.".into(),
             resolve: false
@@ -253,26 +269,30 @@ fn a_members_word_in_any_language_is_an_argument() {
         "> won't fix",
         "- won't fix",
     ] {
-        for voice in [Voice::Member, Voice::Author] {
+        for voice in [AuthorRole::Member, AuthorRole::Author] {
             let said = || scene().replied(voice, text);
             let answer = |resolve| ThreadChange::Answer {
                 text: "Because of line 3.".into(),
                 resolve,
             };
             assert_eq!(
-                change_of(&said().word(Status::NotFixed).settle()),
+                change_of(&said().word(EarlierStatus::NotFixed).reconcile()),
                 answer(false),
                 "{text}"
             );
-            gone(&said().word(Status::Withdrawn), &answer(true), Some(Before::Resolved));
+            gone(
+                &said().word(EarlierStatus::Withdrawn),
+                &answer(true),
+                Some(Before::Resolved),
+            );
             stands(&said());
         }
     }
     // Nobody who is no member starts a dispute.
     stands(
         &scene()
-            .replied(Voice::Outsider, "Das prüft schon der Aufrufer.")
-            .word(Status::NotFixed),
+            .replied(AuthorRole::Outsider, "Das prüft schon der Aufrufer.")
+            .word(EarlierStatus::NotFixed),
     );
 }
 
@@ -289,7 +309,7 @@ fn severe(change: impl FnOnce(&mut ExistingFinding)) -> Scene {
 /// It stands, and the author reads who can settle it.
 #[track_caller]
 fn stands_and_says_who(scene: &Scene, of: &str) {
-    let settled = scene.settle();
+    let settled = scene.reconcile();
     assert_eq!(standing(&settled).len(), 1);
     assert_eq!(settled.settled, []);
     let ThreadChange::Answer { text, resolve: false } = change_of(&settled) else {
@@ -307,9 +327,9 @@ fn stands_and_says_who(scene: &Scene, of: &str) {
 #[test]
 fn the_author_settles_nothing_above_the_limit() {
     for text in ["won't fix", "Acknowledged."] {
-        stands_and_says_who(&severe(|_| {}).replied(Voice::Author, text), "a critical finding");
+        stands_and_says_who(&severe(|_| {}).replied(AuthorRole::Author, text), "a critical finding");
         // Up to the limit it counts as any member's word.
-        let own = scene().replied(Voice::Author, text).settle();
+        let own = scene().replied(AuthorRole::Author, text).reconcile();
         assert_eq!(standing(&own), []);
     }
     stands_and_says_who(
@@ -321,29 +341,32 @@ fn the_author_settles_nothing_above_the_limit() {
         finding.record.severity = Severity::Warning;
         finding.record.production_risk = true;
     });
-    stands_and_says_who(&risk.replied(Voice::Author, "won't fix"), "a danger to production");
+    stands_and_says_who(&risk.replied(AuthorRole::Author, "won't fix"), "a danger to production");
     let injection = severe(|finding| finding.record.category = "prompt-injection".to_owned());
     stands_and_says_who(
-        &injection.replied(Voice::Author, "won't fix"),
+        &injection.replied(AuthorRole::Author, "won't fix"),
         "an attempt to steer the review",
     );
     // What we have answered is not said again; a new word is.
     let answered = severe(|_| {})
-        .replied(Voice::Author, "won't fix")
-        .replied(Voice::Us, "This stands.");
-    assert_eq!(change_of(&answered.settle()), ThreadChange::Keep);
-    stands_and_says_who(&answered.replied(Voice::Author, "acknowledged"), "a critical finding");
+        .replied(AuthorRole::Author, "won't fix")
+        .replied(AuthorRole::Us, "This stands.");
+    assert_eq!(change_of(&answered.reconcile()), ThreadChange::Keep);
+    stands_and_says_who(
+        &answered.replied(AuthorRole::Author, "acknowledged"),
+        "a critical finding",
+    );
     // Another member decides, whatever the author adds.
     for scene in [
         severe(|_| {})
-            .replied(Voice::Author, "won't fix")
-            .replied(Voice::Member, "won't fix"),
+            .replied(AuthorRole::Author, "won't fix")
+            .replied(AuthorRole::Member, "won't fix"),
         severe(|_| {})
-            .replied(Voice::Member, "acknowledged")
-            .replied(Voice::Author, "Thanks!"),
+            .replied(AuthorRole::Member, "acknowledged")
+            .replied(AuthorRole::Author, "Thanks!"),
         severe(|_| {}).state(ThreadState::ResolvedByPerson),
     ] {
-        assert_eq!(standing(&scene.settle()), []);
+        assert_eq!(standing(&scene.reconcile()), []);
     }
 }
 
@@ -351,30 +374,33 @@ fn the_author_settles_nothing_above_the_limit() {
 fn what_the_author_says_about_a_fixed_finding_does_not_keep_it_away() {
     let back = severe(|_| {})
         .state(ThreadState::ResolvedByUs)
-        .replied(Voice::Author, "won't fix")
+        .replied(AuthorRole::Author, "won't fix")
         .judged(Severity::Critical, "c");
-    assert_eq!(standing(&back.settle()), [("F1".to_owned(), Severity::Critical, true)]);
+    assert_eq!(
+        standing(&back.reconcile()),
+        [("F1".to_owned(), Severity::Critical, true)]
+    );
     // Opened again by somebody, and resolved by the author.
     let mut again = severe(|_| {}).state(ThreadState::ResolvedByAuthor);
     again.earlier[0].before = Before::Resolved;
-    assert_eq!(standing(&again.settle()).len(), 1);
+    assert_eq!(standing(&again.reconcile()).len(), 1);
 }
 
 #[test]
 fn what_another_person_may_have_edited_decides_nothing() {
-    let mut edited = scene().replied(Voice::Member, "won't fix");
+    let mut edited = scene().replied(AuthorRole::Member, "won't fix");
     edited.earlier[0].replies[0].edited = true;
     stands(&edited);
     // It is read as an argument.
     assert!(matches!(
-        change_of(&edited.word(Status::NotFixed).settle()),
+        change_of(&edited.word(EarlierStatus::NotFixed).reconcile()),
         ThreadChange::Answer { resolve: false, .. }
     ));
 }
 
 #[test]
 fn a_models_word_alone_withdraws_nothing_serious() {
-    for voice in [Voice::Member, Voice::Author] {
+    for voice in [AuthorRole::Member, AuthorRole::Author] {
         for change in [
             (|_| {}) as fn(&mut ExistingFinding),
             |finding| {
@@ -385,8 +411,8 @@ fn a_models_word_alone_withdraws_nothing_serious() {
         ] {
             let argued = severe(change)
                 .replied(voice, "I disagree: it is a constant.")
-                .word(Status::Withdrawn);
-            assert_eq!(standing(&argued.settle()).len(), 1);
+                .word(EarlierStatus::Withdrawn);
+            assert_eq!(standing(&argued.reconcile()).len(), 1);
         }
     }
 }
@@ -403,12 +429,12 @@ fn code_withdraws_a_serious_finding_where_a_member_argues_against_it() {
         fault: None,
     };
     let withdrawn = |status, argued: bool| {
-        let mut scene = severe(|_| {}).word(Status::Withdrawn);
+        let mut scene = severe(|_| {}).word(EarlierStatus::Withdrawn);
         if argued {
-            scene = scene.replied(Voice::Author, "The name is checked before.");
+            scene = scene.replied(AuthorRole::Author, "The name is checked before.");
         }
         scene.words.words[0].refutation = Some(refutation(status));
-        scene.settle()
+        scene.reconcile()
     };
     for status in [RefutationStatus::UnchangedCode, RefutationStatus::ThisChange] {
         let settled = withdrawn(status, true);
@@ -443,20 +469,20 @@ fn nothing_serious_hides_behind_another_kind_of_problem() {
     hidden.words.repeats = vec![("F1".into(), "E1".into())];
     hidden.earlier[0].record.severity = Severity::Critical;
     assert_eq!(
-        standing(&hidden.settle()),
+        standing(&hidden.reconcile()),
         [("F1".to_owned(), Severity::Critical, false)]
     );
     // The judge says that a new suggestion of another kind is the critical one, whose code has changed.
     let mut hiding = severe(|_| {}).judged(Severity::Suggestion, "i");
     hiding.judged[0].finding.category = "naming".to_owned();
     hiding.words.repeats = vec![("F1".into(), "E1".into())];
-    assert!(standing(&hiding.settle()).contains(&("E1".to_owned(), Severity::Critical, true)));
+    assert!(standing(&hiding.reconcile()).contains(&("E1".to_owned(), Severity::Critical, true)));
     // It drops the repetition, and says that the problem is fixed.
-    let mut dropped = scene().judged(Severity::Warning, "c").word(Status::Fixed);
+    let mut dropped = scene().judged(Severity::Warning, "c").word(EarlierStatus::Fixed);
     dropped.judged[0].fate = FindingFate::Dropped;
     dropped.judged[0].reason_code = Some("duplicate".into());
     assert_eq!(
-        standing(&dropped.settle()),
+        standing(&dropped.reconcile()),
         [("E1".to_owned(), Severity::Warning, true)]
     );
 }
@@ -465,31 +491,31 @@ fn nothing_serious_hides_behind_another_kind_of_problem() {
 fn what_the_author_settles_teaches_nothing() {
     use conclave_shared::telemetry::SettledBy::{Author, Member};
     let outcomes = |scene: Scene| {
-        let settled = scene.settle().settled;
+        let settled = scene.reconcile().settled;
         let [settled] = &settled[..] else {
             panic!("one, not {settled:?}")
         };
         (settled.outcome, settled.by.expect("a person"))
     };
-    let withdrawn = |voice, text| scene().replied(voice, text).word(Status::Withdrawn);
+    let withdrawn = |voice, text| scene().replied(voice, text).word(EarlierStatus::Withdrawn);
     assert_eq!(
-        outcomes(withdrawn(Voice::Member, "I disagree.")),
+        outcomes(withdrawn(AuthorRole::Member, "I disagree.")),
         (Settlement::Rejected, Member)
     );
     assert_eq!(
-        outcomes(withdrawn(Voice::Member, "Nein.")),
+        outcomes(withdrawn(AuthorRole::Member, "Nein.")),
         (Settlement::Resolved, Member)
     );
     assert_eq!(
-        outcomes(withdrawn(Voice::Author, "I disagree.")),
+        outcomes(withdrawn(AuthorRole::Author, "I disagree.")),
         (Settlement::Resolved, Author)
     );
     let declined = |voice| scene().replied(voice, "won't fix");
-    assert_eq!(outcomes(declined(Voice::Member)), (Settlement::Rejected, Member));
-    assert_eq!(outcomes(declined(Voice::Author)), (Settlement::Resolved, Author));
+    assert_eq!(outcomes(declined(AuthorRole::Member)), (Settlement::Rejected, Member));
+    assert_eq!(outcomes(declined(AuthorRole::Author)), (Settlement::Resolved, Author));
     for state in [ThreadState::ResolvedByAuthor, ThreadState::ResolvedByPerson] {
         assert_eq!(
-            outcomes(declined(Voice::Author).state(state)),
+            outcomes(declined(AuthorRole::Author).state(state)),
             (Settlement::Resolved, Author)
         );
     }
@@ -501,17 +527,20 @@ fn what_a_person_resolved_is_respected_unless_it_is_worse() {
     gone(&resolved(), &ThreadChange::Keep, None);
     gone(&resolved().judged(Severity::Warning, "c"), &ThreadChange::Keep, None);
     gone(&resolved().judged(Severity::Suggestion, "c"), &ThreadChange::Keep, None);
-    let settled = resolved().judged(Severity::Warning, "c").settle();
+    let settled = resolved().judged(Severity::Warning, "c").reconcile();
     assert_eq!(settled.findings[0].reason_code.as_deref(), Some("already_handled"));
 
-    let worse = |settled: &Settled, severity| {
+    let worse = |settled: &Reconciled, severity| {
         assert_eq!(standing(settled), [("F1".to_owned(), severity, true)]);
         let ThreadChange::Answer { text, resolve: false } = change_of(settled) else {
             panic!("it is opened again: {:?}", settled.threads)
         };
         text
     };
-    let text = worse(&resolved().judged(Severity::Critical, "c").settle(), Severity::Critical);
+    let text = worse(
+        &resolved().judged(Severity::Critical, "c").reconcile(),
+        Severity::Critical,
+    );
     assert_eq!(
         text,
         "This was settled as a warning. With `22222222` it is a critical, so it is open again."
@@ -519,13 +548,13 @@ fn what_a_person_resolved_is_respected_unless_it_is_worse() {
     // A danger to production that was none is worse, too.
     let mut dangerous = resolved().judged(Severity::Warning, "c");
     dangerous.judged[0].production_risk = true;
-    worse(&dangerous.settle(), Severity::Warning);
+    worse(&dangerous.reconcile(), Severity::Warning);
 }
 
 #[test]
 fn nobody_without_a_role_settles_anything() {
     let other = scene().state(ThreadState::ResolvedByOther);
-    let settled = other.settle();
+    let settled = other.reconcile();
     assert_eq!(standing(&settled), [("E1".to_owned(), Severity::Warning, true)]);
     assert!(
         settled.notes[0].contains("no member of the project"),
@@ -533,11 +562,11 @@ fn nobody_without_a_role_settles_anything() {
         settled.notes
     );
     // What is fixed is fixed all the same.
-    let mut fixed = other.word(Status::Fixed);
+    let mut fixed = other.word(EarlierStatus::Fixed);
     gone(&fixed, &resolve("fixed in `22222222`"), Some(Before::Fixed));
     // Its thread stays that person's; what we found is remembered.
     fixed.earlier[0].before = Before::Fixed;
-    fixed.words = Words::default();
+    fixed.words = EarlierVerdicts::default();
     gone(&fixed, &ThreadChange::Keep, Some(Before::Fixed));
 }
 
@@ -545,31 +574,34 @@ fn nobody_without_a_role_settles_anything() {
 fn what_we_resolved_comes_back_as_what_it_was() {
     let ours = || scene().state(ThreadState::ResolvedByUs);
     gone(&ours(), &ThreadChange::Keep, Some(Before::Resolved));
-    let settled = ours().judged(Severity::Warning, "c").settle();
+    let settled = ours().judged(Severity::Warning, "c").reconcile();
     assert_eq!(standing(&settled), [("F1".to_owned(), Severity::Warning, true)]);
     assert!(matches!(change_of(&settled), ThreadChange::Answer { text, resolve: false } if text.contains("is back")));
     // On a member's word it stays settled.
     for answer in ["won't fix", "acknowledged", "I disagree"] {
-        let declined = || ours().replied(Voice::Member, answer);
+        let declined = || ours().replied(AuthorRole::Member, answer);
         gone(
             &declined().judged(Severity::Warning, "c"),
             &ThreadChange::Keep,
             Some(Before::Resolved),
         );
-        assert_eq!(standing(&declined().judged(Severity::Critical, "c").settle()).len(), 1);
+        assert_eq!(
+            standing(&declined().judged(Severity::Critical, "c").reconcile()).len(),
+            1
+        );
     }
 }
 
 #[test]
 fn a_thread_that_a_person_opened_again_is_that_persons() {
     for text in ["won't fix", "Still there."] {
-        let mut reopened = scene().replied(Voice::Member, text).word(Status::Fixed);
+        let mut reopened = scene().replied(AuthorRole::Member, text).word(EarlierStatus::Fixed);
         reopened.earlier[0].before = Before::Reopened;
         assert_eq!(
-            standing(&reopened.settle()),
+            standing(&reopened.reconcile()),
             [("E1".to_owned(), Severity::Warning, true)]
         );
-        assert_eq!(reopened.settle().remembered[0].before, Before::Reopened);
+        assert_eq!(reopened.reconcile().remembered[0].before, Before::Reopened);
     }
 }
 
@@ -589,7 +621,7 @@ fn a_new_finding_that_repeats_an_open_one_takes_its_place() {
         ("place", by_place),
         ("word", by_word),
     ] {
-        let settled = scene.settle();
+        let settled = scene.reconcile();
         assert_eq!(
             standing(&settled),
             [("F1".to_owned(), Severity::Warning, true)],
@@ -606,13 +638,13 @@ fn a_new_finding_that_repeats_an_open_one_takes_its_place() {
 #[test]
 fn another_problem_is_a_new_one() {
     for letter in ["b", "d"] {
-        let settled = scene().judged(Severity::Warning, letter).settle();
+        let settled = scene().judged(Severity::Warning, letter).reconcile();
         assert_eq!(standing(&settled).len(), 2, "{letter}");
     }
     let mut other_kind = scene().judged(Severity::Critical, "c");
     other_kind.judged[0].finding.category = "race".into();
     other_kind.judged[0].finding.fingerprint = conclave_shared::finding::fingerprint("src/a.py", "race", "c");
-    let settled = other_kind.settle();
+    let settled = other_kind.reconcile();
     assert_eq!(
         standing(&settled),
         [
@@ -627,7 +659,7 @@ fn of_several_repeats_the_worst_speaks_and_the_others_agree() {
     let mut scene = scene().judged(Severity::Warning, "c").judged(Severity::Critical, "c");
     scene.judged[0].finding.found_by =
         vec![conclave_shared::reviewer::ReviewerName::new("correctness").expect("a name")];
-    let settled = scene.settle();
+    let settled = scene.reconcile();
     assert_eq!(standing(&settled), [("F2".to_owned(), Severity::Critical, true)]);
     assert_eq!(settled.findings[0].finding.found_by.len(), 2);
     assert_eq!(settled.findings[1].fate, FindingFate::Merged);
@@ -639,31 +671,40 @@ fn a_dropped_duplicate_neither_hides_nor_revives() {
     scene.judged[0].fate = FindingFate::Dropped;
     scene.judged[0].reason_code = Some("duplicate".into());
     // The earlier one stands, as bad as the duplicate says.
-    assert_eq!(standing(&scene.settle()), [("E1".to_owned(), Severity::Critical, true)]);
+    assert_eq!(
+        standing(&scene.reconcile()),
+        [("E1".to_owned(), Severity::Critical, true)]
+    );
     scene.judged[0].reason_code = Some("false_positive".into());
-    assert_eq!(standing(&scene.settle()), [("E1".to_owned(), Severity::Warning, true)]);
+    assert_eq!(
+        standing(&scene.reconcile()),
+        [("E1".to_owned(), Severity::Warning, true)]
+    );
 }
 
 #[test]
 fn a_severity_falls_only_with_changed_code_in_a_whole_review() {
     let mut scene = scene().judged(Severity::Suggestion, "c");
-    assert_eq!(standing(&scene.settle())[0].1, Severity::Suggestion);
+    assert_eq!(standing(&scene.reconcile())[0].1, Severity::Suggestion);
     scene.degraded = true;
-    assert_eq!(standing(&scene.settle())[0].1, Severity::Warning);
+    assert_eq!(standing(&scene.reconcile())[0].1, Severity::Warning);
     scene.degraded = false;
     scene.earlier[0].anchor = AnchorState::Unchanged;
-    assert_eq!(standing(&scene.settle())[0].1, Severity::Warning);
+    assert_eq!(standing(&scene.reconcile())[0].1, Severity::Warning);
 }
 
 #[test]
 fn what_the_judge_keeps_is_not_fixed() {
-    let both = scene().word(Status::Fixed).judged(Severity::Warning, "c");
-    assert_eq!(standing(&both.settle()), [("F1".to_owned(), Severity::Warning, true)]);
+    let both = scene().word(EarlierStatus::Fixed).judged(Severity::Warning, "c");
+    assert_eq!(
+        standing(&both.reconcile()),
+        [("F1".to_owned(), Severity::Warning, true)]
+    );
     let withdrawn = scene()
-        .replied(Voice::Member, "I disagree")
-        .word(Status::Withdrawn)
+        .replied(AuthorRole::Member, "I disagree")
+        .word(EarlierStatus::Withdrawn)
         .judged(Severity::Warning, "c");
-    assert_eq!(standing(&withdrawn.settle()).len(), 1);
+    assert_eq!(standing(&withdrawn.reconcile()).len(), 1);
 }
 
 #[test]
@@ -671,10 +712,10 @@ fn a_finding_of_the_summary_is_carried_and_can_be_fixed() {
     let mut summary_only = scene();
     summary_only.earlier[0].thread = None;
     summary_only.earlier[0].before = Before::Stood;
-    let settled = summary_only.settle();
+    let settled = summary_only.reconcile();
     assert_eq!(standing(&settled), [("E1".to_owned(), Severity::Warning, false)]);
     assert_eq!(settled.threads, []);
-    let settled = summary_only.word(Status::Fixed).settle();
+    let settled = summary_only.word(EarlierStatus::Fixed).reconcile();
     assert_eq!((standing(&settled), settled.remembered), (vec![], vec![]));
 }
 
@@ -682,7 +723,7 @@ fn a_finding_of_the_summary_is_carried_and_can_be_fixed() {
 fn a_deleted_threads_finding_stands_and_is_not_posted_again() {
     let mut deleted = scene();
     deleted.earlier[0].thread = None;
-    let settled = deleted.settle();
+    let settled = deleted.reconcile();
     assert_eq!(standing(&settled), [("E1".to_owned(), Severity::Warning, true)]);
     assert_eq!(settled.findings[0].thread.as_deref(), Some(""));
     assert!(settled.notes[0].contains("was deleted"), "{:?}", settled.notes);
@@ -694,15 +735,15 @@ fn the_review_says_how_many_went_which_way() {
     scene.earlier.push(ExistingFinding {
         replies: vec![Reply {
             body: "won't fix".into(),
-            voice: Voice::Member,
+            voice: AuthorRole::Member,
             ..Reply::default()
         }],
         ..existing("E2", "e")
     });
     scene.earlier.push(existing("E3", "g"));
-    scene.words = word("E3", Status::Fixed);
+    scene.words = word("E3", EarlierStatus::Fixed);
     assert_eq!(
-        scene.settle().notes,
+        scene.reconcile().notes,
         [
             "1 finding stands from an earlier review",
             "1 earlier finding is fixed",
@@ -713,7 +754,7 @@ fn the_review_says_how_many_went_which_way() {
 
 /// How the one earlier finding was settled, if this review is the one that notices it.
 fn told(scene: &Scene) -> Option<Settlement> {
-    let settled = scene.settle().settled;
+    let settled = scene.reconcile().settled;
     assert!(settled.len() <= 1, "{settled:?}");
     settled.first().map(|entry| {
         assert_eq!(
@@ -734,39 +775,46 @@ fn what_was_settled_is_told_by_the_review_that_notices_it_and_by_no_other() {
     let person = || scene().state(ThreadState::ResolvedByPerson);
     for (scene, expected) in [
         (scene(), None),
-        (scene().word(Status::Fixed), Some(Fixed)),
-        (scene().word(Status::NotFixed), None),
+        (scene().word(EarlierStatus::Fixed), Some(Fixed)),
+        (scene().word(EarlierStatus::NotFixed), None),
         // Fixed, and people talk about it: told once.
         (
-            scene().word(Status::Fixed).replied(Voice::Member, "Thanks!"),
+            scene()
+                .word(EarlierStatus::Fixed)
+                .replied(AuthorRole::Member, "Thanks!"),
             Some(Fixed),
         ),
-        (scene().replied(Voice::Member, "won't fix"), Some(Rejected)),
-        (scene().replied(Voice::Outsider, "won't fix"), None),
+        (scene().replied(AuthorRole::Member, "won't fix"), Some(Rejected)),
+        (scene().replied(AuthorRole::Outsider, "won't fix"), None),
         // Whoever takes a risk does not say that there is none.
-        (scene().replied(Voice::Member, "acknowledged"), Some(Resolved)),
+        (scene().replied(AuthorRole::Member, "acknowledged"), Some(Resolved)),
         (
             scene()
-                .replied(Voice::Member, "I disagree: it is a constant")
-                .word(Status::Withdrawn),
+                .replied(AuthorRole::Member, "I disagree: it is a constant")
+                .word(EarlierStatus::Withdrawn),
             Some(Rejected),
         ),
-        (scene().replied(Voice::Member, "I disagree: it is a constant"), None),
+        (
+            scene().replied(AuthorRole::Member, "I disagree: it is a constant"),
+            None,
+        ),
         (person(), Some(Resolved)),
-        (person().replied(Voice::Member, "won't fix"), Some(Rejected)),
+        (person().replied(AuthorRole::Member, "won't fix"), Some(Rejected)),
         (again(person()), None),
-        (again(person().replied(Voice::Member, "won't fix")), None),
+        (again(person().replied(AuthorRole::Member, "won't fix")), None),
         (scene().state(ThreadState::ResolvedByUs), None),
         (
             scene()
                 .state(ThreadState::ResolvedByUs)
-                .replied(Voice::Member, "won't fix"),
+                .replied(AuthorRole::Member, "won't fix"),
             None,
         ),
     ] {
         assert_eq!(told(&scene), expected, "{:?}", scene.earlier[0]);
     }
-    let mut in_talk = scene().word(Status::Fixed).replied(Voice::Member, "Thanks!");
+    let mut in_talk = scene()
+        .word(EarlierStatus::Fixed)
+        .replied(AuthorRole::Member, "Thanks!");
     in_talk.earlier[0].before = Before::Fixed;
     assert_eq!(told(&in_talk), None, "the last review has told it");
 }

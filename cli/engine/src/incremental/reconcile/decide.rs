@@ -4,7 +4,7 @@ use conclave_shared::severity::Severity;
 
 use crate::{
     incremental::{
-        Stance, Status, Words,
+        EarlierStatus, EarlierVerdicts, ReplyIntent,
         authority::{argument, decision, unanswered},
         texts,
     },
@@ -67,15 +67,15 @@ pub(super) fn own_rank(finding: &ExistingFinding) -> Rank {
     (finding.record.severity, finding.record.production_risk)
 }
 
-pub(super) fn decide(finding: &ExistingFinding, words: &Words, seen: Seen, degraded: bool) -> Outcome {
-    let stance = decision(finding).map(|decision| decision.stance);
+pub(super) fn decide(finding: &ExistingFinding, words: &EarlierVerdicts, seen: Seen, degraded: bool) -> Outcome {
+    let intent = decision(finding).map(|decision| decision.intent);
     let settled = if seen.worse { Outcome::Worse } else { Outcome::Settled };
     match finding.state {
         ThreadState::ResolvedByPerson => return settled,
         ThreadState::ResolvedByAuthor if finding.author_may_settle => return settled,
         ThreadState::ResolvedByUs => {
-            return match stance {
-                Some(Stance::Declines | Stance::Acknowledges | Stance::Disagrees) => settled,
+            return match intent {
+                Some(ReplyIntent::Declines | ReplyIntent::Acknowledges | ReplyIntent::Disagrees) => settled,
                 _ if seen.again => Outcome::Back,
                 _ => Outcome::Closed,
             };
@@ -85,9 +85,9 @@ pub(super) fn decide(finding: &ExistingFinding, words: &Words, seen: Seen, degra
     if finding.before == Before::Reopened {
         return Outcome::Stands;
     }
-    match stance {
-        Some(Stance::Declines) if !seen.worse => return Outcome::Declined(texts::DECLINED),
-        Some(Stance::Acknowledges) if !seen.worse => return Outcome::Declined(texts::ACKNOWLEDGED),
+    match intent {
+        Some(ReplyIntent::Declines) if !seen.worse => return Outcome::Declined(texts::DECLINED),
+        Some(ReplyIntent::Acknowledges) if !seen.worse => return Outcome::Declined(texts::ACKNOWLEDGED),
         _ => {}
     }
     // What the panel reports again is not fixed, whatever the judge says.
@@ -99,10 +99,10 @@ pub(super) fn decide(finding: &ExistingFinding, words: &Words, seen: Seen, degra
     let word = word.filter(|word| word.refutation_fault(finding).is_none());
     let in_talk = finding.replies.iter().any(|reply| reply.voice.is_person());
     match word.map(|word| word.status) {
-        Some(Status::Withdrawn) if argument(finding).is_some() => Outcome::Withdrawn,
-        Some(Status::Fixed) if changed && in_talk => Outcome::FixedInTalk,
-        Some(Status::Fixed) if changed => Outcome::Fixed,
-        Some(Status::NotFixed) => Outcome::Stands,
+        Some(EarlierStatus::Withdrawn) if argument(finding).is_some() => Outcome::Withdrawn,
+        Some(EarlierStatus::Fixed) if changed && in_talk => Outcome::FixedInTalk,
+        Some(EarlierStatus::Fixed) if changed => Outcome::Fixed,
+        Some(EarlierStatus::NotFixed) => Outcome::Stands,
         _ if finding.before == Before::Fixed && changed => Outcome::FixedInTalk,
         _ => Outcome::Stands,
     }
@@ -118,7 +118,7 @@ pub(super) fn lacks_right(finding: &ExistingFinding) -> bool {
 pub(super) fn change(
     finding: &ExistingFinding,
     outcome: Outcome,
-    words: &Words,
+    words: &EarlierVerdicts,
     seen: Seen,
     head_sha: &str,
 ) -> ThreadChange {

@@ -1,0 +1,239 @@
+//! What follows from what reviewers and judge have said: what stands, the verdict, and what the next review has to know.
+
+use conclave_shared::{pricing::TokenUsage, telemetry::ReviewerOutcome, verdict::Verdict};
+
+use super::{
+    ReviewJob,
+    by_rules::unproven,
+    coverage::Reading,
+    prior::{name_earlier, remember_anchors},
+};
+use crate::{
+    diff::{FileDiff, FilteredFile},
+    incremental::{Done, ReconcileInput, reconcile, remember},
+    judge::{RubricInput, VerdictReason, holds, no_judge, verdict},
+    memory::Recalled,
+    ports::SourceTree,
+    repo_config::RubricSettings,
+    review::{Coverage, JudgedFinding, Review, ReviewerReport, SCHEMA_VERSION, StopCause},
+    rules::ManualReview,
+    session::{Judgement, PanelResult},
+};
+
+/// So many files that could not be read are named among the gaps; all of them are in the list of what was not reviewed.
+const NAMED_GAPS: usize = 5;
+
+/// What reviewers and judge have said.
+#[derive(Debug)]
+pub struct Heard {
+    /// The panel's result, with what rules found.
+    pub panel: PanelResult,
+    /// How the coordinator did.
+    pub coordinator: ReviewerReport,
+    /// The judged findings.
+    pub judgement: Judgement,
+    /// What people of the repository have turned down before.
+    pub recalled: Recalled,
+    /// Why the run was stopped before anything was submitted.
+    pub stopped: Option<StopCause>,
+    /// Why the review is only a part of one, if the budget cut it short.
+    pub partial: Option<String>,
+    /// Seconds from the start of the sessions to their end.
+    pub seconds: f64,
+}
+
+/// Makes the review.
+pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[String], source: &dyn SourceTree) -> Review {
+    let (subject, plan) = (job.subject, job.plan);
+    let (panel, judgement, stopped) = (heard.panel, heard.judgement, heard.stopped);
+    let (mut recalled, partial) = (heard.recalled, heard.partial);
+    let mut judged = judgement.findings;
+    recalled.rejoin(&mut judged, &job.memory.now());
+    // Of all findings of the run: also of those that join an earlier one, or are settled with it.
+    let mut reported = judged.clone();
+
+    let (not_read, partly_read) = Reading::new(&panel.reads).gaps(&job.files, patches, &job.security);
+    let mut coverage = Coverage {
+        filtered: job.filtered,
+        not_read,
+        cut: job.cut,
+        hallucinated: panel.hallucinated.len(),
+        unproven: panel.unproven,
+        notes: plan.rules.notes,
+        ..given(&job.files)
+    };
+    name_earlier(&mut coverage, job.prior.earlier);
+    coverage.gaps = gaps(&panel.reports, &coverage, partly_read, stopped);
+    coverage.gaps.extend(plan.gaps.into_iter().chain(plan.rules.gaps));
+    if subject.merge_request.is_some() {
+        remember_anchors(&mut judged, &job.files, source).await;
+    }
+    let is_cut = partial.is_some() || !coverage.gaps.is_empty();
+    let reconciled = reconcile(ReconcileInput {
+        earlier: &subject.existing_findings,
+        words: &judgement.verdicts,
+        judged,
+        degraded: judgement.degraded.is_some() || stopped.is_some() || is_cut,
+        head_sha: &subject.head_sha,
+    });
+    let mut findings = reconciled.findings;
+    findings.extend(job.prior.refuted);
+    reported.extend(findings.iter().filter(|entry| entry.since.is_some()).cloned());
+    let mut approval_holds = job.approval_holds;
+    approval_holds.extend(holds(&reported, &job.prompt_paths));
+    let lacks_judge = judgement.degraded.is_some() || reported.iter().any(JudgedFinding::is_unjudged);
+    if lacks_judge && stopped.is_none() {
+        let is_complete = !is_cut && panel.reports.iter().all(ReviewerReport::is_whole);
+        approval_holds.extend(no_judge(&reported, is_complete));
+    }
+    approval_holds.extend(unproven(&coverage.unproven));
+    coverage
+        .notes
+        .extend(reconciled.notes.into_iter().chain(recalled.notes(&findings)));
+    let is_judged = judgement.degraded.is_none();
+    let rules = &plan.rules.manual_reviews;
+    let result = rate(&findings, &coverage.gaps, rules, job.rubric, is_judged, stopped);
+    let ledger = remember(Done {
+        head_sha: &subject.head_sha,
+        findings: &findings,
+        reviewers: &panel.reports,
+        coverage: &coverage,
+        is_cut: partial.is_some() || !is_judged,
+        settled: reconciled.remembered,
+        patches: job.prior.patches,
+        earlier: job.prior.reviewed,
+    });
+    let (cost_usd, cache_hit_rate) = cost(panel.reports.iter().chain([&heard.coordinator]));
+    Review {
+        schema_version: SCHEMA_VERSION,
+        run_id: job.run_id,
+        forge: subject.forge.to_owned(),
+        settings_sha: Some(subject.settings_commit().to_owned()),
+        project: subject.project,
+        merge_request: subject.merge_request,
+        base_sha: subject.base_sha,
+        head_sha: subject.head_sha,
+        from_fork: subject.from_fork,
+        tier: plan.assessment.tier,
+        tier_reasons: plan.assessment.reasons,
+        verdict: result.verdict,
+        verdict_reason: result.reason,
+        proposed_verdict: judgement.proposed,
+        summary: judgement.summary,
+        findings,
+        reviewers: panel.reports,
+        coordinator: heard.coordinator,
+        degraded: judgement.degraded,
+        manual_reviews: plan.rules.manual_reviews,
+        approval_holds,
+        partial,
+        configuration: job.configuration,
+        coverage,
+        warnings: job.warnings,
+        stages: job.stages,
+        threads: reconciled.threads,
+        settled: reconciled.settled,
+        aside: judgement.verdicts.aside.filter(|_| job.prior.aside_open),
+        ledger,
+        seconds: heard.seconds,
+        cost_usd,
+        cache_hit_rate,
+    }
+}
+
+/// The files that were given to the panel.
+fn given(files: &[FileDiff]) -> Coverage {
+    Coverage {
+        reviewed: files.iter().map(|file| file.path.clone()).collect(),
+        changed_lines: files.iter().map(FileDiff::changed_lines).sum(),
+        ..Coverage::default()
+    }
+}
+
+/// The price of all sessions in US dollars, and the share of their prompts that providers served from their caches.
+fn cost<'r>(reports: impl Iterator<Item = &'r ReviewerReport>) -> (f64, Option<f64>) {
+    let mut tokens = TokenUsage::default();
+    let mut cost_usd = 0.0;
+    for usage in reports.flat_map(|report| &report.usage) {
+        tokens += usage.tokens;
+        cost_usd += usage.cost_usd;
+    }
+    (cost_usd, tokens.prompt_cache_rate())
+}
+
+/// The verdict, unless the run was stopped: then nobody has judged what is new so far. It is shown, and it decides nothing;
+/// what stands from earlier reviews was judged, and blocks as before.
+fn rate(
+    findings: &[JudgedFinding],
+    gaps: &[String],
+    manual_reviews: &[ManualReview],
+    settings: RubricSettings,
+    is_judged: bool,
+    stopped: Option<StopCause>,
+) -> VerdictReason {
+    if stopped.is_some() {
+        return VerdictReason {
+            verdict: Verdict::Inconclusive,
+            reason: gaps.join("; "),
+        };
+    }
+    let mut result = verdict(RubricInput {
+        findings,
+        gaps,
+        manual_reviews,
+        settings,
+    });
+    if !is_judged {
+        // What nobody has judged is not "nothing".
+        let reason = result.reason.replace("nothing to change", "no findings");
+        result.reason = format!("{reason}; no judge took part");
+    }
+    result
+}
+
+fn gaps(
+    reports: &[ReviewerReport],
+    coverage: &Coverage,
+    partly_read: Vec<String>,
+    stopped: Option<StopCause>,
+) -> Vec<String> {
+    let mut gaps: Vec<String> = stopped.iter().map(|cause| cause.describe().to_owned()).collect();
+    for report in reports.iter().filter(|report| report.required) {
+        let name = report.name.display_name();
+        match (report.outcome, &report.reason) {
+            (ReviewerOutcome::Ok, None) => {}
+            // It did what it could, which was not all.
+            (ReviewerOutcome::Ok, Some(reason)) => gaps.push(format!("{name}: {reason}")),
+            (outcome, reason) => gaps.push(format!(
+                "{name} {}: {}",
+                outcome.as_str().replace('_', " "),
+                reason.as_deref().unwrap_or("no reason given")
+            )),
+        }
+    }
+    match coverage.cut.as_slice() {
+        [] => {}
+        [one] => gaps.push(format!("{} is too large to be read whole", one.path)),
+        [first, rest @ ..] => gaps.push(format!(
+            "{} and {} more files are too large to be read whole",
+            first.path,
+            rest.len()
+        )),
+    }
+    match coverage.not_read.as_slice() {
+        [] => {}
+        [one] => gaps.push(format!("nobody read {one}")),
+        [first, rest @ ..] => gaps.push(format!("nobody read {first} and {} more files", rest.len())),
+    }
+    let unread: Vec<&FilteredFile> = coverage.filtered.iter().filter(|file| file.reason.is_gap()).collect();
+    let named = unread.iter().take(NAMED_GAPS);
+    gaps.extend(named.map(|file| format!("{}: {}", file.path, file.reason.describe())));
+    if unread.len() > NAMED_GAPS {
+        gaps.push(format!(
+            "{} more files that could not be read",
+            unread.len() - NAMED_GAPS
+        ));
+    }
+    gaps.extend(partly_read);
+    gaps
+}
