@@ -212,7 +212,7 @@ describe('settings', () => {
     ['no audience', { OIDC_AUDIENCE: '' }, /OIDC_AUDIENCE/],
     ['no list of projects: nobody is allowed by mistake', { OIDC_PROJECTS: '' }, /OIDC_PROJECTS/],
     ['a pattern that is none', { OIDC_PROJECTS: 'ok/**,a[' }, /a\[/],
-    ['keys over plain HTTP', { OIDC_JWKS_URL: 'http://gitlab.example.com/keys' }, /no https address/],
+    ['keys over plain HTTP', { OIDC_JWKS_URL: 'http://gitlab.example.com/keys' }, /is not an https address/],
   ]) {
     test(`${name}: said to be that`, () =>
       withIssuer(async ({ issuer, get }) => {
