@@ -210,7 +210,9 @@ pub(crate) async fn a_run_that_died_half_way_is_gone_on_from<S: ForgeStage>() {
     stage.end_troubles();
     let outcome = stage.run(&review, PublishSettings::default()).await;
     let shown = stage.shown();
-    assert_eq!((shown.threads.len(), outcome.posted_inline), (4, 4 - left));
+    assert_eq!(shown.threads.len(), 4);
+    // What was on its way when the first run failed may have arrived after the count.
+    assert!(outcome.posted_inline <= 4 - left, "{outcome:?}, {left} before");
     shown.summary();
 }
 
