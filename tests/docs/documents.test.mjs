@@ -112,6 +112,15 @@ describe('README.md', () => {
 });
 
 describe('AGENTS.md', () => {
+  test('and the guides name items that the code has', () => {
+    const sources = tracked.filter((path) => /^(cli|shared|workers|tests|prompts|scripts)\/|\.toml$|\.json$/.test(path) && /\.(rs|mjs|toml|json|md)$|^scripts\//.test(path) && !path.endsWith('AGENTS.md') && !path.includes('/fixtures/'));
+    const words = new Set(sources.flatMap((path) => read(path).match(/\w+/g) ?? []));
+    for (const guide of ['AGENTS.md', ...guides]) {
+      const named = all(read(guide).replace(/```.*?```/gs, ''), /`([A-Za-z_]\w*(?:::\w+)*)(?:\(\))?`/g).filter((name) => /_|::|[A-Z][a-z]/.test(name));
+      assert.deepEqual(named.filter((name) => !name.split('::').every((word) => words.has(word))), [], guide);
+    }
+  });
+
   test('is read in some minutes, and leads to the guide of each room', () => {
     const text = read('AGENTS.md');
     assert.ok(Buffer.byteLength(text) <= 8 * 1024, 'AGENTS.md has at most 8 KB: contracts belong into the guide of their room');
