@@ -1,3 +1,60 @@
-//! What a command has besides its arguments.
+//! What every command has besides its arguments.
 
 pub(crate) mod signals;
+
+use camino::Utf8Path;
+
+use self::signals::Signals;
+use crate::{
+    env::{Environment, names},
+    exit::Failure,
+    output::Output,
+};
+use conclave_shared::redact::Redactor;
+
+/// The environment, the door for what is printed, and what ends a run early.
+#[derive(Debug)]
+pub(crate) struct Context {
+    /// The environment, with what arguments say in place of variables.
+    pub(crate) env: Environment,
+    /// Takes secrets out of what is stored and sent.
+    pub(crate) redactor: Redactor,
+    /// Prints without secrets.
+    pub(crate) output: Output,
+    /// What ends a run before its end, once it is watched for.
+    pub(crate) signals: Signals,
+}
+
+impl Context {
+    pub(crate) fn new(env: Environment) -> Self {
+        let redactor = env.redactor();
+        Self {
+            output: Output::new(redactor.clone()),
+            redactor,
+            env,
+            signals: Signals::default(),
+        }
+    }
+
+    /// The same for another run, which the signals and time limits of this one do not end.
+    pub(crate) fn for_another_run(&self) -> Self {
+        Self {
+            env: self.env.clone(),
+            redactor: self.redactor.clone(),
+            output: self.output.clone(),
+            signals: Signals::default(),
+        }
+    }
+
+    /// Trusts the certificates that an argument names.
+    pub(crate) fn trust(&mut self, ca_file: Option<&Utf8Path>) {
+        if let Some(file) = ca_file {
+            self.env = self.env.with(names::CA_FILE, file.as_str());
+        }
+    }
+
+    /// Lets signals end a run in good order from here on.
+    pub(crate) fn watch_signals(&self) -> Result<(), Failure> {
+        self.signals.watch().map_err(Failure::io("watch for signals"))
+    }
+}

@@ -4,10 +4,10 @@ pub(crate) mod attributes;
 mod decode;
 mod intake;
 mod noise;
-pub(crate) mod patches;
+pub mod patches;
 mod spool;
 
-pub(crate) use self::{
+pub use self::{
     intake::{Intake, read},
     noise::without_noise,
     spool::Spool,

@@ -6,7 +6,7 @@
 
 mod forge;
 mod network;
-pub(crate) mod page;
+mod page;
 mod place;
 mod project;
 mod providers;
@@ -18,18 +18,40 @@ use std::{future::Future, time::Duration};
 use camino::Utf8Path;
 use serde::Serialize;
 
-use crate::env::Environment;
+use crate::{
+    args::DoctorArguments,
+    context::Context,
+    env::Environment,
+    exit::{Exit, Failure},
+};
 
 /// What is to be checked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request<'a> {
-    pub(crate) environment: &'a Environment,
+    env: &'a Environment,
     /// A merge request's address, in place of the pipeline's.
-    pub(crate) address: Option<&'a str>,
+    address: Option<&'a str>,
     /// A directory in the repository, in place of the job's checkout or the current one.
-    pub(crate) repository: Option<&'a Utf8Path>,
+    repository: Option<&'a Utf8Path>,
     /// Time for one check.
-    pub(crate) limit: Duration,
+    limit: Duration,
+}
+
+/// `conclave doctor`: checks, and shows what was found.
+pub(crate) async fn run(arguments: DoctorArguments, context: &Context) -> Result<Exit, Failure> {
+    let report = Box::pin(examine(&Request {
+        env: &context.env,
+        address: arguments.mr.as_deref(),
+        repository: arguments.repo.as_deref(),
+        limit: Duration::from_secs(arguments.check_seconds),
+    }))
+    .await;
+    if arguments.json {
+        context.output.print_json(&report);
+    } else {
+        context.output.print(&page::doctor(&report));
+    }
+    Ok(if report.healthy { Exit::Reviewed } else { Exit::Blocked })
 }
 
 /// How a check ended.
@@ -101,7 +123,7 @@ pub(crate) struct Report {
     pub(crate) schema_version: u32,
     /// This program's version.
     pub(crate) conclave: &'static str,
-    /// Whether nothing failed.
+    /// True if nothing failed.
     pub(crate) healthy: bool,
     pub(crate) checks: Vec<Check>,
     /// What is not in use here, and what would put it into use.
@@ -132,7 +154,7 @@ impl Found {
 }
 
 /// Runs all checks at once.
-pub(crate) async fn examine(request: &Request<'_>) -> Report {
+async fn examine(request: &Request<'_>) -> Report {
     let (tools, git, place, network, forge, providers, config, tracker) = tokio::join!(
         ended(LOCAL, "opencode", tools::agent(request)),
         ended(LOCAL, "git", tools::git()),

@@ -8,6 +8,9 @@ pub(crate) mod services;
 use std::{collections::BTreeMap, ffi::OsString};
 
 use conclave_shared::redact::Redactor;
+use secrecy::SecretString;
+
+use crate::exit::Failure;
 
 /// The environment as text; variables that are no UTF-8 are none of ours.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +42,17 @@ impl Environment {
             .get(name)
             .map(|value| value.trim())
             .filter(|value| !value.is_empty())
+    }
+
+    /// A variable's value, or that it has to be set, and to what.
+    pub(crate) fn required(&self, name: &str, hint: &str) -> Result<&str, Failure> {
+        self.get(name)
+            .ok_or_else(|| Failure::Settings(format!("{name} is not set: {hint}")))
+    }
+
+    /// A variable's value, which is a secret.
+    pub(crate) fn secret(&self, name: &str) -> Option<SecretString> {
+        self.get(name).map(SecretString::from)
     }
 
     /// Replaces the value of every variable whose name says that it is secret.

@@ -11,74 +11,46 @@ use conclave_plugin_local::{HookError, LocalError, RangeError};
 use conclave_plugin_reviewer_config::AdminError;
 use conclave_plugin_telemetry::MemoryError;
 
-/// How the program ends; scripts rely on these numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Exit {
-    /// The review ran, whatever it found; or there was nothing to review. Another command did what it was asked.
-    Reviewed,
-    /// The gate is on and the verdict is `significant_concerns`; `config diff` found differences, `config validate` faults,
-    /// `doctor` something that keeps a review from working.
-    Blocked,
-    /// Bad usage or configuration: the review could not start.
-    Usage,
-    /// The forge failed; for `config` and `memory`, their service.
-    Forge,
-    /// The review is inconclusive, and `--strict` is on.
-    Inconclusive,
-    /// The run's time, or the CI job's, was over.
-    OutOfTime,
-    /// Ctrl-C.
-    Interrupted,
-    /// SIGTERM.
-    Terminated,
+macro_rules! exits {
+    ($($(#[doc = $doc:literal])+ $name:ident = $code:literal;)+) => {
+        /// How the program ends; scripts rely on these numbers.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Exit {
+            $($(#[doc = $doc])+ $name,)+
+        }
+
+        impl Exit {
+            /// All of them, with what they mean.
+            #[cfg(test)]
+            pub(crate) const ALL: &[(Self, &str)] = &[$((Self::$name, concat!($($doc),+))),+];
+
+            pub(crate) const fn code(self) -> u8 {
+                match self {
+                    $(Self::$name => $code,)+
+                }
+            }
+        }
+    };
 }
 
-impl Exit {
-    /// All of them.
-    #[cfg(test)]
-    pub(crate) const ALL: [Self; 8] = [
-        Self::Reviewed,
-        Self::Blocked,
-        Self::Usage,
-        Self::Forge,
-        Self::Inconclusive,
-        Self::OutOfTime,
-        Self::Interrupted,
-        Self::Terminated,
-    ];
-
-    /// What it means, for the reference.
-    #[cfg(test)]
-    pub(crate) const fn meaning(self) -> &'static str {
-        match self {
-            Self::Reviewed => {
-                "the review ran, whatever it found; or there was nothing to review; another command did what it was asked"
-            }
-            Self::Blocked => {
-                "`--gate block`, and the verdict is `significant_concerns`; `config diff` found differences, `config validate` \
-                 faults, `doctor` something that keeps a review from working"
-            }
-            Self::Usage => "bad usage or configuration: the review could not start",
-            Self::Forge => "the forge failed; for `config`, its service",
-            Self::Inconclusive => "`--strict`, and the verdict is `inconclusive`",
-            Self::OutOfTime => "out of time: the run's limit, or that of the CI job, was reached",
-            Self::Interrupted => "stopped by Ctrl-C",
-            Self::Terminated => "stopped by SIGTERM",
-        }
-    }
-
-    pub(crate) const fn code(self) -> u8 {
-        match self {
-            Self::Reviewed => 0,
-            Self::Blocked => 1,
-            Self::Usage => 2,
-            Self::Forge => 3,
-            Self::Inconclusive => 4,
-            Self::OutOfTime => 5,
-            Self::Interrupted => 130,
-            Self::Terminated => 143,
-        }
-    }
+exits! {
+    /// the review ran, whatever it found; or there was nothing to review; another command did what it was asked
+    Reviewed = 0;
+    /// `--gate block`, and the verdict is `significant_concerns`; `config diff` found differences, `config validate`
+    /// faults, `doctor` something that keeps a review from working
+    Blocked = 1;
+    /// bad usage or configuration: the review could not start
+    Usage = 2;
+    /// the forge failed; for `config`, its service
+    Forge = 3;
+    /// `--strict`, and the verdict is `inconclusive`
+    Inconclusive = 4;
+    /// out of time: the run's limit, or that of the CI job, was reached
+    OutOfTime = 5;
+    /// stopped by Ctrl-C
+    Interrupted = 130;
+    /// stopped by SIGTERM
+    Terminated = 143;
 }
 
 impl From<Exit> for ExitCode {
@@ -89,7 +61,7 @@ impl From<Exit> for ExitCode {
 
 /// Why a command ended without a review. Every text says what to do.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// The command line.
     #[error(transparent)]
     Range(#[from] RangeError),
@@ -157,7 +129,7 @@ fn problems(count: usize) -> String {
 
 impl Failure {
     /// An I/O failure in words.
-    pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+    pub fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let what = what.into();
         move |source| Self::Io { what, source }
     }

@@ -4,14 +4,12 @@
 //! the plugins, the gateway and the agent runtime to the engine, prints, and turns the outcome into an exit code.
 
 mod args;
-#[doc(hidden)]
-pub mod bench;
 mod commands;
 mod context;
-mod diff;
+pub mod diff;
 mod doctor;
 mod env;
-mod exit;
+pub mod exit;
 mod init;
 mod output;
 mod private_files;
@@ -20,69 +18,67 @@ mod protection;
 mod reference_tests;
 mod run;
 
-use std::{ffi::OsString, process::ExitCode};
+use std::ffi::OsString;
 
 use clap::error::ContextValue;
 
-use crate::{
+pub use self::exit::Exit;
+use self::{
     args::{Arguments, RefusedReview},
+    context::Context,
     env::Environment,
-    exit::Exit,
 };
 
 /// Runs the program with these arguments and this environment.
 pub fn run(
     arguments: impl IntoIterator<Item = OsString>,
     environment: impl IntoIterator<Item = (OsString, OsString)>,
-) -> ExitCode {
+) -> Exit {
     protection::start();
-    let environment = Environment::new(environment);
+    let context = Context::new(Environment::new(environment));
     let given: Vec<OsString> = arguments.into_iter().collect();
-    let redactor = environment.redactor();
-    let arguments = match Arguments::read(given.iter().cloned(), &environment) {
+    let arguments = match Arguments::read(given.iter().cloned(), &context.env) {
         Ok(arguments) => arguments,
-        Err(error) => {
-            // Help and version are no errors; clap prints all three where they belong.
-            let exit = if error.use_stderr() {
-                Exit::Usage
-            } else {
-                Exit::Reviewed
-            };
-            show_usage(&error);
-            if exit == Exit::Usage {
-                run::directory::clear_refused(&given, &environment);
-            }
-            if let (Exit::Usage, Some(review)) = (exit, RefusedReview::read(&given, &environment))
-                && let Ok(runtime) = tokio::runtime::Runtime::new()
-            {
-                runtime.block_on(commands::refused(&review, &environment, &redactor));
-                runtime.shutdown_background();
-            }
-            return exit.into();
-        }
+        Err(error) => return refuse(&error, &given, context),
     };
-    let hidden = redactor.clone();
-    std::panic::set_hook(Box::new(move |panic| output::error(&panic.to_string(), &hidden)));
-    output::set_locale(&environment);
-    output::logging::start(&environment, redactor.clone());
+    let output = context.output.clone();
+    let of_panics = output.clone();
+    std::panic::set_hook(Box::new(move |panic| of_panics.error(panic)));
+    output::set_locale(&context.env);
+    output::logging::start(&context.env, context.redactor.clone());
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            output::error(&format!("failed to start: {error}"), &redactor);
-            return Exit::Usage.into();
+            output.error(format!("failed to start: {error}"));
+            return Exit::Usage;
         }
     };
-    let result = runtime.block_on(commands::run(arguments, &environment, &redactor));
-    // Everything that had to end has ended. What is left is nobody's business any more, such as a name server that does not
-    // answer for the tracker's name: dropping the runtime would wait for it.
+    let result = runtime.block_on(commands::run(arguments, context));
+    // Everything that had to end has ended. Dropping the runtime would wait for what is left, such as a name server that does
+    // not answer for the tracker's name.
     runtime.shutdown_background();
-    match result {
-        Ok(exit) => exit.into(),
-        Err(failure) => {
-            output::error(&failure.to_string(), &redactor);
-            failure.exit().into()
-        }
+    result.unwrap_or_else(|failure| {
+        let exit = failure.exit();
+        output.error(failure);
+        exit
+    })
+}
+
+/// Shows what is wrong with the arguments, and undoes what a review would have to undo.
+fn refuse(error: &clap::Error, given: &[OsString], context: Context) -> Exit {
+    show_usage(error);
+    // Help and version are no errors; clap prints all three where they belong.
+    if !error.use_stderr() {
+        return Exit::Reviewed;
     }
+    run::directory::clear_refused(given, &context.env);
+    if let Some(review) = RefusedReview::read(given, &context.env)
+        && let Ok(runtime) = tokio::runtime::Runtime::new()
+    {
+        runtime.block_on(commands::refused(&review, context));
+        runtime.shutdown_background();
+    }
+    Exit::Usage
 }
 
 /// Prints what clap has to say. It repeats arguments and variables, which may come from outside: a text with something in it

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    conclave::run(std::env::args_os(), std::env::vars_os())
+    conclave::run(std::env::args_os(), std::env::vars_os()).into()
 }

@@ -18,7 +18,6 @@ pub(crate) mod table;
 mod terminal;
 
 pub(crate) use self::{
-    ask::{asked, confirmed},
     excerpts::Excerpts,
     links::Links,
     plain::set_locale,
@@ -27,7 +26,7 @@ pub(crate) use self::{
 };
 
 use std::{
-    fmt::Write as _,
+    fmt::{self, Write as _},
     io::{IsTerminal, Write},
     sync::{Mutex, PoisonError},
 };
@@ -73,7 +72,7 @@ fn leave_screen() {
 }
 
 /// Writes to standard error, above the table if there is one.
-pub(crate) fn write_above(text: &str) {
+fn write_above(text: &str) {
     let table = TABLE.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let text = door::clean(text, Keep::Signs);
     let text = plain::for_locale(&text);
@@ -102,9 +101,9 @@ fn raw_line(text: &str) {
     }
 }
 
-/// Prints a result on standard output.
-pub(crate) fn print(text: &str) {
-    print_clean(&door::clean(text, Keep::Signs));
+fn print_clean(text: &str) {
+    // A closed pipe (`| head`) is no failure of the review.
+    let _ = writeln!(anstream::stdout(), "{text}");
 }
 
 /// Prints what is made of our own words only, byte for byte.
@@ -112,24 +111,13 @@ pub(crate) fn print_verbatim(text: &str) {
     print_clean(text);
 }
 
-fn print_clean(text: &str) {
-    // A closed pipe (`| head`) is no failure of the review.
-    let _ = writeln!(anstream::stdout(), "{text}");
-}
-
-/// Whether a text of several lines can be printed as it is. A line break of somebody else would be in a single value of it.
+/// Returns whether a text of several lines can be printed as it is. A line break of somebody else would be in a single value of it.
 pub(crate) fn is_harmless(text: &str) -> bool {
     door::clean(text, Keep::Text) == text
 }
 
-/// Prints a result that is made for a person's terminal.
-pub(crate) fn print_for_person(text: &str) {
-    print(&plain::for_locale(text));
-}
-
 /// What a review is printed with.
 pub(crate) struct Shown<'a> {
-    /// As what.
     pub(crate) format: ReviewFormat,
     /// The lines around its findings.
     pub(crate) excerpts: &'a Excerpts,
@@ -139,21 +127,100 @@ pub(crate) struct Shown<'a> {
     pub(crate) links: Links,
 }
 
-/// Prints a review on standard output.
-pub(crate) fn reviewed(result: &Review, shown: &Shown<'_>, redactor: &Redactor) {
-    let page = |page: Page| {
-        let result = in_lines_of_ours(result);
-        redactor.redact(&review(&result, shown.excerpts, shown.directory, &page))
-    };
-    match shown.format {
-        ReviewFormat::Human => print_for_person(&page(Page::terminal(shown.links.clone()))),
-        ReviewFormat::Json => print(json(result, redactor).trim_end()),
-        ReviewFormat::Markdown => {
-            let text = redactor.redact(&render_markdown(result));
-            print_clean(&door::clean(text.trim_end(), Keep::Joiners));
+/// Prints without secrets.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Output {
+    redactor: Redactor,
+}
+
+impl Output {
+    pub(crate) const fn new(redactor: Redactor) -> Self {
+        Self { redactor }
+    }
+
+    /// Prints a result on standard output.
+    pub(crate) fn print(&self, text: &str) {
+        print_clean(&door::clean(&self.redactor.redact(text), Keep::Signs));
+    }
+
+    /// Prints a result that is made for a person's terminal.
+    pub(crate) fn print_for_person(&self, text: &str) {
+        self.print(&plain::for_locale(text));
+    }
+
+    /// Prints a result as JSON.
+    pub(crate) fn print_json(&self, result: &impl Serialize) {
+        print_clean(&door::clean(self.json(result).trim_end(), Keep::Signs));
+    }
+
+    /// Prints a review on standard output.
+    pub(crate) fn print_review(&self, result: &Review, shown: Shown<'_>) {
+        let page = |page: Page| review(&in_lines_of_ours(result), shown.excerpts, shown.directory, &page);
+        match shown.format {
+            ReviewFormat::Human => self.print_for_person(&page(Page::terminal(shown.links))),
+            ReviewFormat::Json => self.print_json(result),
+            ReviewFormat::Markdown => {
+                let text = self.redactor.redact(&render_markdown(result));
+                print_clean(&door::clean(text.trim_end(), Keep::Joiners));
+            }
+            ReviewFormat::Sarif => self.print_json(&render_sarif(result)),
+            ReviewFormat::Prompt => print_clean(&for_prompt(&self.redactor.redact(&page(Page::plain(100))))),
         }
-        ReviewFormat::Sarif => print(json(&render_sarif(result), redactor).trim_end()),
-        ReviewFormat::Prompt => print_clean(&for_prompt(&page(Page::plain(100)))),
+    }
+
+    /// Shows text of ours that has a layout on standard error.
+    pub(crate) fn layout(&self, text: &str) {
+        write_above(&format!("{}\n", self.redactor.redact(text)));
+    }
+
+    /// Shows the person a message on standard error.
+    pub(crate) fn note(&self, text: &str) {
+        line(&self.redactor.redact(text));
+    }
+
+    /// Warns the person of what the review goes on without.
+    pub(crate) fn warn(&self, problem: impl fmt::Display) {
+        self.note(&format!("Warning: {problem}"));
+    }
+
+    /// Shows the person why the command failed.
+    pub(crate) fn error(&self, problem: impl fmt::Display) {
+        let text = self.redactor.redact(&problem.to_string());
+        line(&format!("{} {text}", "error:".red().bold()));
+    }
+
+    /// A result as JSON, without secrets in any of its texts.
+    pub(crate) fn json(&self, result: &impl Serialize) -> String {
+        let mut value = serde_json::to_value(result).unwrap_or(Value::Null);
+        redact_strings(&mut value, &self.redactor);
+        door::escaped_json(&format!("{value:#}\n"))
+    }
+
+    /// A copy without secrets in any of its texts.
+    pub(crate) fn without_secrets<T: Serialize + DeserializeOwned>(&self, result: &T) -> serde_json::Result<T> {
+        let mut value = serde_json::to_value(result)?;
+        redact_strings(&mut value, &self.redactor);
+        serde_json::from_value(value)
+    }
+
+    /// Shows what became of a posted review.
+    pub(crate) fn posted(&self, outcome: &PublishOutcome) {
+        let mut state = match outcome.stance.and_then(|stance| stance.shown) {
+            Some(ReviewState::RequestedChanges) => "changes requested by the bot",
+            _ if outcome.approved => "approved by the bot",
+            _ => "not approved by the bot",
+        }
+        .to_owned();
+        if outcome.posted_inline > 0 {
+            let _ = write!(state, ", {} new beside the code", outcome.posted_inline);
+        }
+        match &outcome.url {
+            Some(url) => self.note(&format!("Posted: {url} ({state})")),
+            None => self.note(&format!("Posted ({state})")),
+        }
+        for warning in &outcome.warnings {
+            self.warn(warning);
+        }
     }
 }
 
@@ -181,58 +248,6 @@ fn in_lines_of_ours(review: &Review) -> Review {
         serde_json::from_value(value)
     });
     copied.unwrap_or_else(|_| review.clone())
-}
-
-/// Shows text of ours that has a layout on standard error.
-pub(crate) fn layout(text: &str, redactor: &Redactor) {
-    write_above(&format!("{}\n", redactor.redact(text)));
-}
-
-/// Tells the person something on standard error.
-pub(crate) fn note(text: &str, redactor: &Redactor) {
-    line(&redactor.redact(text));
-}
-
-/// Tells the person why the command failed.
-pub(crate) fn error(text: &str, redactor: &Redactor) {
-    line(&format!("{} {}", "error:".red().bold(), redactor.redact(text)));
-}
-
-/// A result as JSON, without secrets in any of its texts.
-pub(crate) fn json(result: &impl Serialize, redactor: &Redactor) -> String {
-    let mut value = serde_json::to_value(result).unwrap_or(Value::Null);
-    redact_strings(&mut value, redactor);
-    door::escaped_json(&format!("{value:#}\n"))
-}
-
-/// A copy without secrets in any of its texts.
-pub(crate) fn without_secrets<T: Serialize + DeserializeOwned>(
-    result: &T,
-    redactor: &Redactor,
-) -> Result<T, serde_json::Error> {
-    let mut value = serde_json::to_value(result)?;
-    redact_strings(&mut value, redactor);
-    serde_json::from_value(value)
-}
-
-/// Tells the person what became of a posted review.
-pub(crate) fn posted(outcome: &PublishOutcome, redactor: &Redactor) {
-    let mut state = match outcome.stance.and_then(|stance| stance.shown) {
-        Some(ReviewState::RequestedChanges) => "changes requested by the bot",
-        _ if outcome.approved => "approved by the bot",
-        _ => "not approved by the bot",
-    }
-    .to_owned();
-    if outcome.posted_inline > 0 {
-        let _ = write!(state, ", {} new beside the code", outcome.posted_inline);
-    }
-    match &outcome.url {
-        Some(url) => note(&format!("Posted: {url} ({state})"), redactor),
-        None => note(&format!("Posted ({state})"), redactor),
-    }
-    for warning in &outcome.warnings {
-        note(&format!("Warning: {warning}"), redactor);
-    }
 }
 
 fn redact_strings(value: &mut Value, redactor: &Redactor) {

@@ -128,7 +128,7 @@ fn plain(path: &Utf8Path) -> Utf8PathBuf {
     plain
 }
 
-/// Whether this is a directory of the user's, of the owner of what it lies in, or of root.
+/// Returns whether this is a directory of the user's, of the owner of what it lies in, or of root.
 fn check(place: &Utf8Path, owner: u32) -> io::Result<()> {
     let found = place.symlink_metadata()?;
     if found.is_symlink() {

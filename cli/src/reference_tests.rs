@@ -30,8 +30,8 @@ fn document() -> String {
         let _ = writeln!(text, "| `{name}` | {} |", description.trim());
     }
     text.push_str("\n## Exit codes\n\n| exit code | means |\n|---|---|\n");
-    for exit in Exit::ALL {
-        let _ = writeln!(text, "| {} | {} |", exit.code(), exit.meaning());
+    for (exit, meaning) in Exit::ALL {
+        let _ = writeln!(text, "| {} | {} |", exit.code(), meaning.trim());
     }
     text.push_str(
         "\n## Time limits\n\nBy these names in `limits` of the document of all reviews, in `[limits]` of `.conclave.toml`, and with `--limits`; see [time limits](models.md#time-limits).\n\n| limit | by default | from | to | limits |\n|---|---|---|---|---|\n",

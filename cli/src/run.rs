@@ -1,4 +1,4 @@
-//! One review, wired: plugins, gateway, agent runtime, engine, output.
+//! One review, from the change to the exit code: prepare, start, execute, finish.
 
 pub(crate) mod break_glass;
 pub(crate) mod directory;
@@ -17,241 +17,169 @@ pub(crate) mod telemetry;
 
 use std::{sync::Arc, time::Duration};
 
-use camino::Utf8Path;
-use conclave_engine::{
-    ports::{Progress, ProgressEvent},
-    review::{Meanwhile, StopCause},
-};
+use camino::Utf8PathBuf;
+use conclave_engine::ports::{Progress, ProgressEvent};
 use conclave_shared::{
-    config::Limits,
-    redact::Redactor,
+    config::{Limits, seconds},
     telemetry::{EventBody, RunStage},
 };
 use tokio::sync::watch;
-use uuid::Uuid;
 
+use self::{
+    directory::{RunDirectory, Scratch, prepare_reports},
+    execute::execute,
+    finish::{
+        Ending,
+        outcome::{nothing_reviewed, worth_a_review},
+    },
+    observers::Observers,
+    prepare::{Prepared, change::Source, components::Components, prepare, report_all},
+    recording::RunRecording,
+    report::RunReport,
+    start::runtime::Child,
+    stopwatch::Stopwatch,
+};
 use crate::{
     args::{CommonArguments, Gate},
-    context::signals::Signals,
-    env::{Environment, ci},
+    context::Context,
+    env::Environment,
     exit::{Exit, Failure},
     output, protection,
-    run::{
-        directory::{RunDirectory, Scratch, prepare_reports},
-        execute::{Ran, Sessions},
-        finish::{
-            Ending,
-            outcome::{ended_early, exit_of, nothing_reviewed, worth_a_review},
-        },
-        observers::Observers,
-        prepare::{
-            Prepared,
-            change::Assignment,
-            components::{self, House, Purpose},
-            prepare, report_all,
-        },
-        recording::Tape,
-        report::RunReport,
-        start::runtime::Child,
-        stopwatch::Stopwatch,
-    },
 };
 
-/// Reviews, prints, posts; and whatever happened, tells everybody who listens.
+/// What all parts of a run share.
+pub(crate) struct Run<'a> {
+    context: &'a Context,
+    arguments: &'a CommonArguments,
+    report: &'a RunReport,
+    recording: RunRecording,
+    observers: Observers,
+    display: Arc<output::Display>,
+    progress: Arc<dyn Progress>,
+    stopwatch: Stopwatch,
+    /// What is gone when the run has ended.
+    scratch: Scratch,
+}
+
+/// Reviews, prints, posts; and whatever happens, reports it to everybody who listens.
 pub(crate) async fn review(
-    assignment: Assignment,
+    source: Source,
     arguments: &CommonArguments,
     scratch: Scratch,
-    environment: &Environment,
-    redactor: &Redactor,
-    (signals, report): (&Signals, &RunReport),
+    report: &RunReport,
+    context: &Context,
 ) -> Result<Exit, Failure> {
+    let Context {
+        env, output, signals, ..
+    } = context;
     report.enter(RunStage::Configuration);
-    if let Some(time) = ci::time_left(environment) {
+    if let Some(time) = env.time_left() {
         signals.end_in(time);
     }
     protection::write_privately();
-    let tape = Tape::open(arguments, environment)?;
-    let mut house = components::build(assignment, environment, Purpose::Review(&tape, report))?;
-    house.memory = house.memory.filter(|_| !arguments.no_memory);
-    let observers = house.observers.clone();
-    let in_job = ci::is_gitlab_job(environment);
-    let screen = output::screen(arguments.quiet, in_job, environment.get("TERM"));
-    let display = Arc::new(output::Display::new(screen, redactor.clone()));
+    let recording = RunRecording::open(arguments, env)?;
+    let mut components = Components::new(&source, Some((&recording, report)), env)?;
+    components.memory = components.memory.filter(|_| !arguments.no_memory);
+    let observers = components.observers.clone();
+    let screen = output::screen(arguments.quiet, env.is_gitlab_job(), env.get("TERM"));
+    let display = Arc::new(output::Display::new(screen, context.redactor.clone()));
     let run = Run {
-        id: report.id(),
-        report,
-        tape: &tape,
+        context,
         arguments,
-        environment,
-        redactor,
-        signals,
+        report,
+        recording,
         progress: observers.progress(Arc::clone(&display) as _),
-        display: &display,
-        observers: &observers,
+        display,
+        stopwatch: Stopwatch::start(observers.trace()),
+        observers,
+        scratch,
     };
-    let told = async {
+    let stopping = async {
         signals.interrupted().await;
-        output::note(
-            "Stopping: what is known so far comes in a moment; once more, and it ends at once.",
-            redactor,
-        );
+        output.note("Stopping: what is known so far comes in a moment; once more, and it ends at once.");
         std::future::pending::<std::convert::Infallible>().await
     };
     tokio::select! {
-        never = told => match never {},
+        never = stopping => match never {},
         exit = signals.insisted() => {
-            output::note("Stopped at once.", redactor);
+            output.note("Stopped at once.");
             Ok(exit)
         }
         result = async {
-            let result = Box::pin(run.review(house, scratch)).await;
+            let result = Box::pin(run.review(source, components)).await;
             report.conclude(&result);
-            observers.flush(display.as_ref()).await;
+            run.observers.flush(run.display.as_ref()).await;
             result
         } => result,
     }
 }
 
-/// What all parts of a run share.
-pub(crate) struct Run<'a> {
-    id: Uuid,
-    report: &'a RunReport,
-    tape: &'a Tape,
-    arguments: &'a CommonArguments,
-    environment: &'a Environment,
-    redactor: &'a Redactor,
-    signals: &'a Signals,
-    progress: Arc<dyn Progress>,
-    display: &'a output::Display,
-    observers: &'a Observers,
-}
-
 impl Run<'_> {
-    async fn review(&self, house: House, scratch: Scratch) -> Result<Exit, Failure> {
+    async fn review(&self, source: Source, components: Components) -> Result<Exit, Failure> {
         let Self {
+            context,
             arguments,
-            environment,
-            redactor,
-            signals,
             report,
             ..
-        } = *self;
-        let mut watch = Stopwatch::start(self.observers.trace());
+        } = self;
         self.progress
             .report(ProgressEvent::Stage("Reading the diff and the configuration"));
-        let (child, prepared) = match Box::pin(self.ready(house, scratch.path(), &mut watch)).await {
+        let (child, prepared) = match Box::pin(self.ready(source, components)).await {
             Ok(ready) => ready,
             Err(end) => return end,
         };
-        let repo = &prepared.repo.in_force.config.review;
-        let settings = prepared.repo.in_force.config.clone();
-        let publishing = prepared.job.posting.settings(repo, &prepared.config.limits.budget);
-        let gate = Gate::in_force(arguments.gate, repo.gate, publishing.mode);
-        prepare_reports(arguments.reports.as_deref(), environment)?;
-        let directory = RunDirectory::create(arguments.output.as_deref(), &self.id.to_string(), environment)?;
+        let gate_of_repo = prepared.repo.in_force.config.review.gate;
+        let gate = Gate::in_force(arguments.gate, gate_of_repo, prepared.publishing().mode);
+        prepare_reports(arguments.reports.as_deref(), &context.env)?;
+        let id = report.id().to_string();
+        let directory = RunDirectory::create(arguments.output.as_deref(), &id, &context.env)?;
         self.display
             .record_in(directory.path())
             .map_err(Failure::io(format!("write {}", output::PROGRESS_FILE)))?;
-        let sink = self.observers.sink();
-        sink.record(EventBody::RunStarted(telemetry::run_planned(
-            &prepared.job,
-            &prepared.plan,
-            prepared.config.limits.run_seconds,
-        )));
+        let limits = &prepared.config.limits;
+        let planned = telemetry::run_planned(&prepared.job, &prepared.plan, limits.run_seconds);
+        self.observers.sink().record(EventBody::RunStarted(planned));
         self.progress
             .report(ProgressEvent::Stage(&output::plan_line(&prepared.plan, &prepared.diff)));
 
         self.display.expect(&prepared.plan.reviewers());
-        let run_limit = watch::Sender::new(Duration::from_secs(prepared.config.limits.run_seconds));
-        signals.end_within(run_limit.subscribe());
+        let run_limit = watch::Sender::new(seconds(limits.run_seconds));
+        context.signals.end_within(run_limit.subscribe());
         if let Some(forge) = &prepared.job.forge {
-            forge.limit_requests(Duration::from_secs(prepared.config.limits.forge_seconds));
+            forge.limit_requests(seconds(limits.forge_seconds));
         }
-        let sessions = Sessions {
-            run: self,
-            scratch: scratch.path(),
-            directory: &directory,
-            run_limit,
-        };
         report.enter(RunStage::Review);
-        let ran = Box::pin(sessions.run(child, prepared, &mut watch)).await;
+        let executed = Box::pin(execute(self, child, prepared, &directory, run_limit)).await;
         self.display.close();
-        let Some(Ran {
-            job,
-            files,
-            mut review,
-            runtime,
-            figures,
-        }) = ran?
-        else {
-            return Ok(nothing_reviewed(signals.exit().unwrap_or(Exit::Terminated), redactor));
+        let Some((executed, review, runtime)) = executed? else {
+            let exit = context.signals.exit().unwrap_or(Exit::Terminated);
+            return Ok(nothing_reviewed(exit, &context.output));
         };
-        report.enter(RunStage::Publish);
-        let early = signals.exit();
-        if let Some(cause) = signals.stop().cause() {
-            // A result that was there just before the stop is no reason to approve after it.
-            review.add_meanwhile(&Meanwhile {
-                stopped: Some(cause),
-                ..Meanwhile::default()
-            });
-        }
         let ending = Ending {
-            job: &job,
-            files: &files,
-            publishing,
-            settings: &settings,
-            sink: sink.as_ref(),
-            format: arguments.format,
-            links: output::Links::into_tree(job.repository.root(), environment),
+            run: self,
+            executed: &executed,
             directory: &directory,
-            reports: arguments.reports.as_deref(),
-            redactor,
-            signals,
         };
-        let posted = ending.conclude(&mut review, runtime, early.is_some(), &mut watch).await;
-        // The runtime is gone by now, so nothing uses the scratch space any more.
-        drop(scratch);
-        watch.lap("printing and posting");
-        // Told to end while it was posting: what it then did not do any more makes it another end.
-        let asked = signals.stop().cause() == Some(StopCause::Asked) && (posted.is_err() || review.was_stopped());
-        let early = early.or_else(|| signals.exit().filter(|_| asked));
-        let outcome = posted.as_ref().ok().and_then(Option::as_ref);
-        telemetry::record_review(sink.as_ref(), &review, outcome.filter(|_| early.is_none()));
-        report.ended();
-        telemetry::record_figures(sink.as_ref(), &review, figures, &watch.laps());
-        match early {
-            None => posted.map(|_| exit_of(&review, gate, arguments.strict)),
-            Some(exit) => Ok(ended_early(exit, posted.map(drop), redactor)),
-        }
+        ending.finish(review, runtime, gate).await
     }
 
     /// Prepares everything while the child starts; an error is the end of the run.
-    async fn ready(
-        &self,
-        house: House,
-        scratch: &Utf8Path,
-        watch: &mut Stopwatch,
-    ) -> Result<(Child, Prepared), Result<Exit, Failure>> {
-        let Self {
-            arguments,
-            environment,
-            redactor,
-            signals,
-            report,
-            ..
-        } = *self;
-        let mut child = Child::start(environment, scratch);
+    async fn ready(&self, source: Source, components: Components) -> Result<(Child, Prepared), Result<Exit, Failure>> {
+        let Context {
+            env, output, signals, ..
+        } = self.context;
+        let (arguments, scratch) = (self.arguments, self.scratch.path());
+        let mut child = Child::start(env, scratch);
         // The start's limit is known only when all settings are; the child starts meanwhile.
         let (start_limit, limit) = watch::channel(None);
         let preparing = async {
             let progress = self.progress.as_ref();
-            let prepared = prepare(house, &arguments.planning, arguments.agents, scratch, progress);
-            let prepared = prepared.await.map_err(Err)?;
-            report.enter(RunStage::Plan);
-            let seconds = prepared.config.limits.start_seconds;
-            start_limit.send_replace(Some(Duration::from_secs(seconds)));
-            worth_a_review(prepared, redactor)
+            let (planning, agents) = (&arguments.planning, arguments.agents);
+            let prepared = prepare(source, components, planning, agents, scratch, progress).await;
+            let prepared = prepared.map_err(Err)?;
+            self.report.enter(RunStage::Plan);
+            start_limit.send_replace(Some(seconds(prepared.config.limits.start_seconds)));
+            worth_a_review(prepared, self.context)
         };
         let answering = async {
             Ok(match &mut child {
@@ -260,7 +188,7 @@ impl Run<'_> {
             })
         };
         let ready = tokio::select! {
-            exit = signals.arrived() => Err(Ok(nothing_reviewed(exit, redactor))),
+            exit = signals.arrived() => Err(Ok(nothing_reviewed(exit, output))),
             // That there is nothing to review counts more than what would be missing for it.
             ready = async { tokio::try_join!(preparing, answering) } => ready,
         };
@@ -273,21 +201,26 @@ impl Run<'_> {
                 return Err(end);
             }
         };
-        report.enter(RunStage::Runtime);
+        self.report.enter(RunStage::Runtime);
         let mut child = child.map_err(Err)?;
         answered.map_err(Err)?;
-        child.limit_start(Duration::from_secs(prepared.config.limits.start_seconds));
-        watch.lap("diff, configuration, plan");
-        let cut_short = cut_short_by_job(environment, prepared.config.limits.run_seconds);
+        child.limit_start(seconds(prepared.config.limits.start_seconds));
+        self.stopwatch.lap("diff, configuration, plan");
+        let cut_short = cut_short_by_job(env, prepared.config.limits.run_seconds);
         report_all(self.progress.as_ref(), &cut_short);
         prepared.warnings.extend(cut_short);
         Ok((child, prepared))
     }
+
+    /// Where the agents' checkout is made.
+    fn workspace(&self) -> Utf8PathBuf {
+        self.scratch.path().join("workspace")
+    }
 }
 
 /// A warning about a run's limit that was set and cannot take effect, because the job's time is shorter.
-fn cut_short_by_job(environment: &Environment, run_seconds: u64) -> Option<String> {
-    let left = ci::time_left(environment)?;
+fn cut_short_by_job(env: &Environment, run_seconds: u64) -> Option<String> {
+    let left = env.time_left()?;
     let is_set = run_seconds != Limits::default().run_seconds;
     (is_set && left < Duration::from_secs(run_seconds)).then(|| {
         format!(

@@ -316,7 +316,7 @@ async fn a_branch_s_pipeline_and_any_merge_request() {
     let report = Findings::of(branch).await;
     report.only_warning(
         "merge-request",
-        "this pipeline is none of a merge request",
+        "this is not a merge-request pipeline",
         "merge_request_event",
     );
 

@@ -1,6 +1,9 @@
 //! The values that flags choose between.
 
-use clap::ValueEnum;
+use clap::{
+    ValueEnum,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
 use conclave_engine::{publish::BreakGlassPolicy, repo_config::RepoGate, review::ReviewMode};
 use conclave_shared::config::Preset;
 
@@ -58,62 +61,51 @@ impl Gate {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Mode {
-    /// Comment, and nothing else
-    Comment,
-    /// Approve, and never block
-    Approve,
-    /// Approve, or request changes, which blocks the merge
-    Gate,
-}
+/// The values of a flag that become a type from elsewhere: each with its name, and what it means.
+pub(crate) type Choices<T> = &'static [(&'static str, T, &'static str)];
 
-impl From<Mode> for ReviewMode {
-    fn from(mode: Mode) -> Self {
-        match mode {
-            Mode::Comment => Self::Comment,
-            Mode::Approve => Self::Approve,
-            Mode::Gate => Self::Gate,
-        }
-    }
-}
+pub(crate) const MODES: Choices<ReviewMode> = &[
+    ("comment", ReviewMode::Comment, "Comment, and nothing else"),
+    ("approve", ReviewMode::Approve, "Approve, and never block"),
+    (
+        "gate",
+        ReviewMode::Gate,
+        "Approve, or request changes, which blocks the merge",
+    ),
+];
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum BreakGlass {
-    /// That of the people whom `[break_glass]` of the target branch names
-    #[default]
-    Developers,
-    /// Only that of developers who neither opened the merge request nor committed to it
-    NotAuthor,
-    /// Nobody
-    Off,
-}
+pub(crate) const BREAK_GLASS: Choices<BreakGlassPolicy> = &[
+    (
+        "developers",
+        BreakGlassPolicy::Developers,
+        "That of the people whom `[break_glass]` of the target branch names",
+    ),
+    (
+        "not-author",
+        BreakGlassPolicy::NotAuthor,
+        "Only that of developers who neither opened the merge request nor committed to it",
+    ),
+    ("off", BreakGlassPolicy::Off, "No comment skips it"),
+];
 
-impl From<BreakGlass> for BreakGlassPolicy {
-    fn from(choice: BreakGlass) -> Self {
-        match choice {
-            BreakGlass::Developers => Self::Developers,
-            BreakGlass::NotAuthor => Self::NotAuthor,
-            BreakGlass::Off => Self::Off,
-        }
-    }
-}
+pub(crate) const PRESETS: Choices<Preset> = &[
+    ("current", Preset::Current, "The newest generation of models"),
+    (
+        "yardstick",
+        Preset::Yardstick,
+        "What the system that Conclave is measured against ran",
+    ),
+];
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PresetName {
-    /// The newest generation of models
-    Current,
-    /// What the system that Conclave is measured against ran
-    Yardstick,
-}
-
-impl From<PresetName> for Preset {
-    fn from(name: PresetName) -> Self {
-        match name {
-            PresetName::Current => Self::Current,
-            PresetName::Yardstick => Self::Yardstick,
-        }
-    }
+/// Reads one of these values.
+pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(choices: Choices<T>) -> impl TypedValueParser<Value = T> {
+    let values = choices
+        .iter()
+        .map(|(name, _, help)| PossibleValue::new(*name).help(*help));
+    PossibleValuesParser::new(values).try_map(move |name| {
+        let chosen = choices.iter().find(|(known, ..)| *known == name);
+        chosen.map(|(_, value, _)| *value).ok_or("this value is not known")
+    })
 }
 
 #[cfg(test)]

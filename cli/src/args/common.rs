@@ -3,9 +3,12 @@
 use camino::Utf8PathBuf;
 use clap::Args;
 use conclave_engine::panel::Wish;
-use conclave_shared::{config::TimeLimitOverrides, model::ModelId};
+use conclave_shared::{
+    config::{Preset, TimeLimitOverrides},
+    model::ModelId,
+};
 
-use super::choices::{Gate, PresetName, ReviewFormat};
+use super::choices::{Gate, PRESETS, ReviewFormat, one_of};
 
 #[derive(Debug, Args)]
 pub(crate) struct CommonArguments {
@@ -57,8 +60,8 @@ pub(crate) struct CommonArguments {
 #[derive(Debug, Args)]
 pub(crate) struct PlanningArguments {
     /// The models that are preferred where nobody names others; by default what `.conclave.toml` says, else `current`
-    #[arg(long, value_enum, env = "CONCLAVE_PRESET")]
-    pub(crate) preset: Option<PresetName>,
+    #[arg(long, value_parser = one_of(PRESETS), env = "CONCLAVE_PRESET")]
+    pub(crate) preset: Option<Preset>,
     /// Models for every reviewer and the coordinator, best first, as `provider/model`, with commas between them; in place of
     /// what the configuration and the preset say
     #[arg(long, value_name = "MODELS", value_delimiter = ',', env = "CONCLAVE_MODELS")]

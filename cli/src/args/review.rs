@@ -4,9 +4,10 @@ use std::ffi::OsString;
 
 use camino::Utf8PathBuf;
 use clap::Args;
+use conclave_engine::{publish::BreakGlassPolicy, review::ReviewMode};
 
 use super::{
-    choices::{BreakGlass, Format, Mode, ReviewFormat},
+    choices::{BREAK_GLASS, Format, MODES, ReviewFormat, one_of},
     common::{CommonArguments, PlanningArguments},
 };
 use crate::env::{Environment, names};
@@ -51,15 +52,15 @@ pub(crate) struct ReviewArguments {
     #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
     pub(crate) repo: Option<Utf8PathBuf>,
     /// What the verdict may do on the merge request; by default what `.conclave.toml` says, else `approve`
-    #[arg(long, value_enum, env = "CONCLAVE_MODE")]
-    pub(crate) mode: Option<Mode>,
+    #[arg(long, value_parser = one_of(MODES), env = "CONCLAVE_MODE")]
+    pub(crate) mode: Option<ReviewMode>,
     /// Most findings beside their lines, the others stand in the summary; by default what `.conclave.toml` says, else 20
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=1000), env = "CONCLAVE_MAX_INLINE")]
     pub(crate) max_inline: Option<u16>,
     /// Whose comment `break glass` skips the review, at most: that of developers as the target branch's `[break_glass]` says,
     /// that of developers without a part in the change, or nobody's
-    #[arg(long, value_enum, default_value_t, env = "CONCLAVE_BREAK_GLASS")]
-    pub(crate) break_glass: BreakGlass,
+    #[arg(long, value_parser = one_of(BREAK_GLASS), default_value = "developers", env = "CONCLAVE_BREAK_GLASS")]
+    pub(crate) break_glass: BreakGlassPolicy,
     /// Additional certificates (PEM) to trust when talking to GitLab and to model providers
     #[arg(long, value_name = "FILE", env = "CONCLAVE_CA_FILE")]
     pub(crate) ca_file: Option<Utf8PathBuf>,
@@ -100,7 +101,7 @@ pub(crate) struct RefusedReview {
     /// The merge request's address, where it is not that of the pipeline.
     pub(crate) mr: Option<String>,
     /// Additional certificates to trust.
-    pub(crate) ca_file: Option<String>,
+    pub(crate) ca_file: Option<Utf8PathBuf>,
 }
 
 impl RefusedReview {
@@ -127,7 +128,7 @@ impl RefusedReview {
         };
         Some(Self {
             mr: value("--mr", "CONCLAVE_MR"),
-            ca_file: value("--ca-file", names::CA_FILE),
+            ca_file: value("--ca-file", names::CA_FILE).map(Utf8PathBuf::from),
         })
     }
 }

@@ -7,13 +7,12 @@ use std::{collections::BTreeSet, io::Read};
 
 use camino::Utf8Path;
 use conclave_plugin_reviewer_config::{
-    AdminClient, AdminError, ConfigAccess, ConfigSource, StoredDocument, effective, empty_document, without_revision,
+    AdminClient, AdminError, ConfigAccess, ConfigSource, effective, empty_document, without_revision,
 };
 use conclave_shared::{
     config::{ConfigDocument, ConfigFault, EffectiveConfig, named_models, read, unknown_fields},
     model::ModelId,
     pricing::mistyped,
-    redact::Redactor,
 };
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -21,23 +20,23 @@ use url::Url;
 
 use crate::{
     args::{ConfigCommand, HistoryArguments, ShowArguments},
+    context::Context,
     env::{Environment, names, providers::url},
     exit::{Exit, Failure},
-    output,
+    output::Output,
 };
 
 /// What every command has.
 struct Session<'a> {
-    environment: &'a Environment,
-    redactor: &'a Redactor,
+    env: &'a Environment,
+    output: &'a Output,
 }
 
-pub(crate) async fn run(
-    command: ConfigCommand,
-    environment: &Environment,
-    redactor: &Redactor,
-) -> Result<Exit, Failure> {
-    let session = Session { environment, redactor };
+pub(crate) async fn run(command: ConfigCommand, context: &Context) -> Result<Exit, Failure> {
+    let session = Session {
+        env: &context.env,
+        output: &context.output,
+    };
     match command {
         ConfigCommand::Show(arguments) => session.show(&arguments).await,
         ConfigCommand::Get => session.get().await,
@@ -54,34 +53,23 @@ pub(crate) async fn run(
 impl Session<'_> {
     fn url(&self) -> Result<Url, Failure> {
         let name = names::CONFIG_URL;
-        let address = self.environment.get(name).ok_or_else(|| {
-            Failure::Settings(format!(
-                "{name} is not set: set it to the address of the reviewer-config Worker"
-            ))
-        })?;
-        url(name, address)
-    }
-
-    fn admin_token(&self) -> Option<SecretString> {
-        self.environment.get(names::CONFIG_ADMIN_TOKEN).map(SecretString::from)
+        let hint = "set it to the address of the reviewer-config Worker";
+        url(name, self.env.required(name, hint)?)
     }
 
     fn admin(&self) -> Result<AdminClient, Failure> {
-        let token = self.admin_token().ok_or_else(|| {
-            Failure::Settings(format!(
-                "{} is not set: set it to one of the Worker's ADMIN_TOKENS",
-                names::CONFIG_ADMIN_TOKEN
-            ))
-        })?;
-        Ok(AdminClient::new(self.url()?, token)?)
+        let hint = "set it to one of the Worker's ADMIN_TOKENS";
+        let token = self.env.required(names::CONFIG_ADMIN_TOKEN, hint)?;
+        Ok(AdminClient::new(self.url()?, SecretString::from(token))?)
     }
 
     /// What is in force for a project.
     async fn effective(&self, project: &str) -> Result<EffectiveConfig, Failure> {
-        let secret = |name| self.environment.get(name).map(SecretString::from);
-        let listed = self.admin_token().or_else(|| secret(names::CONFIG_TOKEN));
-        let listed = listed.map(ConfigAccess::Token);
-        let job = secret(names::CONFIG_OIDC_TOKEN).map(ConfigAccess::Job);
+        let admin = self.env.secret(names::CONFIG_ADMIN_TOKEN);
+        let listed = admin
+            .or_else(|| self.env.secret(names::CONFIG_TOKEN))
+            .map(ConfigAccess::Token);
+        let job = self.env.secret(names::CONFIG_OIDC_TOKEN).map(ConfigAccess::Job);
         let access: Vec<ConfigAccess> = listed.into_iter().chain(job).collect();
         if access.is_empty() {
             return Err(Failure::Settings(format!(
@@ -105,16 +93,16 @@ impl Session<'_> {
         let project = arguments.project.as_deref();
         let answer = self.effective(project.unwrap_or_default()).await?;
         if arguments.shown.json {
-            self.print_json(&answer);
+            self.output.print_json(&answer);
         } else {
-            self.print(&page::config(&answer, project));
+            self.output.print(&page::config(&answer, project));
         }
         Ok(Exit::Reviewed)
     }
 
     async fn get(&self) -> Result<Exit, Failure> {
         let stored = self.admin()?.document().await?;
-        self.print_json(&stored.document);
+        self.output.print_json(&stored.document);
         Ok(Exit::Reviewed)
     }
 
@@ -127,7 +115,7 @@ impl Session<'_> {
         };
         let unknown = unknown_fields(&document);
         if as_json {
-            self.print_json(&json!({
+            self.output.print_json(&json!({
                 "valid": faults.is_empty(),
                 "errors": faults,
                 "unknown": unknown,
@@ -137,9 +125,9 @@ impl Session<'_> {
             self.note_unknown(&unknown);
             self.note_mistyped(&mistyped);
             if faults.is_empty() {
-                self.print("The document is valid.");
+                self.output.print("The document is valid.");
             } else {
-                self.print(&page::config_faults(&faults));
+                self.output.print(&page::config_faults(&faults));
             }
         }
         Ok(if faults.is_empty() {
@@ -155,11 +143,11 @@ impl Session<'_> {
         let changed = without_revision(&stored.document) != without_revision(&document);
         if as_json {
             let diff = page::json_diff(&stored.document, &document);
-            self.print_json(&json!({ "changed": changed, "diff": diff }));
+            self.output.print_json(&json!({ "changed": changed, "diff": diff }));
         } else if changed {
-            self.print_diff(&stored, &document);
+            self.print_diff(&stored.document, &document);
         } else {
-            self.print("The stored document is the same.");
+            self.output.print("The stored document is the same.");
         }
         Ok(if changed { Exit::Blocked } else { Exit::Reviewed })
     }
@@ -167,9 +155,9 @@ impl Session<'_> {
     async fn history(&self, arguments: &HistoryArguments) -> Result<Exit, Failure> {
         let history = self.admin()?.history(arguments.limit, arguments.before).await?;
         if arguments.shown.json {
-            self.print_json(&json!({ "revisions": history }));
+            self.output.print_json(&json!({ "revisions": history }));
         } else {
-            self.print(&page::config_history(&history));
+            self.output.print(&page::config_history(&history));
         }
         Ok(Exit::Reviewed)
     }
@@ -186,26 +174,19 @@ impl Session<'_> {
     fn note_unknown(&self, unknown: &[String]) {
         for pointer in unknown {
             let text = format!("note: {pointer} is not known to this version and has no effect here");
-            output::note(&text, self.redactor);
+            self.output.note(&text);
         }
     }
 
     fn note_mistyped(&self, mistyped: &[String]) {
         for text in mistyped {
-            output::note(&format!("note: {text}"), self.redactor);
+            self.output.note(&format!("note: {text}"));
         }
     }
 
-    fn print_diff(&self, stored: &StoredDocument, document: &Value) {
-        self.print(page::colored_diff(&page::json_diff(&stored.document, document)).trim_end());
-    }
-
-    fn print(&self, text: &str) {
-        output::print(&self.redactor.redact(text));
-    }
-
-    fn print_json(&self, value: &impl serde::Serialize) {
-        output::print(output::json(value, self.redactor).trim_end());
+    fn print_diff(&self, before: &Value, after: &Value) {
+        let diff = page::colored_diff(&page::json_diff(before, after));
+        self.output.print(diff.trim_end());
     }
 }
 

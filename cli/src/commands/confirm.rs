@@ -2,12 +2,10 @@
 
 use std::io::IsTerminal;
 
-use conclave_shared::redact::Redactor;
-
-use crate::{exit::Failure, output};
+use crate::{exit::Failure, output::Output};
 
 /// Asks. Where nobody can be asked, `--yes` has to be there.
-pub(super) fn confirm(question: &str, yes: bool, redactor: &Redactor) -> Result<(), Failure> {
+pub(crate) fn confirm(question: &str, yes: bool, output: &Output) -> Result<(), Failure> {
     if yes {
         return Ok(());
     }
@@ -16,7 +14,7 @@ pub(super) fn confirm(question: &str, yes: bool, redactor: &Redactor) -> Result<
             "{question} Nobody can be asked here: nothing was changed; add --yes to go on"
         )));
     }
-    if output::confirmed(question, redactor) {
+    if output.confirmed(question) {
         Ok(())
     } else {
         Err(Failure::Settings("nothing was changed".to_owned()))

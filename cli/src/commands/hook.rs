@@ -5,32 +5,29 @@ use std::io::Read;
 use camino::Utf8Path;
 use conclave_git::Repository;
 use conclave_plugin_local::{HookState, Push, Range, install_hook, pushes, uninstall_hook};
-use conclave_shared::redact::Redactor;
 
 use super::local;
 use crate::{
     args::{Gate, HookCommand, PrePushArguments},
-    context::signals::Signals,
-    env::Environment,
+    context::Context,
     exit::{Exit, Failure},
-    output,
     run::directory::Scratch,
 };
 
-pub(crate) async fn run(command: HookCommand, environment: &Environment, redactor: &Redactor) -> Result<Exit, Failure> {
+pub(crate) async fn run(command: HookCommand, context: &Context) -> Result<Exit, Failure> {
     match command {
-        HookCommand::Install(place) => install(place.repo.as_deref(), redactor).await,
+        HookCommand::Install(place) => install(place.repo.as_deref(), context).await,
         HookCommand::Uninstall(place) => {
-            tell(&uninstall_hook(here(place.repo.as_deref())).await?, redactor);
+            show(&uninstall_hook(here(place.repo.as_deref())).await?, context);
             Ok(Exit::Reviewed)
         }
-        HookCommand::PrePush(arguments) => Box::pin(pre_push(*arguments, environment, redactor)).await,
+        HookCommand::PrePush(arguments) => Box::pin(pre_push(*arguments, context)).await,
     }
 }
 
 /// Installs the hook in the repository around this directory.
-pub(super) async fn install(repo: Option<&Utf8Path>, redactor: &Redactor) -> Result<Exit, Failure> {
-    tell(&install_hook(here(repo)).await?, redactor);
+pub(crate) async fn install(repo: Option<&Utf8Path>, context: &Context) -> Result<Exit, Failure> {
+    show(&install_hook(here(repo)).await?, context);
     Ok(Exit::Reviewed)
 }
 
@@ -38,8 +35,8 @@ fn here(repo: Option<&Utf8Path>) -> &Utf8Path {
     repo.unwrap_or(Utf8Path::new("."))
 }
 
-fn tell(state: &HookState, redactor: &Redactor) {
-    let text = match state {
+fn show(state: &HookState, context: &Context) {
+    context.output.note(&match state {
         HookState::Installed(path) => format!(
             "Installed {path}: each push is reviewed before, and significant concerns stop it. `git push --no-verify` goes past \
              it once, CONCLAVE_GATE=off lets it only show what it finds, `conclave hook uninstall` takes it away."
@@ -47,74 +44,50 @@ fn tell(state: &HookState, redactor: &Redactor) {
         HookState::Present(path) => format!("{path} reviews already; nothing was changed."),
         HookState::Removed(path) => format!("Removed {path}."),
         HookState::Absent(path) => format!("There is no hook of Conclave at {path}; nothing was changed."),
-    };
-    output::note(&text, redactor);
+    });
 }
 
 /// Reviews what git is about to push. Only what a review says stops a push, and a person who stops the review: that
 /// something is broken or missing does not.
-async fn pre_push(
-    mut arguments: PrePushArguments,
-    environment: &Environment,
-    redactor: &Redactor,
-) -> Result<Exit, Failure> {
+async fn pre_push(mut arguments: PrePushArguments, context: &Context) -> Result<Exit, Failure> {
+    let output = &context.output;
     arguments.common.gate.get_or_insert(Gate::Block);
     let mut input = String::new();
     std::io::stdin()
         .read_to_string(&mut input)
         .map_err(Failure::io("read what git says of the push"))?;
     for push in pushes(&input) {
-        match Box::pin(review(&push, &arguments, environment, redactor)).await {
+        match Box::pin(review(&push, &arguments, &context.for_another_run())).await {
             Ok(Exit::Reviewed) => {}
             Ok(exit @ (Exit::Blocked | Exit::Inconclusive)) => {
-                output::note(
-                    "The push is stopped by this review; `git push --no-verify` pushes all the same.",
-                    redactor,
-                );
+                output.note("The push is stopped by this review; `git push --no-verify` pushes all the same.");
                 return Ok(exit);
             }
             Ok(exit @ (Exit::Interrupted | Exit::Terminated)) => return Ok(exit),
-            Ok(_) => output::note("The review did not end in time; the push goes on.", redactor),
+            Ok(_) => output.note("The review did not end in time; the push goes on."),
             Err(failure) => {
-                output::error(&failure.to_string(), redactor);
-                output::note("Nothing was reviewed; the push goes on.", redactor);
+                output.error(failure);
+                output.note("Nothing was reviewed; the push goes on.");
             }
         }
     }
     Ok(Exit::Reviewed)
 }
 
-async fn review(
-    push: &Push,
-    arguments: &PrePushArguments,
-    environment: &Environment,
-    redactor: &Redactor,
-) -> Result<Exit, Failure> {
+async fn review(push: &Push, arguments: &PrePushArguments, context: &Context) -> Result<Exit, Failure> {
     let repository = Repository::open(Utf8Path::new(".")).await?;
     // What CI will compare with; without a default branch, what the server has of this branch.
     let Some(base) = repository.default_branch().await.or_else(|| push.remote.clone()) else {
-        output::note(
-            "No default branch was found to compare with; what is pushed is not reviewed.",
-            redactor,
-        );
+        let note = "No default branch was found to compare with; what is pushed is not reviewed.";
+        context.output.note(note);
         return Ok(Exit::Reviewed);
     };
-    let signals = Signals::watch().map_err(Failure::io("watch for signals"))?;
+    context.watch_signals()?;
     let scratch = Scratch::create()?;
     let range = Range::Commits {
         base,
         head: push.commit.clone(),
     };
-    let assignment = local::assignment_of(range, None, &scratch).await;
-    let review = local::review(
-        assignment,
-        None,
-        &arguments.common,
-        scratch,
-        environment,
-        redactor,
-        &signals,
-    );
-    let result = Box::pin(review).await;
-    local::or_nothing(result, redactor)
+    let source = local::source(Ok(range), None, &scratch, context).await;
+    local::review(source, None, &arguments.common, scratch, context).await
 }

@@ -7,14 +7,13 @@ use std::{
 
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_git::Repository;
-use conclave_shared::redact::Redactor;
 use tokio::sync::oneshot;
 
 use crate::{
     args::InitArguments,
     exit::{Exit, Failure},
     init::{Answers, Job, PlannedFile, by_hand, page, plan},
-    output,
+    output::Output,
 };
 
 /// The image where nobody names one: what `deploy/Dockerfile` is called in the registry of a copy of this project.
@@ -29,7 +28,7 @@ fn default_image(job: &Job) -> String {
 /// What a person is told who does not go on.
 const NOTHING_WRITTEN: &str = "Nothing was written.";
 
-pub(crate) async fn run(arguments: InitArguments, redactor: &Redactor) -> Result<Exit, Failure> {
+pub(crate) async fn run(arguments: InitArguments, output: &Output) -> Result<Exit, Failure> {
     let directory = arguments.repo.as_deref().unwrap_or(Utf8Path::new("."));
     let repository = Repository::open(directory).await?;
     let root = repository
@@ -38,12 +37,12 @@ pub(crate) async fn run(arguments: InitArguments, redactor: &Redactor) -> Result
         .map_err(Failure::io(format!("find {directory}")))?;
     let asks = !arguments.yes && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let dry_run = arguments.dry_run;
-    let own = redactor.clone();
+    let own = output.clone();
     let Some(answers) = unless_interrupted(move || answers(&arguments, asks, &own)).await else {
-        return Ok(interrupted(redactor));
+        return Ok(interrupted(output));
     };
     let Some(answers) = answers? else {
-        output::note(NOTHING_WRITTEN, redactor);
+        output.note(NOTHING_WRITTEN);
         return Ok(Exit::Usage);
     };
     let mut existing = Vec::new();
@@ -55,16 +54,16 @@ pub(crate) async fn run(arguments: InitArguments, redactor: &Redactor) -> Result
         found.and_then(|(_, content)| content.clone())
     });
     let new: Vec<&PlannedFile> = files.iter().filter(|file| file.instead.is_none()).collect();
-    output::print(&redactor.redact(&page::init_plan(&root, &files)));
+    output.print(&page::init_plan(&root, &files));
     if dry_run {
         return Ok(Exit::Reviewed);
     }
     if !new.is_empty() {
-        let own = redactor.clone();
-        match unless_interrupted(move || !asks || output::confirmed("Write these files?", &own)).await {
-            None => return Ok(interrupted(redactor)),
+        let own = output.clone();
+        match unless_interrupted(move || !asks || own.confirmed("Write these files?")).await {
+            None => return Ok(interrupted(output)),
             Some(false) => {
-                output::note(NOTHING_WRITTEN, redactor);
+                output.note(NOTHING_WRITTEN);
                 return Ok(Exit::Usage);
             }
             Some(true) => {}
@@ -73,15 +72,15 @@ pub(crate) async fn run(arguments: InitArguments, redactor: &Redactor) -> Result
         for file in new {
             if let Err(failure) = write(&root, file) {
                 if !written.is_empty() {
-                    output::layout(&page::init_written(&root, &written), redactor);
+                    output.layout(&page::init_written(&root, &written));
                 }
                 return Err(failure);
             }
             written.push(file.path);
         }
-        output::print(&redactor.redact(&page::init_written(&root, &written)));
+        output.print(&page::init_written(&root, &written));
     }
-    output::print(&redactor.redact(&page::init_steps(&by_hand(&answers))));
+    output.print(&page::init_steps(&by_hand(&answers)));
     Ok(Exit::Reviewed)
 }
 
@@ -96,15 +95,15 @@ async fn unless_interrupted<Answer: Send + 'static>(ask: impl FnOnce() -> Answer
 }
 
 /// Tells a person who has left in the middle of a question.
-fn interrupted(redactor: &Redactor) -> Exit {
+fn interrupted(output: &Output) -> Exit {
     // The cursor is behind the question.
-    output::layout(&format!("\n{NOTHING_WRITTEN}"), redactor);
+    output.layout(&format!("\n{NOTHING_WRITTEN}"));
     Exit::Interrupted
 }
 
 /// What a person says, or what is taken where nobody is asked; nothing if the person leaves.
-fn answers(arguments: &InitArguments, asks: bool, redactor: &Redactor) -> Result<Option<Answers>, Failure> {
-    let dialogue = Dialogue { asks, redactor };
+fn answers(arguments: &InitArguments, asks: bool, output: &Output) -> Result<Option<Answers>, Failure> {
+    let dialogue = Dialogue { asks, output };
     let job = dialogue.answer(
         arguments.component.as_deref(),
         "Path of your copy of Conclave's project on this GitLab (empty: copy the job into this repository)",
@@ -122,14 +121,14 @@ fn answers(arguments: &InitArguments, asks: bool, redactor: &Redactor) -> Result
         image,
     )?;
     let Some(image) = image else { return Ok(None) };
-    let block = arguments.block || (asks && output::confirmed("Should significant concerns fail the job?", redactor));
+    let block = arguments.block || (asks && output.confirmed("Should significant concerns fail the job?"));
     Ok(Some(Answers { job, image, block }))
 }
 
 /// Questions to whoever is at the terminal.
 struct Dialogue<'a> {
     asks: bool,
-    redactor: &'a Redactor,
+    output: &'a Output,
 }
 
 impl Dialogue<'_> {
@@ -148,10 +147,10 @@ impl Dialogue<'_> {
         if !self.asks {
             return read(default).map(Some);
         }
-        while let Some(answer) = output::asked(question, default, self.redactor) {
+        while let Some(answer) = self.output.asked(question, default) {
             match read(&answer) {
                 Ok(answer) => return Ok(Some(answer)),
-                Err(wrong) => output::error(&wrong.to_string(), self.redactor),
+                Err(wrong) => self.output.error(wrong),
             }
         }
         Ok(None)

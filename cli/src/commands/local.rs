@@ -1,62 +1,65 @@
-//! `conclave local`: review what is on this machine and print it.
+//! `conclave local` and `conclave plan`: review what is on this machine and print it, or show what that review would be.
 
 use camino::Utf8Path;
 use conclave_git::Repository;
-use conclave_plugin_local::{LocalError, Range};
-use conclave_shared::{redact::Redactor, telemetry::RunStage};
+use conclave_plugin_local::{LocalError, Range, RangeError};
+use conclave_shared::telemetry::RunStage;
 
 use crate::{
-    args::{CommonArguments, LocalArguments, PlaceArguments},
-    context::signals::Signals,
-    env::Environment,
+    args::{CommonArguments, LocalArguments, PlaceArguments, PlanArguments},
+    context::Context,
+    env::names,
     exit::{Exit, Failure},
-    output,
     run::{
         self,
         directory::{self, Scratch},
-        prepare::change::{Assignment, Origin},
+        plan::PlanRequest,
+        prepare::change::{Origin, Source},
         report::{RunReport, RunSubject},
     },
 };
 
-pub(crate) async fn run(
-    arguments: LocalArguments,
-    environment: &Environment,
-    redactor: &Redactor,
-) -> Result<Exit, Failure> {
-    let signals = Signals::watch().map_err(Failure::io("watch for signals"))?;
-    directory::clear(
-        arguments.common.output.as_deref(),
-        arguments.common.reports.as_deref(),
-        environment,
-    );
+pub(crate) async fn run(arguments: LocalArguments, context: &Context) -> Result<Exit, Failure> {
+    context.watch_signals()?;
+    let LocalArguments {
+        range, place, common, ..
+    } = &arguments;
+    directory::clear(common.output.as_deref(), common.reports.as_deref(), &context.env);
     let scratch = Scratch::create()?;
-    let assignment = assignment(arguments.range.as_deref(), &arguments.place, &scratch).await;
-    let directory = arguments.place.repo.as_deref();
-    let result = review(
-        assignment,
-        directory,
-        &arguments.common,
-        scratch,
-        environment,
-        redactor,
-        &signals,
-    );
-    or_nothing(Box::pin(result).await, redactor)
+    let source = source(
+        chosen(range.as_deref(), place),
+        place.repo.as_deref(),
+        &scratch,
+        context,
+    )
+    .await;
+    Box::pin(review(source, place.repo.as_deref(), common, scratch, context)).await
+}
+
+/// Shows what a review would be.
+pub(crate) async fn plan(arguments: PlanArguments, context: &Context) -> Result<Exit, Failure> {
+    let scratch = Scratch::create()?;
+    let range = chosen(arguments.range.as_deref(), &arguments.place);
+    let source = source(range, arguments.place.repo.as_deref(), &scratch, context).await?;
+    let request = PlanRequest {
+        planning: &arguments.planning,
+        format: arguments.format,
+        explain: arguments.explain,
+    };
+    let planned = Box::pin(run::plan::plan(source, &request, &scratch, context)).await;
+    or_nothing(planned, context)
 }
 
 /// Reviews a local range, and reports the run from its start to its end.
-pub(super) async fn review(
-    assignment: Result<Assignment, Failure>,
+pub(crate) async fn review(
+    source: Result<Source, Failure>,
     directory: Option<&Utf8Path>,
     arguments: &CommonArguments,
     scratch: Scratch,
-    environment: &Environment,
-    redactor: &Redactor,
-    signals: &Signals,
+    context: &Context,
 ) -> Result<Exit, Failure> {
-    let project = match &assignment {
-        Ok(assignment) => assignment.project.clone(),
+    let project = match &source {
+        Ok(source) => source.project.clone(),
         Err(_) => directory_name(directory),
     };
     let subject = RunSubject {
@@ -64,27 +67,17 @@ pub(super) async fn review(
         forge: "local",
         merge_request: None,
     };
-    let report = RunReport::begin(environment, &subject);
+    let report = RunReport::begin(&context.env, &subject);
     report.enter(RunStage::Checkout);
-    let result = match assignment {
-        Ok(assignment) => {
-            let review = run::review(
-                assignment,
-                arguments,
-                scratch,
-                environment,
-                redactor,
-                (signals, &report),
-            );
-            Box::pin(review).await
-        }
+    let result = match source {
+        Ok(source) => Box::pin(run::review(source, arguments, scratch, &report, context)).await,
         Err(failure) => Err(failure),
     };
     report.conclude(&result);
-    if !signals.has_insisted() {
-        report.flush(redactor).await;
+    if !context.signals.has_insisted() {
+        report.flush(&context.output).await;
     }
-    result
+    or_nothing(result, context)
 }
 
 /// The name of the directory that was to be reviewed, where it is not known to be a repository.
@@ -94,44 +87,42 @@ fn directory_name(directory: Option<&Utf8Path>) -> String {
     absolute.file_name().unwrap_or("repository").to_owned()
 }
 
-/// A range of the repository at hand.
-pub(super) async fn assignment(
-    range: Option<&str>,
-    place: &PlaceArguments,
-    scratch: &Scratch,
-) -> Result<Assignment, Failure> {
-    let range = if place.staged {
-        Range::Staged
+/// The range that the arguments name.
+fn chosen(range: Option<&str>, place: &PlaceArguments) -> Result<Range, RangeError> {
+    if place.staged {
+        Ok(Range::Staged)
     } else {
-        Range::parse(range)?
-    };
-    assignment_of(range, place.repo.as_deref(), scratch).await
+        Range::parse(range)
+    }
 }
 
-/// The same for a range that is known.
-pub(super) async fn assignment_of(
-    range: Range,
+/// A range of the repository at hand.
+pub(crate) async fn source(
+    range: Result<Range, RangeError>,
     repo: Option<&Utf8Path>,
     scratch: &Scratch,
-) -> Result<Assignment, Failure> {
+    context: &Context,
+) -> Result<Source, Failure> {
+    let range = range?;
     let directory = repo.unwrap_or(Utf8Path::new("."));
     let repository = Repository::open(directory).await?;
-    Ok(Assignment {
+    Ok(Source {
         project: repository.root().file_name().unwrap_or("repository").to_owned(),
         origin: Origin::Local {
             directory: directory.to_owned(),
             range,
             scratch: scratch.path().join("snapshot"),
         },
-        secret: None,
+        // A local review has no installation, but the person may have its secret.
+        secret: context.env.secret(names::SECRET),
     })
 }
 
 /// A range that adds nothing is no failure.
-pub(super) fn or_nothing(result: Result<Exit, Failure>, redactor: &Redactor) -> Result<Exit, Failure> {
+fn or_nothing(result: Result<Exit, Failure>, context: &Context) -> Result<Exit, Failure> {
     match result {
         Err(Failure::Local(LocalError::Empty(reason))) => {
-            output::note(&format!("Nothing to review: {reason}."), redactor);
+            context.output.note(&format!("Nothing to review: {reason}."));
             Ok(Exit::Reviewed)
         }
         result => result,

@@ -5,104 +5,84 @@ mod page;
 use camino::Utf8Path;
 use conclave_git::Repository;
 use conclave_plugin_telemetry::{TrackerAccess, TrackerClient};
-use conclave_shared::{memory::ENOUGH, redact::Redactor};
+use conclave_shared::memory::ENOUGH;
 use secrecy::SecretString;
 use serde_json::json;
 
 use super::confirm::confirm;
 use crate::{
     args::{ClearMemoryArguments, MemoryCommand, MemoryProject, ShowMemoryArguments},
-    env::{Environment, ci, names, providers::url},
+    context::Context,
+    env::{Environment, names, providers::url},
     exit::{Exit, Failure},
-    output,
 };
 
-pub(crate) async fn run(
-    command: MemoryCommand,
-    environment: &Environment,
-    redactor: &Redactor,
-) -> Result<Exit, Failure> {
+pub(crate) async fn run(command: MemoryCommand, context: &Context) -> Result<Exit, Failure> {
     match command {
-        MemoryCommand::Show(arguments) => show(&arguments, environment, redactor).await,
-        MemoryCommand::Clear(arguments) => clear(&arguments, environment, redactor).await,
+        MemoryCommand::Show(arguments) => show(&arguments, context).await,
+        MemoryCommand::Clear(arguments) => clear(&arguments, context).await,
     }
 }
 
-async fn show(
-    arguments: &ShowMemoryArguments,
-    environment: &Environment,
-    redactor: &Redactor,
-) -> Result<Exit, Failure> {
-    let secret = |name| environment.get(name).map(SecretString::from);
-    let listed = secret(names::TRACKER_OPERATOR_TOKEN).or_else(|| secret(names::TRACKER_TOKEN));
-    let access = TrackerAccess::of(listed, secret(names::TRACKER_OIDC_TOKEN)).ok_or_else(|| {
+async fn show(arguments: &ShowMemoryArguments, context: &Context) -> Result<Exit, Failure> {
+    let (env, output) = (&context.env, &context.output);
+    let listed = env
+        .secret(names::TRACKER_OPERATOR_TOKEN)
+        .or_else(|| env.secret(names::TRACKER_TOKEN));
+    let access = TrackerAccess::of(listed, env.secret(names::TRACKER_OIDC_TOKEN)).ok_or_else(|| {
         Failure::Settings(format!(
             "{} is not set: set it to one of the Worker's INGEST_TOKENS, or {} to one of its OPERATOR_TOKENS",
             names::TRACKER_TOKEN,
             names::TRACKER_OPERATOR_TOKEN
         ))
     })?;
-    let client = client(environment, access)?;
-    let memory = client.memory(&project(&arguments.project, environment).await?).await?;
+    let client = client(env, access)?;
+    let memory = client.memory(&project(&arguments.project, env).await?).await?;
     if arguments.shown.json {
-        let rejected: Vec<_> = memory
-            .rejected
-            .iter()
-            .map(|entry| {
-                let mut row = json!(entry);
-                row["left_out"] = json!(memory.times_rejected(entry.known()) >= ENOUGH);
-                row
-            })
-            .collect();
-        let shown = json!({ "project": memory.project, "rejected": rejected, "hot_spots": memory.hot_spots });
-        output::print(output::json(&shown, redactor).trim_end());
+        let rejected = memory.rejected.iter().map(|entry| {
+            let mut row = json!(entry);
+            row["left_out"] = json!(memory.times_rejected(entry.known()) >= ENOUGH);
+            row
+        });
+        let rejected: Vec<_> = rejected.collect();
+        output.print_json(&json!({ "project": memory.project, "rejected": rejected, "hot_spots": memory.hot_spots }));
     } else {
-        output::print(&redactor.redact(&page::memory(&memory)));
+        output.print(&page::memory(&memory));
     }
     Ok(Exit::Reviewed)
 }
 
-async fn clear(
-    arguments: &ClearMemoryArguments,
-    environment: &Environment,
-    redactor: &Redactor,
-) -> Result<Exit, Failure> {
-    let name = names::TRACKER_OPERATOR_TOKEN;
-    let token = environment.get(name).ok_or_else(|| {
-        Failure::Settings(format!(
-            "{name} is not set: set it to one of the Worker's OPERATOR_TOKENS"
-        ))
-    })?;
-    let client = client(environment, SecretString::from(token).into())?;
-    let project = project(&arguments.project, environment).await?;
+async fn clear(arguments: &ClearMemoryArguments, context: &Context) -> Result<Exit, Failure> {
+    let (env, output) = (&context.env, &context.output);
+    let token = env.required(
+        names::TRACKER_OPERATOR_TOKEN,
+        "set it to one of the Worker's OPERATOR_TOKENS",
+    )?;
+    let client = client(env, SecretString::from(token).into())?;
+    let project = project(&arguments.project, env).await?;
     let question = match &arguments.finding {
         Some(finding) => format!("Forget that people turned down the finding {finding} in {project}?"),
         None => format!("Forget everything that reviews of {project} have learned?"),
     };
-    confirm(&question, arguments.yes, redactor)?;
+    confirm(&question, arguments.yes, output)?;
     let forgotten = client.forget(&project, arguments.finding.as_deref()).await?;
     if arguments.shown.json {
-        let shown = json!({ "project": project, "forgotten": forgotten.findings });
-        output::print(output::json(&shown, redactor).trim_end());
+        output.print_json(&json!({ "project": project, "forgotten": forgotten.findings }));
     } else {
-        output::print(&redactor.redact(&page::forgotten(&project, forgotten.findings)));
+        output.print(&page::forgotten(&project, forgotten.findings));
     }
     Ok(Exit::Reviewed)
 }
 
-fn client(environment: &Environment, access: TrackerAccess) -> Result<TrackerClient, Failure> {
+fn client(env: &Environment, access: TrackerAccess) -> Result<TrackerClient, Failure> {
     let name = names::TRACKER_URL;
-    let address = environment.get(name).ok_or_else(|| {
-        Failure::Settings(format!(
-            "{name} is not set: set it to the address of the review-tracker Worker"
-        ))
-    })?;
+    let address = env.required(name, "set it to the address of the review-tracker Worker")?;
     Ok(TrackerClient::new(url(name, address)?, access)?)
 }
 
-/// Whose memory: as somebody says, else the CI job's project, else that of the repository at hand.
-async fn project(named: &MemoryProject, environment: &Environment) -> Result<String, Failure> {
-    if let Some(project) = named.project.as_deref().or_else(|| ci::project(environment)) {
+/// Whose memory: as an argument says, else the CI job's project, else that of the repository at hand.
+async fn project(named: &MemoryProject, env: &Environment) -> Result<String, Failure> {
+    if let Some(project) = named.project.as_deref().or_else(|| env.project()) {
         return Ok(project.trim().to_owned());
     }
     let origin = match Repository::open(Utf8Path::new(".")).await {

@@ -3,46 +3,38 @@
 mod page;
 mod records;
 
-use conclave_shared::redact::Redactor;
-
+use self::records::End;
 use crate::{
     args::{ReplayArguments, ReviewFormat},
-    commands::replay::records::End,
+    context::Context,
     exit::{Exit, Failure},
-    output,
+    output::{Links, Shown, timed_message},
 };
 
-pub(crate) fn run(arguments: &ReplayArguments, redactor: &Redactor) -> Result<Exit, Failure> {
-    let directory = &arguments.directory;
+pub(crate) fn run(arguments: &ReplayArguments, context: &Context) -> Result<Exit, Failure> {
+    let (output, directory, format) = (&context.output, &arguments.directory, arguments.format);
     let run = records::read(directory)?;
-    let format = arguments.format;
     if format == ReviewFormat::Human {
-        let told = run
-            .lines
-            .iter()
-            .filter_map(|line| line.event.told(|event| output::timed_message(line.seconds, event)));
-        let told: Vec<String> = told.collect();
-        if !told.is_empty() {
-            output::print_for_person(&redactor.redact(&told.join("\n")));
+        let lines: Vec<String> = run.lines.iter().filter_map(timed_message).collect();
+        if !lines.is_empty() {
+            output.print_for_person(&lines.join("\n"));
         }
     }
     match (format, &run.end) {
         (_, End::Finished(review, excerpts)) => {
-            let links = output::Links::none();
-            let shown = output::Shown {
+            let links = Links::none();
+            let shown = Shown {
                 format,
                 excerpts,
                 directory,
                 links,
             };
-            output::reviewed(review, &shown, redactor);
+            output.print_review(review, shown);
         }
         (ReviewFormat::Human, End::Unfinished(unfinished)) => {
-            output::print_for_person(&redactor.redact(&page::unfinished(unfinished, directory)));
+            output.print_for_person(&page::unfinished(unfinished, directory));
         }
-        (ReviewFormat::Json, End::Unfinished(unfinished)) => {
-            output::print(output::json(unfinished, redactor).trim_end());
-        }
+        (ReviewFormat::Json, End::Unfinished(unfinished)) => output.print_json(unfinished),
         (_, End::Unfinished(_)) => {
             return Err(Failure::Settings(format!(
                 "{directory} is of a run that ended without a review: only `--format human` and `json` can show it"

@@ -4,207 +4,165 @@ use std::{sync::Arc, time::Duration};
 
 use conclave_forge::{ApiError, Publisher, Withdrawal};
 use conclave_plugin_gitlab::GitLab;
-use conclave_shared::{config::TimeLimitOverrides, redact::Redactor, telemetry::RunStage};
-use tokio::time::{error::Elapsed, timeout};
+use conclave_shared::{config::TimeLimitOverrides, telemetry::RunStage};
+use tokio::time::timeout;
 
-use crate::run::finish::outcome::nothing_reviewed;
 use crate::{
     args::{CommonArguments, RefusedReview, ReviewArguments},
-    context::signals::Signals,
-    env::{
-        Environment,
-        ci::{self, CiEnvironment},
-        names,
-    },
+    context::Context,
+    env::{Environment, ci::CiEnvironment},
     exit::{Exit, Failure},
-    output,
     run::{
         self,
-        break_glass::{Glass, Skipped},
+        break_glass::{Broken, Request},
         directory::{self, Scratch},
+        finish::outcome::nothing_reviewed,
         plan::PlanRequest,
         prepare::{
-            change::{Assignment, Origin, Posting},
+            change::{Origin, Posting, Source},
             checkout::Checkout,
         },
         report::{RunReport, RunSubject},
     },
 };
 
-/// The longest time for taking an approval back, once everything else has ended.
+/// Maximum time for taking an approval back, once everything else has ended.
 const LAST_WORD: Duration = Duration::from_secs(5);
 
-pub(crate) async fn run(
-    arguments: ReviewArguments,
-    environment: &Environment,
-    redactor: &Redactor,
-) -> Result<Exit, Failure> {
-    let signals = Signals::watch().map_err(Failure::io("watch for signals"))?;
-    let environment = &match &arguments.ca_file {
-        Some(file) => environment.with(names::CA_FILE, file.as_str()),
-        None => environment.clone(),
-    };
+pub(crate) async fn run(arguments: ReviewArguments, context: &Context) -> Result<Exit, Failure> {
+    context.watch_signals()?;
+    let Context {
+        env, output, signals, ..
+    } = context;
     if !arguments.estimate {
-        directory::clear(
-            arguments.common.output.as_deref(),
-            arguments.common.reports.as_deref(),
-            environment,
-        );
+        let CommonArguments { output, reports, .. } = &arguments.common;
+        directory::clear(output.as_deref(), reports.as_deref(), env);
     }
-    let mr = arguments.mr.clone();
     // Of a pipeline the run is reported before anything is asked; where an address is all that there is, the server has to say
     // first which project it is of.
-    let located = match &arguments.mr {
-        Some(address) => Some(tokio::select! {
+    let pipeline = match &arguments.mr {
+        Some(address) => tokio::select! {
             exit = signals.arrived() => Err(Ok(exit)),
-            located = ci::read_address(environment, address, arguments.repo.as_deref()) => located.map_err(Err),
-        }),
-        None => None,
+            located = env.merge_request(address, arguments.repo.as_deref()) => located.map_err(Err),
+        },
+        None => env.pipeline().map_err(Err),
     };
-    let subject = match (&located, &arguments.mr) {
-        (Some(Ok(pipeline)), _) => Some(RunSubject::gitlab(
-            pipeline.project_path.clone(),
-            Some(pipeline.gitlab.iid),
-        )),
-        (_, mr) => subject_of(mr.as_deref(), environment),
+    let mr = arguments.mr.as_deref();
+    let subject = match (&pipeline, mr) {
+        (Ok(pipeline), Some(_)) => Some(RunSubject::gitlab(&pipeline.project_path, Some(pipeline.gitlab.iid))),
+        _ => subject_of(mr, env),
     };
     let report = match subject.filter(|_| !arguments.estimate) {
-        Some(subject) => RunReport::begin(environment, &subject),
+        Some(subject) => RunReport::begin(env, &subject),
         None => RunReport::silent(),
     };
-    let pipeline = located.unwrap_or_else(|| ci::read(environment).map_err(Err));
     let read = pipeline.and_then(|pipeline| {
         report.enter(RunStage::Forge);
         let gitlab = GitLab::publisher(&pipeline.gitlab).map_err(|error| Err(error.into()))?;
-        let gitlab = gitlab
-            .in_pipeline_of(pipeline.head_sha.clone())
-            .stopped_by(signals.stop());
-        Ok((pipeline, gitlab))
+        let gitlab = gitlab.in_pipeline_of(pipeline.head_sha.clone());
+        Ok((pipeline, Arc::new(gitlab.stopped_by(signals.stop()))))
     });
-    let may_write = !arguments.dry_run && !arguments.estimate;
-    let result = match read {
-        Ok(read) => Box::pin(reported(arguments, read, environment, redactor, (&signals, &report))).await,
-        Err(end) => {
-            let result = end.map(|exit| nothing_reviewed(exit, redactor));
-            report.conclude(&result);
-            let last_word = async {
-                if may_write {
-                    let stopped = signals.exit().is_some();
-                    withdraw_anyway(mr.as_deref(), environment, &why(&result, redactor), stopped, redactor).await;
-                }
-            };
-            tokio::join!(last_word, report.flush(redactor));
-            result
+    let (result, gitlab) = match read {
+        Ok((pipeline, gitlab)) => {
+            let review = review(&arguments, pipeline, Arc::clone(&gitlab), &report, context);
+            (Box::pin(review).await, Some(gitlab))
         }
+        Err(end) => (end.map(|exit| nothing_reviewed(exit, output)), None),
     };
     report.conclude(&result);
-    report.flush(redactor).await;
+    let last_word = async {
+        let withdrawal = Withdrawal {
+            reason: &why(&result, context),
+            stopped: signals.exit().is_some(),
+        };
+        match gitlab {
+            _ if arguments.dry_run || arguments.estimate => {}
+            Some(gitlab) if gitlab.has_concluded() => {}
+            Some(gitlab) => take_back(gitlab.withdraw(withdrawal), TAKEN_BACK, context).await,
+            None => withdraw_anyway(mr, withdrawal, context).await,
+        }
+    };
+    tokio::join!(last_word, report.flush(output));
     result
 }
 
 /// What the run is about, before the server was asked.
-fn subject_of(mr: Option<&str>, environment: &Environment) -> Option<RunSubject> {
+fn subject_of(mr: Option<&str>, env: &Environment) -> Option<RunSubject> {
     match mr {
         Some(address) => RunSubject::at(address),
-        None => ci::run_subject(environment).map(|(project, number)| RunSubject::gitlab(project, number)),
+        None => env
+            .run_subject()
+            .map(|(project, number)| RunSubject::gitlab(project, number)),
     }
-}
-
-/// The run from where it is known what it is about.
-async fn reported(
-    arguments: ReviewArguments,
-    (pipeline, gitlab): (CiEnvironment, Publisher),
-    environment: &Environment,
-    redactor: &Redactor,
-    (signals, report): (&Signals, &RunReport),
-) -> Result<Exit, Failure> {
-    if let Some(seconds) = limits_of(&arguments).forge_seconds {
-        gitlab.limit_requests(Duration::from_secs(seconds));
-    }
-    let gitlab = Arc::new(gitlab);
-    let may_write = !arguments.dry_run && !arguments.estimate;
-    let review = review(
-        arguments,
-        pipeline,
-        Arc::clone(&gitlab),
-        environment,
-        redactor,
-        (signals, report),
-    );
-    let result = Box::pin(review).await;
-    report.conclude(&result);
-    let last_word = async {
-        if may_write && !gitlab.has_concluded() {
-            withdraw(&gitlab, &why(&result, redactor), signals.exit().is_some(), redactor).await;
-        }
-    };
-    tokio::join!(last_word, report.flush(redactor));
-    result
 }
 
 /// Everything between the forge's address and the end of the run.
 async fn review(
-    arguments: ReviewArguments,
+    arguments: &ReviewArguments,
     pipeline: CiEnvironment,
     gitlab: Arc<Publisher>,
-    environment: &Environment,
-    redactor: &Redactor,
-    (signals, report): (&Signals, &RunReport),
+    report: &RunReport,
+    context: &Context,
 ) -> Result<Exit, Failure> {
-    let secret = pipeline.gitlab.secret.clone();
+    let Context { output, signals, .. } = context;
+    let limits = arguments.common.planning.limits.clone();
+    let TimeLimitOverrides {
+        forge_seconds,
+        fetch_seconds,
+        ..
+    } = limits.unwrap_or_default();
+    if let Some(seconds) = forge_seconds {
+        gitlab.limit_requests(Duration::from_secs(seconds));
+    }
+    let post = !arguments.dry_run;
     let posting = Posting {
-        mode: arguments.mode.map(Into::into),
+        mode: arguments.mode,
         max_inline: arguments.max_inline,
     };
     if !arguments.estimate {
-        let asked = Glass {
+        let request = Request {
             gitlab: &gitlab,
             pipeline: &pipeline,
-            policy: arguments.break_glass.into(),
+            policy: arguments.break_glass,
             mode: posting.mode,
         };
-        let glass = tokio::select! {
-            exit = signals.arrived() => return Ok(nothing_reviewed(exit, redactor)),
-            glass = asked.broken(environment, redactor) => glass?,
+        let broken = tokio::select! {
+            exit = signals.arrived() => return Ok(nothing_reviewed(exit, output)),
+            broken = Broken::find(&request, context) => broken?,
         };
-        if let Some(broken) = glass {
+        if let Some(broken) = broken {
             // Before anything else, which may be what is broken.
-            let skipped = Skipped {
-                gitlab: &gitlab,
-                broken: &broken,
-                post: !arguments.dry_run,
-                report,
-                secret: &secret,
-            };
-            let exit = run::break_glass::break_glass(skipped, redactor).await?;
+            broken.skip_review(&request, post, report, context).await?;
             return Ok(match signals.exit() {
-                Some(stopped) if !gitlab.has_concluded() => nothing_reviewed(stopped, redactor),
-                _ => exit,
+                Some(stopped) if !gitlab.has_concluded() => nothing_reviewed(stopped, output),
+                _ => Exit::Reviewed,
             });
         }
     }
     let opening = async {
-        if !arguments.estimate && !arguments.dry_run {
-            withdraw_outdated(&gitlab, redactor).await;
+        if !arguments.estimate && post {
+            // Should that fail, the end of the run does it.
+            let done = "The bot's approval of an earlier commit was taken back.";
+            take_back(gitlab.withdraw_outdated(), done, context).await;
         }
         report.enter(RunStage::Checkout);
         let scratch = Scratch::create()?;
-        let limit = limits_of(&arguments).fetch_seconds.map(Duration::from_secs);
-        let checkout = Checkout::open(&pipeline, environment, scratch.path(), limit).await?;
+        let limit = fetch_seconds.map(Duration::from_secs);
+        let checkout = Checkout::open(&pipeline, &context.env, scratch.path(), limit).await?;
         Ok::<_, Failure>((scratch, checkout))
     };
     let (scratch, checkout) = tokio::select! {
-        exit = signals.arrived() => return Ok(nothing_reviewed(exit, redactor)),
+        exit = signals.arrived() => return Ok(nothing_reviewed(exit, output)),
         opened = opening => opened?,
     };
-    let assignment = Assignment {
+    let source = Source {
         origin: Origin::GitLab {
             gitlab,
             checkout: Box::new(checkout),
-            post: (!arguments.dry_run).then_some(posting),
+            post: post.then_some(posting),
         },
         project: pipeline.project_path,
-        secret: Some(secret),
+        secret: Some(pipeline.gitlab.secret),
     };
     if arguments.estimate {
         let CommonArguments { planning, format, .. } = &arguments.common;
@@ -213,60 +171,36 @@ async fn review(
             format: (*format).into(),
             explain: false,
         };
-        return Box::pin(run::plan::plan(assignment, &request, &scratch, environment, redactor)).await;
+        return Box::pin(run::plan::plan(source, &request, &scratch, context)).await;
     }
-    let review = run::review(
-        assignment,
-        &arguments.common,
-        scratch,
-        environment,
-        redactor,
-        (signals, report),
-    );
-    Box::pin(review).await
-}
-
-/// The time limits that the job names.
-fn limits_of(arguments: &ReviewArguments) -> TimeLimitOverrides {
-    arguments.common.planning.limits.clone().unwrap_or_default()
+    Box::pin(run::review(source, &arguments.common, scratch, report, context)).await
 }
 
 /// What happens to the merge request when the arguments are wrong: there is no review, so an earlier approval goes.
-pub(crate) async fn refused(review: &RefusedReview, environment: &Environment, redactor: &Redactor) {
+pub(crate) async fn refused(review: &RefusedReview, mut context: Context) {
     // A signal must not end it before that: it takes seconds at most.
-    let _signals = Signals::watch();
-    let environment = &match &review.ca_file {
-        Some(file) => environment.with(names::CA_FILE, file),
-        None => environment.clone(),
-    };
-    let report = refusal(review, environment);
-    let reason = "A later run could not begin: its arguments are wrong. The job's log says which.";
-    let last_word = withdraw_anyway(review.mr.as_deref(), environment, reason, false, redactor);
-    tokio::join!(last_word, report.flush(redactor));
-}
-
-/// The report of a run that its arguments ended before it began.
-fn refusal(review: &RefusedReview, environment: &Environment) -> RunReport {
-    let subject = subject_of(review.mr.as_deref(), environment);
-    let report = subject.map_or_else(RunReport::silent, |subject| RunReport::begin(environment, &subject));
+    let _ = context.watch_signals();
+    context.trust(review.ca_file.as_deref());
+    let mr = review.mr.as_deref();
+    let report =
+        subject_of(mr, &context.env).map_or_else(RunReport::silent, |subject| RunReport::begin(&context.env, &subject));
     report.refused();
-    report
+    let withdrawal = Withdrawal {
+        reason: "A later run could not begin: its arguments are wrong. The job's log says which.",
+        stopped: false,
+    };
+    let last_word = withdraw_anyway(mr, withdrawal, &context);
+    tokio::join!(last_word, report.flush(&context.output));
 }
 
 /// Takes any approval back for a run that has no client of the forge, because its settings are wrong or it was stopped before:
 /// as far as the merge request is known, and with the certificates that can be used.
-async fn withdraw_anyway(
-    mr: Option<&str>,
-    environment: &Environment,
-    reason: &str,
-    stopped: bool,
-    redactor: &Redactor,
-) {
-    let environment = &ci::without_unusable_certificates(environment);
+async fn withdraw_anyway(mr: Option<&str>, withdrawal: Withdrawal<'_>, context: &Context) {
+    let env = context.env.without_unusable_certificates();
     let reading = async {
         let pipeline = match mr {
-            Some(address) => ci::read_address(environment, address, None).await,
-            None => ci::read(environment),
+            Some(address) => env.merge_request(address, None).await,
+            None => env.pipeline(),
         }
         .ok()?;
         let gitlab = GitLab::publisher(&pipeline.gitlab).ok()?;
@@ -275,46 +209,32 @@ async fn withdraw_anyway(
     let attempt = async {
         // Without a known merge request there is no approval to withdraw.
         match reading.await {
-            Some(gitlab) => gitlab.withdraw(Withdrawal { reason, stopped }).await,
+            Some(gitlab) => gitlab.withdraw(withdrawal).await,
             None => Ok(false),
         }
     };
-    told(timeout(LAST_WORD, attempt).await, redactor);
+    take_back(attempt, TAKEN_BACK, context).await;
 }
 
-/// Takes an approval of other code back before the review begins. Should that fail, the end of the run does it.
-async fn withdraw_outdated(gitlab: &Publisher, redactor: &Redactor) {
-    match timeout(LAST_WORD, gitlab.withdraw_outdated()).await {
-        Ok(Ok(true)) => output::note("The bot's approval of an earlier commit was taken back.", redactor),
-        Ok(Ok(false)) => {}
-        Ok(Err(error)) => output::note(&format!("Warning: an earlier approval may stand: {error}"), redactor),
-        Err(_) => output::note("Warning: an earlier approval may stand: GitLab took too long", redactor),
-    }
-}
+/// What is said of an approval that there is no more.
+const TAKEN_BACK: &str = "The bot's earlier approval was taken back.";
 
-/// Takes any approval back, because there is no review of what is there now.
-async fn withdraw(gitlab: &Publisher, reason: &str, stopped: bool, redactor: &Redactor) {
-    told(
-        timeout(LAST_WORD, gitlab.withdraw(Withdrawal { reason, stopped })).await,
-        redactor,
-    );
-}
-
-/// Says what became of an approval.
-fn told(withdrawn: Result<Result<bool, ApiError>, Elapsed>, redactor: &Redactor) {
-    match withdrawn {
-        Ok(Ok(true)) => output::note("The bot's earlier approval was taken back.", redactor),
-        Ok(Ok(false)) => {}
-        Ok(Err(error)) => output::note(&format!("Warning: an earlier approval may stand: {error}"), redactor),
-        Err(_) => output::note("Warning: an earlier approval may stand: GitLab took too long", redactor),
-    }
+/// Takes an approval back, because there is no review of what is there now, and says what became of it.
+async fn take_back(attempt: impl Future<Output = Result<bool, ApiError>>, done: &str, context: &Context) {
+    let problem = match timeout(LAST_WORD, attempt).await {
+        Ok(Ok(true)) => return context.output.note(done),
+        Ok(Ok(false)) => return,
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "GitLab took too long".to_owned(),
+    };
+    context.output.warn(format!("an earlier approval may stand: {problem}"));
 }
 
 /// Why a run without a review of its own takes an approval back, for everybody to read.
-fn why(result: &Result<Exit, Failure>, redactor: &Redactor) -> String {
+fn why(result: &Result<Exit, Failure>, context: &Context) -> String {
     match result {
         Err(failure) => {
-            let text = redactor.redact(&failure.to_string());
+            let text = context.redactor.redact(&failure.to_string());
             let first = text.lines().next().unwrap_or_default();
             format!("A later run failed: {first}")
         }

@@ -13,7 +13,7 @@ use conclave_engine::{
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::watch,
-    task::{JoinHandle, JoinSet},
+    task::JoinSet,
     time::Instant,
 };
 
@@ -23,58 +23,62 @@ use crate::exit::Exit;
 #[derive(Debug)]
 pub(crate) struct Signals {
     stop: StopSignal,
-    sender: Arc<watch::Sender<Option<StopCause>>>,
-    /// The exit codes of the signals that came, the first two.
-    exits: watch::Receiver<Vec<Exit>>,
-    task: JoinHandle<()>,
-    timers: Mutex<JoinSet<()>>,
+    stopping: Arc<watch::Sender<Option<StopCause>>>,
+    /// The exit codes of the signals that came.
+    exits: watch::Sender<Vec<Exit>>,
+    /// What waits for signals and for the end of time; ends with this.
+    waiting: Mutex<JoinSet<()>>,
+}
+
+impl Default for Signals {
+    fn default() -> Self {
+        let (stopping, stop) = stop_channel();
+        Self {
+            stop,
+            stopping: Arc::new(stopping),
+            exits: watch::Sender::default(),
+            waiting: Mutex::default(),
+        }
+    }
 }
 
 impl Signals {
     /// From here on a signal ends the run in good order, with nothing left behind; a second one at once.
-    pub(crate) fn watch() -> Result<Self, std::io::Error> {
+    pub(crate) fn watch(&self) -> Result<(), std::io::Error> {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
-        let (sender, stop) = stop_channel();
-        let sender = Arc::new(sender);
-        let stopping = Arc::clone(&sender);
-        let (exits, seen) = watch::channel(Vec::new());
-        let task = tokio::spawn(async move {
+        let (stopping, exits) = (Arc::clone(&self.stopping), self.exits.clone());
+        self.spawn(async move {
             loop {
                 let exit = tokio::select! {
                     _ = interrupt.recv() => Exit::Interrupted,
                     _ = terminate.recv() => Exit::Terminated,
                 };
                 exits.send_modify(|exits| exits.push(exit));
-                give(&stopping, StopCause::Asked);
+                stop(&stopping, StopCause::Asked);
             }
         });
-        Ok(Self {
-            stop,
-            sender,
-            exits: seen,
-            task,
-            timers: Mutex::default(),
-        })
+        Ok(())
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.spawn(task);
     }
 
     /// Ends the run in good order after this time, if nothing else ends it before, another limit included.
     pub(crate) fn end_in(&self, time: Duration) {
-        let stopping = Arc::clone(&self.sender);
-        // Timers end with this; nothing else is done with them.
-        let mut timers = self.timers.lock().unwrap_or_else(PoisonError::into_inner);
-        timers.spawn(async move {
+        let stopping = Arc::clone(&self.stopping);
+        self.spawn(async move {
             tokio::time::sleep(time).await;
-            give(&stopping, StopCause::OutOfTime);
+            stop(&stopping, StopCause::OutOfTime);
         });
     }
 
     /// Ends the run in good order this long after now; the time can be changed while it runs.
     pub(crate) fn end_within(&self, mut limit: watch::Receiver<Duration>) {
-        let stopping = Arc::clone(&self.sender);
-        let began = Instant::now();
-        let mut timers = self.timers.lock().unwrap_or_else(PoisonError::into_inner);
-        timers.spawn(async move {
+        let (stopping, began) = (Arc::clone(&self.stopping), Instant::now());
+        self.spawn(async move {
             loop {
                 let until = began + *limit.borrow_and_update();
                 tokio::select! {
@@ -82,43 +86,39 @@ impl Signals {
                     Ok(()) = limit.changed() => {}
                 }
             }
-            give(&stopping, StopCause::OutOfTime);
+            stop(&stopping, StopCause::OutOfTime);
         });
     }
 
-    /// Tells when the run has to end.
+    /// Says when the run has to end.
     pub(crate) fn stop(&self) -> StopSignal {
         self.stop.clone()
     }
 
-    /// Comes back when the run has to end, with its exit code.
+    /// Returns when the run has to end, with its exit code.
     pub(crate) async fn arrived(&self) -> Exit {
         let cause = self.stop.stopped().await;
         self.exit_of(cause)
     }
 
-    /// Comes back at the first Ctrl-C.
+    /// Returns at the first Ctrl-C.
     pub(crate) async fn interrupted(&self) {
-        let mut exits = self.exits.clone();
-        let first = exits
-            .wait_for(|exits| exits.first() == Some(&Exit::Interrupted))
-            .await
-            .is_ok();
-        if !first {
-            std::future::pending::<()>().await;
-        }
+        self.signaled(|exits| exits.first() == Some(&Exit::Interrupted)).await;
     }
 
-    /// Comes back when somebody insists: at the second signal.
+    /// Returns at the second signal.
     pub(crate) async fn insisted(&self) -> Exit {
-        let mut exits = self.exits.clone();
-        if exits.wait_for(|exits| exits.len() > 1).await.is_err() {
-            std::future::pending::<()>().await;
-        }
+        self.signaled(|exits| exits.len() > 1).await;
         self.exit().unwrap_or(Exit::Terminated)
     }
 
-    /// Whether somebody has insisted.
+    async fn signaled(&self, is_awaited: impl FnMut(&Vec<Exit>) -> bool) {
+        if self.exits.subscribe().wait_for(is_awaited).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Returns whether a second signal came.
     pub(crate) fn has_insisted(&self) -> bool {
         self.exits.borrow().len() > 1
     }
@@ -137,20 +137,14 @@ impl Signals {
 }
 
 /// Stops the run, unless it is being stopped already: the first cause is the one that counts.
-fn give(sender: &watch::Sender<Option<StopCause>>, cause: StopCause) {
-    sender.send_if_modified(|stop| {
-        let first = stop.is_none();
-        if first {
-            *stop = Some(cause);
+fn stop(stopping: &watch::Sender<Option<StopCause>>, cause: StopCause) {
+    stopping.send_if_modified(|known| {
+        let is_first = known.is_none();
+        if is_first {
+            *known = Some(cause);
         }
-        first
+        is_first
     });
-}
-
-impl Drop for Signals {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
 }
 
 #[cfg(test)]
@@ -159,7 +153,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_end_of_time_is_a_cause_of_its_own_and_the_first_limit_counts() {
-        let signals = Signals::watch().expect("signals");
+        let signals = Signals::default();
         signals.end_in(Duration::from_mins(10));
         signals.end_in(Duration::from_mins(1));
         assert_eq!(signals.exit(), None);
@@ -167,14 +161,14 @@ mod tests {
         assert_eq!(signals.arrived().await, Exit::OutOfTime);
         assert_eq!(started.elapsed().as_secs(), 60);
         assert_eq!(signals.stop().cause(), Some(StopCause::OutOfTime));
-        give(&signals.sender, StopCause::Asked);
+        stop(&signals.stopping, StopCause::Asked);
         assert_eq!(signals.exit(), Some(Exit::OutOfTime), "the first cause counts");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_limit_that_changes_counts_from_the_beginning_of_the_run() {
         for (changed, expected) in [(600, 600), (30, 40)] {
-            let signals = Signals::watch().expect("signals");
+            let signals = Signals::default();
             let limit = watch::Sender::new(Duration::from_mins(1));
             signals.end_within(limit.subscribe());
             let started = Instant::now();

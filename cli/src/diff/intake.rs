@@ -10,23 +10,23 @@ use super::{Spool, decode::decode};
 use crate::exit::Failure;
 
 /// Takes git's output in, chunk by chunk.
-pub(crate) struct Intake(DiffReader<BufWriter<File>>);
+pub struct Intake(DiffReader<BufWriter<File>>);
 
 impl Intake {
     /// With its spool in this directory.
-    pub(crate) fn new(scratch: &Utf8Path) -> Result<Self, Failure> {
+    pub fn new(scratch: &Utf8Path) -> Result<Self, Failure> {
         let spool = tempfile::tempfile_in(scratch).map_err(Failure::io(format!("make a file in {scratch}")))?;
         let spool = BufWriter::with_capacity(128 << 10, spool);
         Ok(Self(DiffReader::new(DiffLimits::default(), spool)))
     }
 
     /// Takes the next chunk.
-    pub(crate) fn push(&mut self, chunk: &[u8]) -> Result<(), Failure> {
+    pub fn push(&mut self, chunk: &[u8]) -> Result<(), Failure> {
         Ok(self.0.push(chunk)?)
     }
 
     /// After the last chunk.
-    pub(crate) fn finish(self) -> Result<(Diff, Spool), Failure> {
+    pub fn finish(self) -> Result<(Diff, Spool), Failure> {
         let (diff, spool) = self.0.finish()?;
         match spool.into_inner() {
             Ok(file) => Ok((diff, Spool(file))),
@@ -36,7 +36,7 @@ impl Intake {
 }
 
 /// Streams the diff of two commits from git.
-pub(crate) async fn read(
+pub async fn read(
     repository: &Repository,
     base: &str,
     head: &str,

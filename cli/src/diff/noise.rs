@@ -14,7 +14,7 @@ use crate::exit::Failure;
 const MAX_MAP: usize = 32 << 20;
 
 /// Takes the noise out. Of the files whose names decide nothing, the beginnings are read.
-pub(crate) async fn without_noise(
+pub async fn without_noise(
     repository: &Repository,
     diff: Diff,
     rules: FilterRules<'_>,

@@ -29,7 +29,7 @@ const WRITERS: usize = 2;
 
 /// Writes the patches, as much of each as its share allows, and answers how many lines of each are left out. The
 /// workspace's copies are links where the file system allows it, so a large diff is stored once.
-pub(crate) fn write(
+pub fn write(
     records: &Utf8Path,
     workspace: &Utf8Path,
     files: &[(&FileDiff, &str)],

@@ -8,11 +8,11 @@ use crate::exit::Failure;
 
 /// The patches of a diff, in one file without a name.
 #[derive(Debug)]
-pub(crate) struct Spool(pub(super) File);
+pub struct Spool(pub(super) File);
 
 impl Spool {
     /// The patch of a file, as git wrote it.
-    pub(crate) fn patch(&self, file: &FileDiff, into: &mut Vec<u8>) -> Result<(), Failure> {
+    pub fn patch(&self, file: &FileDiff, into: &mut Vec<u8>) -> Result<(), Failure> {
         into.resize(usize::try_from(file.patch.length).unwrap_or(usize::MAX), 0);
         self.0
             .read_exact_at(into, file.patch.offset)

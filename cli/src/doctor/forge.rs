@@ -5,7 +5,6 @@ use conclave_forge::{ApiError, ApiErrorKind};
 use conclave_plugin_gitlab::{Examination, MIN_ROLE, MergeRequestFacts, ProjectFacts, TokenFacts, examine as ask};
 
 use super::{Check, Found, Request, network::unreachable_step, project};
-use crate::env::ci::{self, ForgeInSight};
 
 /// What a token that will do is like.
 const GOOD_TOKEN: &str = "make a project access token with the scope `api` and the role Developer (Settings, Access tokens), \
@@ -18,7 +17,7 @@ const TOLERANCE: TimeDelta = TimeDelta::seconds(60);
 const TOO_MUCH: TimeDelta = TimeDelta::minutes(10);
 
 pub(super) async fn examine(request: &Request<'_>) -> Found {
-    let forge = match ci::forge(request.environment, request.address).await {
+    let (forge, with_merge_request) = match request.env.forge(request.address).await {
         Ok(Some(forge)) => forge,
         Ok(None) => return Found::absent("GitLab: run it in a pipeline, or name a merge request with --mr URL"),
         Err(failure) => {
@@ -27,11 +26,7 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
             return Found::one(Check::failure("gitlab", wrong).next(step));
         }
     };
-    let ForgeInSight {
-        gitlab,
-        with_merge_request,
-        project,
-    } = forge;
+    let (gitlab, project) = (forge.gitlab, forge.project_path);
     let host = gitlab.api_url.host_str().unwrap_or_default().to_owned();
     let examination = match ask(&gitlab, with_merge_request, request.limit).await {
         Ok(examination) => examination,
@@ -56,7 +51,7 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
     if let Some(merge_request) = merge_request {
         found.checks.push(merge_request_check(&merge_request));
     } else {
-        let detail = "this pipeline is none of a merge request: `conclave review` has nothing to review in it";
+        let detail = "this is not a merge-request pipeline: `conclave review` has nothing to review in it";
         let step =
             "add `rules: [{if: $CI_PIPELINE_SOURCE == \"merge_request_event\"}]` to the job, or use the component";
         found.checks.push(Check::warning("merge-request", detail).next(step));

@@ -6,7 +6,7 @@ use conclave_plugin_gitlab::check_certificates;
 use url::Url;
 
 use super::{Check, Found, Request};
-use crate::env::{ci, names};
+use crate::env::names;
 
 pub(super) async fn examine(request: &Request<'_>) -> Found {
     let mut found = Found::default();
@@ -15,7 +15,7 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
         // Both spellings count.
         let lower = name.to_lowercase();
         for name in [name, lower.as_str()] {
-            if let Some(address) = request.environment.get(name) {
+            if let Some(address) = request.env.get(name) {
                 asked.push(proxy(name.to_owned(), address, request.limit));
             }
         }
@@ -23,7 +23,7 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
     for check in asked {
         found.checks.push(check.await);
     }
-    let files = ci::ca_files(request.environment);
+    let files = request.env.ca_files();
     if !files.is_empty() {
         let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
         found.checks.push(match check_certificates(&files) {

@@ -5,10 +5,7 @@ use conclave_engine::repo_config::{REPO_CONFIG_FILE, parse};
 use conclave_git::{GitError, Repository};
 
 use super::{Check, Found, Request};
-use crate::{
-    env::ci,
-    run::directory::{default_root, temporary},
-};
+use crate::run::directory::{default_root, temporary};
 
 /// What a review of a large repository writes, with some to spare.
 const ENOUGH_BYTES: u64 = 1024 * 1024 * 1024;
@@ -19,15 +16,15 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
     let mut found = Found::default();
     found.checks.extend(repository(request).await);
     found.checks.extend(job(request));
-    found.checks.push(disk("records", &default_root(request.environment)));
+    found.checks.push(disk("records", &default_root(request.env)));
     found.checks.push(disk("scratch", &temporary()));
     found
 }
 
 async fn repository(request: &Request<'_>) -> Vec<Check> {
     const NAME: &str = "repository";
-    let in_job = ci::is_gitlab_job(request.environment);
-    let checkout = ci::checkout(request.environment).map(Utf8Path::new);
+    let in_job = request.env.is_gitlab_job();
+    let checkout = request.env.job_checkout().map(Utf8Path::new);
     let directory = request.repository.or(checkout).unwrap_or(Utf8Path::new("."));
     let repository = match Repository::open(directory).await {
         Ok(repository) => repository,
@@ -80,10 +77,10 @@ fn settings_of(text: &[u8]) -> Check {
 
 /// What GitLab says about the job.
 fn job(request: &Request<'_>) -> Option<Check> {
-    if !ci::is_gitlab_job(request.environment) {
+    if !request.env.is_gitlab_job() {
         return None;
     }
-    Some(match ci::time_left(request.environment) {
+    Some(match request.env.time_left() {
         Some(left) if left.as_secs() < ENOUGH_SECONDS => Check::warning(
             "job",
             format!(
@@ -100,7 +97,7 @@ fn job(request: &Request<'_>) -> Option<Check> {
     })
 }
 
-/// Whether files can be written there, and enough of them.
+/// Returns whether files can be written there, and enough of them.
 fn disk(name: &str, directory: &Utf8Path) -> Check {
     if let Err(error) = writable(directory) {
         let step = match name {

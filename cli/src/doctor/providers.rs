@@ -10,15 +10,14 @@ use secrecy::SecretString;
 use super::{Check, Found, Request, network::unreachable_step};
 use crate::env::{
     names,
-    providers::{NO_CREDENTIALS, WORKERS_AI, compatible, read, upstream},
-    services,
+    providers::{NO_CREDENTIALS, WORKERS_AI, upstream},
 };
 
 pub(super) async fn examine(request: &Request<'_>) -> Found {
-    let environment = request.environment;
+    let env = request.env;
     // The project and the secret only make an anonymous id, which no check sends.
     let nobody = SecretString::from("doctor");
-    match services::ai_gateway(environment, "doctor", Some(&nobody)) {
+    match env.ai_gateway("doctor", Some(&nobody)) {
         Err(failure) => return Found::one(Check::of_error("ai-gateway", &failure)),
         Ok(Some(gateway)) => {
             let host = gateway.url.host_str().unwrap_or_default();
@@ -26,7 +25,7 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
                 "Anthropic, OpenAI and Workers AI are asked through {host}; whether it takes its token only a paid call tells"
             );
             let mut found = Found::one(Check::ok("ai-gateway", detail));
-            match compatible(environment) {
+            match env.compatible_provider() {
                 Err(failure) => found.checks.push(Check::of_error("providers", &failure)),
                 Ok(beside) => {
                     let direct = beside.filter(|spec| !gateway.holds(&spec.base_url));
@@ -39,7 +38,7 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
         }
         Ok(None) => {}
     }
-    match read(environment) {
+    match env.providers() {
         Err(failure) => Found::one(Check::of_error("providers", &failure)),
         Ok(providers) if providers.is_empty() => Found::one(Check::of_error("providers", &NO_CREDENTIALS)),
         Ok(providers) => {
@@ -52,9 +51,9 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
 
 /// Asks all of them at once.
 async fn ask_all(request: &Request<'_>, providers: Vec<ProviderSpec>) -> Vec<Check> {
-    let environment = request.environment;
+    let env = request.env;
     let http = HttpSettings {
-        extra_ca_file: environment.get(names::CA_FILE).map(Into::into),
+        extra_ca_file: env.get(names::CA_FILE).map(Into::into),
         ..HttpSettings::default()
     };
     let mut running = tokio::task::JoinSet::new();

@@ -8,8 +8,8 @@ use crate::env::names;
 
 /// The agent runtime, and what it searches with.
 pub(super) async fn agent(request: &Request<'_>) -> Found {
-    let path = request.environment.get("PATH").unwrap_or_default();
-    let configured = request.environment.get(names::OPENCODE).map(Utf8Path::new);
+    let path = request.env.get("PATH").unwrap_or_default();
+    let configured = request.env.get(names::OPENCODE).map(Utf8Path::new);
     let opencode = match find_binary(configured, path) {
         Err(error) => Check::of_error("opencode", &error),
         Ok(binary) => match check_version(&binary, path).await {

@@ -5,12 +5,12 @@ use conclave_plugin_telemetry::probe;
 use uuid::Uuid;
 
 use super::{Check, Found, Request, network::unreachable_step};
-use crate::env::{ci, names, services};
+use crate::env::{names, services};
 
 pub(super) async fn config(request: &Request<'_>) -> Found {
     const NAME: &str = "reviewer-config";
-    let project = ci::project(request.environment).unwrap_or_default();
-    let source = match services::config_source(request.environment, project) {
+    let project = request.env.project().unwrap_or_default();
+    let source = match request.env.config_source(project) {
         Ok(Some(source)) if source.access.is_empty() => return Found::one(without_token(NAME, NO_CONFIG_TOKEN)),
         Ok(Some(source)) => source,
         Ok(None) => return Found::absent("reviewer-config: CONCLAVE_CONFIG_URL names it"),
@@ -41,9 +41,9 @@ pub(super) async fn config(request: &Request<'_>) -> Found {
 
 pub(super) async fn tracker(request: &Request<'_>) -> Found {
     const NAME: &str = "review-tracker";
-    let settings = match services::telemetry(request.environment, Uuid::nil(), "") {
+    let settings = match request.env.telemetry(Uuid::nil(), "") {
         Ok(Some(settings)) => settings,
-        Ok(None) if request.environment.get(names::TRACKER_URL).is_some() => {
+        Ok(None) if request.env.get(names::TRACKER_URL).is_some() => {
             return Found::one(without_token(NAME, services::NO_TRACKER_TOKEN));
         }
         Ok(None) => return Found::absent("review-tracker: CONCLAVE_TRACKER_URL names it"),

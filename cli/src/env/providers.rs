@@ -35,88 +35,90 @@ fn provider(name: &str, wire: ProviderWire, base_url: Url, key: &str) -> Provide
     }
 }
 
-/// All providers for which there are credentials.
-pub(crate) fn read(environment: &Environment) -> Result<Vec<ProviderSpec>, Failure> {
-    let mut providers = Vec::new();
-    if let Some(key) = environment.get(names::ANTHROPIC_API_KEY) {
-        let base = environment
-            .get(names::ANTHROPIC_BASE_URL)
-            .unwrap_or("https://api.anthropic.com");
-        // Tools disagree whether this variable ends in `/v1`; both are meant the same.
-        let base = base.trim_end_matches('/').trim_end_matches("/v1");
-        let base_url = url(names::ANTHROPIC_BASE_URL, &format!("{base}/v1"))?;
-        providers.push(provider("anthropic", ProviderWire::Anthropic, base_url, key));
-    }
-    if let Some(key) = environment.get(names::OPENAI_API_KEY) {
-        let base = environment.get(names::OPENAI_BASE_URL).unwrap_or(OPENAI_ADDRESS);
-        let base_url = url(names::OPENAI_BASE_URL, base)?;
-        let wire = openai_wire(environment, &base_url)?;
-        providers.push(provider("openai", wire, base_url, key));
-    }
-    providers.extend(compatible(environment)?);
-    if let (Some(key), Some(account)) = (
-        environment.get(names::CLOUDFLARE_API_TOKEN),
-        environment.get(names::CLOUDFLARE_ACCOUNT_ID),
-    ) {
-        let base = format!("https://api.cloudflare.com/client/v4/accounts/{account}/ai/v1");
-        let base_url = url(names::CLOUDFLARE_ACCOUNT_ID, &base)?;
-        providers.push(provider(WORKERS_AI, ProviderWire::OpenAiChat, base_url, key));
-    }
-    Ok(providers)
-}
-
-/// The endpoint of one's own, if one is set.
-pub(crate) fn compatible(environment: &Environment) -> Result<Option<ProviderSpec>, Failure> {
-    let Some(address) = environment.get(names::COMPATIBLE_BASE_URL) else {
-        if environment.get(names::COMPATIBLE_API_KEY).is_some() {
-            return Err(Failure::Settings(format!(
-                "{} is set, but {} is not. Set it to the endpoint's address, as in http://localhost:11434/v1",
-                names::COMPATIBLE_API_KEY,
-                names::COMPATIBLE_BASE_URL
-            )));
+impl Environment {
+    /// All providers for which there are credentials.
+    pub(crate) fn providers(&self) -> Result<Vec<ProviderSpec>, Failure> {
+        let mut providers = Vec::new();
+        if let Some(key) = self.get(names::ANTHROPIC_API_KEY) {
+            let base = self
+                .get(names::ANTHROPIC_BASE_URL)
+                .unwrap_or("https://api.anthropic.com");
+            // Tools disagree whether this variable ends in `/v1`; both are meant the same.
+            let base = base.trim_end_matches('/').trim_end_matches("/v1");
+            let base_url = url(names::ANTHROPIC_BASE_URL, &format!("{base}/v1"))?;
+            providers.push(provider("anthropic", ProviderWire::Anthropic, base_url, key));
         }
-        return Ok(None);
-    };
-    Ok(Some(ProviderSpec {
-        name: COMPATIBLE.to_owned(),
-        wire: compatible_wire(environment)?,
-        base_url: url(names::COMPATIBLE_BASE_URL, address)?,
-        // A model server of one's own may want none.
-        credential: environment.get(names::COMPATIBLE_API_KEY).map(Into::into),
-        headers: Vec::new(),
-    }))
-}
-
-/// The format in which `openai` is asked behind an AI Gateway, which fronts OpenAI itself.
-pub(crate) fn fronted_openai_wire(environment: &Environment) -> Result<ProviderWire, Failure> {
-    openai_wire(environment, &url(names::OPENAI_BASE_URL, OPENAI_ADDRESS)?)
-}
-
-/// The format that an endpoint of `OpenAI` speaks. `OpenAI` itself has models that are to be had with Responses only; what
-/// is merely compatible (a proxy, a model server) speaks Chat Completions, if nothing else is said.
-fn openai_wire(environment: &Environment, base_url: &Url) -> Result<ProviderWire, Failure> {
-    match environment.get(names::OPENAI_API) {
-        Some("responses") => Ok(ProviderWire::OpenAiResponses),
-        Some("chat") => Ok(ProviderWire::OpenAiChat),
-        Some(other) => Err(Failure::Settings(format!(
-            "{} is `{other}`: it has to be `responses` or `chat`",
-            names::OPENAI_API
-        ))),
-        None if base_url.host_str() == Some("api.openai.com") => Ok(ProviderWire::OpenAiResponses),
-        None => Ok(ProviderWire::OpenAiChat),
+        if let Some(key) = self.get(names::OPENAI_API_KEY) {
+            let base = self.get(names::OPENAI_BASE_URL).unwrap_or(OPENAI_ADDRESS);
+            let base_url = url(names::OPENAI_BASE_URL, base)?;
+            let wire = self.openai_wire(&base_url)?;
+            providers.push(provider("openai", wire, base_url, key));
+        }
+        providers.extend(self.compatible_provider()?);
+        if let (Some(key), Some(account)) = (
+            self.get(names::CLOUDFLARE_API_TOKEN),
+            self.get(names::CLOUDFLARE_ACCOUNT_ID),
+        ) {
+            let base = format!("https://api.cloudflare.com/client/v4/accounts/{account}/ai/v1");
+            let base_url = url(names::CLOUDFLARE_ACCOUNT_ID, &base)?;
+            providers.push(provider(WORKERS_AI, ProviderWire::OpenAiChat, base_url, key));
+        }
+        Ok(providers)
     }
-}
 
-/// The format that an endpoint of one's own speaks: Chat Completions, if nothing else is said.
-fn compatible_wire(environment: &Environment) -> Result<ProviderWire, Failure> {
-    match environment.get(names::COMPATIBLE_API) {
-        None | Some("chat") => Ok(ProviderWire::OpenAiChat),
-        Some("responses") => Ok(ProviderWire::OpenAiResponses),
-        Some("anthropic") => Ok(ProviderWire::Anthropic),
-        Some(other) => Err(Failure::Settings(format!(
-            "{} is `{other}`: it has to be `chat`, `responses` or `anthropic`",
-            names::COMPATIBLE_API
-        ))),
+    /// The endpoint of one's own, if one is set.
+    pub(crate) fn compatible_provider(&self) -> Result<Option<ProviderSpec>, Failure> {
+        let Some(address) = self.get(names::COMPATIBLE_BASE_URL) else {
+            if self.get(names::COMPATIBLE_API_KEY).is_some() {
+                return Err(Failure::Settings(format!(
+                    "{} is set, but {} is not. Set it to the endpoint's address, as in http://localhost:11434/v1",
+                    names::COMPATIBLE_API_KEY,
+                    names::COMPATIBLE_BASE_URL
+                )));
+            }
+            return Ok(None);
+        };
+        Ok(Some(ProviderSpec {
+            name: COMPATIBLE.to_owned(),
+            wire: self.compatible_wire()?,
+            base_url: url(names::COMPATIBLE_BASE_URL, address)?,
+            // A model server of one's own may want none.
+            credential: self.get(names::COMPATIBLE_API_KEY).map(Into::into),
+            headers: Vec::new(),
+        }))
+    }
+
+    /// The format in which `openai` is asked behind an AI Gateway, which fronts OpenAI itself.
+    pub(crate) fn fronted_openai_wire(&self) -> Result<ProviderWire, Failure> {
+        self.openai_wire(&url(names::OPENAI_BASE_URL, OPENAI_ADDRESS)?)
+    }
+
+    /// The format that an endpoint of `OpenAI` speaks. `OpenAI` itself has models that are to be had with Responses only; what
+    /// is merely compatible (a proxy, a model server) speaks Chat Completions, if nothing else is said.
+    fn openai_wire(&self, base_url: &Url) -> Result<ProviderWire, Failure> {
+        match self.get(names::OPENAI_API) {
+            Some("responses") => Ok(ProviderWire::OpenAiResponses),
+            Some("chat") => Ok(ProviderWire::OpenAiChat),
+            Some(other) => Err(Failure::Settings(format!(
+                "{} is `{other}`: it has to be `responses` or `chat`",
+                names::OPENAI_API
+            ))),
+            None if base_url.host_str() == Some("api.openai.com") => Ok(ProviderWire::OpenAiResponses),
+            None => Ok(ProviderWire::OpenAiChat),
+        }
+    }
+
+    /// The format that an endpoint of one's own speaks: Chat Completions, if nothing else is said.
+    fn compatible_wire(&self) -> Result<ProviderWire, Failure> {
+        match self.get(names::COMPATIBLE_API) {
+            None | Some("chat") => Ok(ProviderWire::OpenAiChat),
+            Some("responses") => Ok(ProviderWire::OpenAiResponses),
+            Some("anthropic") => Ok(ProviderWire::Anthropic),
+            Some(other) => Err(Failure::Settings(format!(
+                "{} is `{other}`: it has to be `chat`, `responses` or `anthropic`",
+                names::COMPATIBLE_API
+            ))),
+        }
     }
 }
 
@@ -172,9 +174,7 @@ mod tests {
     use super::*;
 
     fn read_from(variables: &[(&str, &str)]) -> Result<Vec<ProviderSpec>, Failure> {
-        read(&Environment::new(
-            variables.iter().map(|(name, value)| (name.into(), value.into())),
-        ))
+        Environment::new(variables.iter().map(|(name, value)| (name.into(), value.into()))).providers()
     }
 
     #[test]

@@ -8,7 +8,6 @@ use conclave_shared::model::ModelId;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::read;
 use crate::env::{Environment, names, providers::upstream};
 
 const KEY: &str = "the-key-of-the-endpoint";
@@ -85,7 +84,9 @@ async fn every_endpoint_of_the_document_is_accepted_and_reached_as_it_says() {
         ];
         let given = variables.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let environment = Environment::new(given.map(|(name, value)| (name.into(), value.into())));
-        let read = read(&environment).unwrap_or_else(|failure| panic!("{name}: {failure}"));
+        let read = environment
+            .providers()
+            .unwrap_or_else(|failure| panic!("{name}: {failure}"));
         let [spec] = &read[..] else {
             panic!("{name}: one provider")
         };

@@ -2,43 +2,43 @@
 
 use std::io::{BufRead, Write};
 
-use conclave_shared::redact::Redactor;
+use super::{
+    Output,
+    door::{Keep, clean},
+};
 
-use super::door::{Keep, clean as printed};
+impl Output {
+    /// Asks a person at the terminal; anything but a yes is a no.
+    pub(crate) fn confirmed(&self, question: &str) -> bool {
+        let answer = self.answer(&format!("{question} [y/N] "));
+        answer.is_some_and(|answer| matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
 
-/// Asks a person at the terminal; anything but a yes is a no.
-pub(crate) fn confirmed(question: &str, redactor: &Redactor) -> bool {
-    let mut answer = String::new();
-    let asked = write!(
-        std::io::stderr(),
-        "{} [y/N] ",
-        printed(&redactor.redact(question), Keep::Text)
-    );
-    let read = asked.and_then(|()| std::io::stdin().lock().read_line(&mut answer));
-    read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
-}
-
-/// Asks a person at the terminal; an empty answer is the default. Nothing is answered where the input ends (Ctrl-D).
-pub(crate) fn asked(question: &str, default: &str, redactor: &Redactor) -> Option<String> {
-    let shown = if default.is_empty() {
-        String::new()
-    } else {
-        format!(" [{default}]")
-    };
-    let mut answer = String::new();
-    let asked = write!(
-        std::io::stderr(),
-        "{}: ",
-        printed(&redactor.redact(&format!("{question}{shown}")), Keep::Text)
-    );
-    let read = asked.and_then(|()| std::io::stdin().lock().read_line(&mut answer));
-    match (read, answer.trim()) {
-        (Err(_) | Ok(0), _) => {
+    /// Asks a person at the terminal; an empty answer is the default. Nothing is answered where the input ends (Ctrl-D).
+    pub(crate) fn asked(&self, question: &str, default: &str) -> Option<String> {
+        let shown = if default.is_empty() {
+            String::new()
+        } else {
+            format!(" [{default}]")
+        };
+        let Some(answer) = self.answer(&format!("{question}{shown}: ")) else {
             // The next line of the terminal is somebody else's.
             let _ = writeln!(std::io::stderr());
-            None
-        }
-        (Ok(_), "") => Some(default.to_owned()),
-        (Ok(_), given) => Some(given.to_owned()),
+            return None;
+        };
+        let answer = answer.trim();
+        Some(if answer.is_empty() { default } else { answer }.to_owned())
+    }
+
+    /// The line that a person answers; nothing where the input ends.
+    fn answer(&self, question: &str) -> Option<String> {
+        let mut answer = String::new();
+        let asked = write!(
+            std::io::stderr(),
+            "{}",
+            clean(&self.redactor.redact(question), Keep::Text)
+        );
+        let read = asked.and_then(|()| std::io::stdin().lock().read_line(&mut answer));
+        read.is_ok_and(|length| length > 0).then_some(answer)
     }
 }

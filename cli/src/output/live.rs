@@ -5,7 +5,6 @@ use std::{
     time::Duration,
 };
 
-use conclave_engine::ports::ProgressEvent;
 use conclave_shared::{invisible::ends_line, model::ModelId, reviewer::ReviewerName};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use textwrap::core::display_width;
@@ -15,6 +14,7 @@ use crate::output::{
     layout::clip,
     numbers::{plural, rounded},
     paint::Paint,
+    record::RecordedEvent,
 };
 
 /// How often the times and the spinners move.
@@ -35,7 +35,7 @@ pub(crate) struct Live {
     screen: MultiProgress,
     /// The terminal's width, which changes while a run goes on.
     columns: fn() -> usize,
-    /// Whether colours are wanted; what draws the table does not ask.
+    /// True if colours are wanted; what draws the table does not ask.
     colored: bool,
     panel: Mutex<Panel>,
 }
@@ -80,50 +80,53 @@ impl Live {
     }
 
     /// Moves the table.
-    pub(crate) fn update(&self, event: ProgressEvent<'_>) {
+    pub(crate) fn update(&self, event: &RecordedEvent) {
         let mut panel = self.panel.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
-            ProgressEvent::SessionStarted {
+            RecordedEvent::SessionStarted {
                 reviewer,
                 model,
                 attempt,
                 ..
             } => {
-                if !panel.rows.iter().any(|row| row.reviewer == reviewer) {
+                if !panel.rows.iter().any(|row| row.reviewer == *reviewer) {
                     let place = panel.rows.len();
                     panel.name_width = panel.name_width.max(display_width(&shown_name(reviewer)));
                     self.add(&mut panel, place, reviewer);
                 }
                 self.change(&mut panel, reviewer, |row| {
                     row.model = Some(model.clone());
-                    row.state = if attempt == 1 {
+                    row.state = if *attempt == 1 {
                         "at work".to_owned()
                     } else {
                         format!("attempt {attempt}")
                     };
                 });
             }
-            ProgressEvent::Thinking { reviewer, seconds } => {
+            RecordedEvent::Thinking {
+                reviewer,
+                silent_seconds,
+            } => {
                 self.change(&mut panel, reviewer, |row| {
-                    row.state = format!("silent for {seconds} s");
+                    row.state = format!("silent for {silent_seconds} s");
                 });
             }
-            ProgressEvent::Usage {
+            RecordedEvent::Usage {
                 reviewer,
                 tokens,
                 cost_usd,
             } => self.change(&mut panel, reviewer, |row| {
-                row.tokens = tokens;
-                row.cost_usd = cost_usd;
+                row.tokens = *tokens;
+                row.cost_usd = *cost_usd;
                 "at work".clone_into(&mut row.state);
             }),
-            ProgressEvent::SessionDone {
+            RecordedEvent::SessionDone {
                 reviewer,
                 outcome,
                 findings,
                 ..
-            } => self.end(&mut panel, reviewer, outcome, findings.map(<[_]>::len)),
-            ProgressEvent::Stage(_) | ProgressEvent::Warning(_) => {}
+            } => self.end(&mut panel, reviewer, outcome, findings.as_ref().map(Vec::len)),
+            RecordedEvent::Stage { .. } | RecordedEvent::Warning { .. } => {}
         }
     }
 
@@ -266,7 +269,7 @@ pub(crate) fn shown_name(reviewer: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use conclave_engine::ports::SessionId;
+    use conclave_engine::ports::{ProgressEvent, SessionId};
     use indicatif::{InMemoryTerm, ProgressDrawTarget, TermLike};
 
     use super::*;
@@ -281,12 +284,15 @@ mod tests {
     }
 
     fn start(live: &Live, reviewer: &str) {
-        live.update(ProgressEvent::SessionStarted {
-            reviewer,
-            session: &SessionId("ses_1".into()),
-            model: &"anthropic/claude-sonnet-5".parse().expect("a model"),
-            attempt: 1,
-        });
+        live.update(
+            &ProgressEvent::SessionStarted {
+                reviewer,
+                session: &SessionId("ses_1".into()),
+                model: &"anthropic/claude-sonnet-5".parse().expect("a model"),
+                attempt: 1,
+            }
+            .into(),
+        );
     }
 
     /// The rows after security is at work, and documentation has failed, which began first.
@@ -294,18 +300,24 @@ mod tests {
         let (terminal, live) = table(columns);
         start(&live, "documentation");
         start(&live, "security");
-        live.update(ProgressEvent::Usage {
-            reviewer: "security",
-            tokens: 1_234_567,
-            cost_usd: 0.25,
-        });
-        live.update(ProgressEvent::SessionDone {
-            reviewer: "documentation",
-            outcome: "timed_out",
-            findings: Some(&[]),
-            seconds: 3.0,
-            reason: Some("its time is over"),
-        });
+        live.update(
+            &ProgressEvent::Usage {
+                reviewer: "security",
+                tokens: 1_234_567,
+                cost_usd: 0.25,
+            }
+            .into(),
+        );
+        live.update(
+            &ProgressEvent::SessionDone {
+                reviewer: "documentation",
+                outcome: "timed_out",
+                findings: Some(&[]),
+                seconds: 3.0,
+                reason: Some("its time is over"),
+            }
+            .into(),
+        );
         let shown = terminal.contents();
         let fits = |row: &str| display_width(row) <= usize::from(terminal.width());
         assert!(shown.lines().all(fits), "{shown}");

@@ -17,7 +17,7 @@ use crate::output::{
     live::{Live, shown_name},
     numbers::plural,
     paint::Paint,
-    record::Record,
+    record::{Record, RecordedEvent, RecordedLine},
 };
 
 /// Where the text of a line begins, behind the seconds.
@@ -101,11 +101,14 @@ impl Drop for Display {
 
 impl Progress for Display {
     fn report(&self, event: ProgressEvent<'_>) {
-        let seconds = self.start.elapsed().as_secs_f64();
-        self.record.append(seconds, event);
-        let mut text = timed_line(seconds, event).map(|line| self.redactor.redact(&line));
-        match (&self.shown, event) {
-            (Shown::Sections(sections), ProgressEvent::Stage(_)) => {
+        let line = RecordedLine {
+            seconds: self.start.elapsed().as_secs_f64(),
+            event: event.into(),
+        };
+        self.record.append(&line);
+        let mut text = timed_line(&line).map(|line| self.redactor.redact(&line));
+        match (&self.shown, line.event) {
+            (Shown::Sections(sections), RecordedEvent::Stage { .. }) => {
                 let header = text.take().unwrap_or_default();
                 // The only line with sequences for the job's log: its header is one line, and clean.
                 let header = door::clean(&header.replace(ends_line, " "), Keep::Signs);
@@ -113,16 +116,18 @@ impl Progress for Display {
             }
             (Shown::Nothing, _) => text = None,
             (Shown::Lines | Shown::Sections(_), _) => {}
-            (Shown::Table(live), _) => {
-                live.update(event);
-                if let ProgressEvent::Stage(stage) = event {
-                    let stage = super::layout::hang(&self.redactor.redact(stage), LINE_INDENT);
-                    text = timed_line(seconds, ProgressEvent::Stage(&stage));
-                }
+            (Shown::Table(_), RecordedEvent::Stage { text: stage }) => {
+                let stage = super::layout::hang(&self.redactor.redact(&stage), LINE_INDENT);
+                text = Some(timed(line.seconds, &stage));
+            }
+            (Shown::Table(live), event) => {
+                live.update(&event);
                 // The table says the rest.
-                let told = matches!(event, ProgressEvent::Stage(_) | ProgressEvent::Warning(_))
-                    || matches!(event, ProgressEvent::SessionDone { reason: Some(_), .. });
-                text = text.filter(|_| told);
+                let is_shown = matches!(
+                    event,
+                    RecordedEvent::Warning { .. } | RecordedEvent::SessionDone { reason: Some(_), .. }
+                );
+                text = text.filter(|_| is_shown);
             }
         }
         if let Some(text) = text {
@@ -131,7 +136,7 @@ impl Progress for Display {
     }
 }
 
-/// Whether standard error takes colours, and nobody has switched them off.
+/// Returns whether standard error takes colours, and nobody has switched them off.
 fn colors_wanted() -> bool {
     anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never
 }
@@ -142,61 +147,60 @@ fn now() -> i64 {
 }
 
 /// The same as a message: only its first line begins where a line does.
-pub(crate) fn timed_message(seconds: f64, event: ProgressEvent<'_>) -> Option<String> {
-    timed_line(seconds, event).map(|line| door::message(&line))
+pub(crate) fn timed_message(line: &RecordedLine) -> Option<String> {
+    timed_line(line).map(|line| door::message(&line))
 }
 
-/// What a person is told of an event, after the seconds since the start; `None` for what only moves a table.
-pub(crate) fn timed_line(seconds: f64, event: ProgressEvent<'_>) -> Option<String> {
-    let line = match event {
-        ProgressEvent::Stage(text) => text.to_owned(),
-        ProgressEvent::SessionStarted {
-            reviewer,
-            model,
-            attempt: 1,
-            ..
-        } => format!("  {} {:<14} {}", "▸".dimmed(), shown_name(reviewer), model.dimmed()),
-        ProgressEvent::SessionStarted {
+/// What a person is shown of an event, after the seconds since the start; `None` for what only moves a table.
+fn timed_line(line: &RecordedLine) -> Option<String> {
+    let text = match &line.event {
+        RecordedEvent::Stage { text } => text.clone(),
+        RecordedEvent::SessionStarted {
             reviewer,
             model,
             attempt,
             ..
+        } => {
+            let (reviewer, model) = (shown_name(reviewer), model.dimmed());
+            match attempt {
+                1 => format!("  {} {reviewer:<14} {model}", "▸".dimmed()),
+                attempt => format!("  {} {reviewer:<14} {model} (attempt {attempt})", "▸".yellow()),
+            }
+        }
+        RecordedEvent::Thinking {
+            reviewer,
+            silent_seconds,
         } => format!(
-            "  {} {:<14} {} (attempt {attempt})",
-            "▸".yellow(),
-            shown_name(reviewer),
-            model.dimmed()
-        ),
-        ProgressEvent::Thinking { reviewer, seconds } => format!(
-            "  {} {:<14} Model is thinking... ({seconds}s since last output)",
+            "  {} {:<14} Model is thinking... ({silent_seconds}s since last output)",
             "…".dimmed(),
             shown_name(reviewer)
         ),
-        ProgressEvent::Usage { .. } => return None,
-        ProgressEvent::SessionDone {
+        RecordedEvent::Usage { .. } => return None,
+        RecordedEvent::SessionDone {
             reviewer,
             outcome,
             findings,
-            seconds,
+            session_seconds,
             reason,
-        } => done(reviewer, outcome, findings.map(<[_]>::len), seconds, reason),
-        ProgressEvent::Warning(text) => format!("  {} {text}", "!".yellow().bold()),
+        } => {
+            let reviewer = shown_name(reviewer);
+            if outcome == "ok" {
+                let found = findings.as_ref().map(|findings| plural(findings.len(), "finding"));
+                let result = found.unwrap_or_else(|| "judged".to_owned());
+                format!("  {} {reviewer:<14} {result} in {session_seconds:.1} s", "✓".green())
+            } else {
+                let (outcome, reason) = (outcome.replace('_', " "), reason.as_deref());
+                let reason = reason.unwrap_or("no reason given");
+                format!("  {} {reviewer:<14} {outcome}: {reason}", "✗".red())
+            }
+        }
+        RecordedEvent::Warning { text } => format!("  {} {text}", "!".yellow().bold()),
     };
-    Some(format!("{} {line}", format!("{seconds:>6.1}s").dimmed()))
+    Some(timed(line.seconds, &text))
 }
 
-fn done(reviewer: &str, outcome: &str, findings: Option<usize>, seconds: f64, reason: Option<&str>) -> String {
-    let reviewer = shown_name(reviewer);
-    if outcome == "ok" {
-        let result = findings.map_or_else(|| "judged".to_owned(), |findings| plural(findings, "finding"));
-        return format!("  {} {reviewer:<14} {result} in {seconds:.1} s", "✓".green());
-    }
-    let outcome = outcome.replace('_', " ");
-    format!(
-        "  {} {reviewer:<14} {outcome}: {}",
-        "✗".red(),
-        reason.unwrap_or("no reason given")
-    )
+fn timed(seconds: f64, text: &str) -> String {
+    format!("{} {text}", format!("{seconds:>6.1}s").dimmed())
 }
 
 /// The plan in one line.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use camino::Utf8Path;
-use conclave_engine::ports::{ProgressEvent, SessionId};
+use conclave_engine::ports::ProgressEvent;
 use conclave_shared::{finding::Finding, model::ModelId, redact::Redactor};
 use serde::{Deserialize, Serialize};
 
@@ -57,56 +57,6 @@ pub(crate) enum RecordedEvent {
     Warning {
         text: String,
     },
-}
-
-impl RecordedEvent {
-    /// The event as it was told.
-    pub(crate) fn told<T>(&self, tell: impl FnOnce(ProgressEvent<'_>) -> T) -> T {
-        match self {
-            Self::Stage { text } => tell(ProgressEvent::Stage(text)),
-            Self::SessionStarted {
-                reviewer,
-                session,
-                model,
-                attempt,
-            } => tell(ProgressEvent::SessionStarted {
-                reviewer,
-                session: &SessionId(session.clone()),
-                model,
-                attempt: *attempt,
-            }),
-            Self::Thinking {
-                reviewer,
-                silent_seconds,
-            } => tell(ProgressEvent::Thinking {
-                reviewer,
-                seconds: *silent_seconds,
-            }),
-            Self::Usage {
-                reviewer,
-                tokens,
-                cost_usd,
-            } => tell(ProgressEvent::Usage {
-                reviewer,
-                tokens: *tokens,
-                cost_usd: *cost_usd,
-            }),
-            Self::SessionDone {
-                reviewer,
-                outcome,
-                findings,
-                session_seconds,
-                reason,
-            } => tell(ProgressEvent::SessionDone {
-                reviewer,
-                outcome,
-                findings: findings.as_deref(),
-                seconds: *session_seconds,
-                reason: reason.as_deref(),
-            }),
-            Self::Warning { text } => tell(ProgressEvent::Warning(text)),
-        }
-    }
 }
 
 impl From<ProgressEvent<'_>> for RecordedEvent {
@@ -194,12 +144,8 @@ impl Record {
         Ok(())
     }
 
-    pub(crate) fn append(&self, seconds: f64, event: ProgressEvent<'_>) {
-        let line = RecordedLine {
-            seconds,
-            event: event.into(),
-        };
-        let Ok(mut value) = serde_json::to_value(&line) else {
+    pub(crate) fn append(&self, line: &RecordedLine) {
+        let Ok(mut value) = serde_json::to_value(line) else {
             return;
         };
         super::redact_strings(&mut value, &self.redactor);
@@ -236,6 +182,7 @@ pub(crate) fn read(directory: &Utf8Path) -> std::io::Result<(Vec<RecordedLine>, 
 #[cfg(test)]
 mod tests {
     use camino::Utf8PathBuf;
+    use conclave_engine::ports::SessionId;
 
     use super::*;
 
@@ -244,10 +191,16 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = Utf8PathBuf::from_path_buf(directory.path().to_owned()).expect("UTF-8");
         let record = Record::new(Redactor::new(["a-secret-value".to_owned()]));
-        record.append(0.5, ProgressEvent::Warning("a-secret-value is no address"));
+        let append = |seconds, event: ProgressEvent<'_>| {
+            record.append(&RecordedLine {
+                seconds,
+                event: event.into(),
+            });
+        };
+        append(0.5, ProgressEvent::Warning("a-secret-value is no address"));
         record.open(&path).expect("a file");
         let model = "anthropic/claude-opus-5-5".parse().expect("a model");
-        record.append(
+        append(
             1.0,
             ProgressEvent::SessionStarted {
                 reviewer: "security",

@@ -9,28 +9,25 @@ use conclave_engine::{
 use conclave_forge::Publisher;
 use conclave_git::Repository;
 use conclave_plugin_telemetry::anonymous_person;
-use conclave_shared::{
-    redact::Redactor,
-    telemetry::{self, EventBody, RunStage},
-};
-use secrecy::{ExposeSecret, SecretString};
+use conclave_shared::telemetry::{self, EventBody, RunStage};
+use secrecy::ExposeSecret;
 
-use crate::{
-    env::{Environment, ci::CiEnvironment},
-    exit::{Exit, Failure},
-    output,
-    run::{
-        directory::Scratch,
-        observers::Observers,
-        prepare::{
-            checkout::{Checkout, LaterCommits},
-            repo_config,
-            settings_files::SettingsInUse,
-        },
-        report::RunReport,
-        telemetry::record_stance,
+use super::{
+    directory::Scratch,
+    prepare::{
+        checkout::{Checkout, LaterCommits},
+        repo_config,
+        settings_files::SettingsInUse,
     },
+    report::RunReport,
+    telemetry::record_stance,
 };
+use crate::{
+    context::Context,
+    env::{Environment, ci::CiEnvironment},
+    exit::Failure,
+};
+use conclave_engine::ports::TelemetrySink;
 
 /// A person's word that is in force.
 pub(crate) struct Broken {
@@ -51,8 +48,8 @@ struct SettingsRead {
     _scratch: Scratch,
 }
 
-/// How it is found out whether a person has broken the glass.
-pub(crate) struct Glass<'a> {
+/// How a person's word is looked for.
+pub(crate) struct Request<'a> {
     pub(crate) gitlab: &'a Publisher,
     pub(crate) pipeline: &'a CiEnvironment,
     /// Whose word counts, as far as the job says: it can only be stricter than the target branch, because the author of a
@@ -62,61 +59,11 @@ pub(crate) struct Glass<'a> {
     pub(crate) mode: Option<ReviewMode>,
 }
 
-impl Glass<'_> {
-    /// The word that is in force. The settings of the target branch are read only where there is such a word. Where they
-    /// cannot be read, which may be what is broken, the strict ones count: not the author's word, and no approval.
-    pub(crate) async fn broken(
-        &self,
-        environment: &Environment,
-        redactor: &Redactor,
-    ) -> Result<Option<Broken>, Failure> {
-        let Some(glass) = self.gitlab.break_glass(self.policy).await? else {
-            return Ok(None);
-        };
-        let read = self.settings(environment).await;
-        let (by, mode) = match &read {
-            Ok(settings) => (settings.config.break_glass.by, settings.config.review.mode),
-            Err(failure) => {
-                let note = format!(
-                    "The settings of the target branch cannot be read, so `break glass` approves nothing: {failure}"
-                );
-                output::note(&note, redactor);
-                (BreakGlassBy::NotAuthor, Some(ReviewMode::Comment))
-            }
-        };
-        let counts = match by {
-            BreakGlassBy::Developers => Some(glass),
-            BreakGlassBy::NotAuthor => {
-                let other = self.gitlab.break_glass(BreakGlassPolicy::NotAuthor).await?;
-                if other.is_none() {
-                    let note = format!(
-                        "`break glass` by {} (note {}) does not count: who opened a merge request or committed to it cannot skip \
-                         its review. Another member with the role Developer can, or set `[break_glass] by = \"developers\"` on the \
-                         target branch",
-                        glass.user, glass.note
-                    );
-                    output::note(&note, redactor);
-                }
-                other
-            }
-        };
-        let modes = [self.mode, mode];
-        let mode = if modes.contains(&Some(ReviewMode::Comment)) {
-            ReviewMode::Comment
-        } else {
-            self.mode.or(mode).unwrap_or_default()
-        };
-        Ok(counts.map(|glass| Broken {
-            glass,
-            mode,
-            settings: read.ok(),
-        }))
-    }
-
-    async fn settings(&self, environment: &Environment) -> Result<SettingsRead, Failure> {
+impl Request<'_> {
+    async fn settings(&self, env: &Environment) -> Result<SettingsRead, Failure> {
         let subject = self.gitlab.subject().await?;
         let scratch = Scratch::create()?;
-        let checkout = Checkout::open(self.pipeline, environment, scratch.path(), None).await?;
+        let checkout = Checkout::open(self.pipeline, env, scratch.path(), None).await?;
         let (repository, _, later) = checkout.complete(&subject).await?;
         let loaded = repo_config::load(&repository, &subject).await?;
         Ok(SettingsRead {
@@ -129,61 +76,86 @@ impl Glass<'_> {
     }
 }
 
-/// A review that a person has skipped.
-pub(crate) struct Skipped<'a> {
-    pub(crate) gitlab: &'a Publisher,
-    /// Whose word it was, and how far it goes.
-    pub(crate) broken: &'a Broken,
-    /// Whether anything is posted.
-    pub(crate) post: bool,
-    /// What the tracker gets.
-    pub(crate) report: &'a RunReport,
-    /// The installation's secret.
-    pub(crate) secret: &'a SecretString,
-}
+impl Broken {
+    /// Finds the word that is in force. The settings of the target branch are read only where there is such a word. Where they
+    /// cannot be read, which may be what is broken, the strict ones count: not the author's word, and no approval.
+    pub(crate) async fn find(request: &Request<'_>, context: &Context) -> Result<Option<Self>, Failure> {
+        let Some(glass) = request.gitlab.break_glass(request.policy).await? else {
+            return Ok(None);
+        };
+        let read = request.settings(&context.env).await;
+        let (by, mode) = match &read {
+            Ok(settings) => (settings.config.break_glass.by, settings.config.review.mode),
+            Err(failure) => {
+                context.output.note(&format!(
+                    "The settings of the target branch cannot be read, so `break glass` approves nothing: {failure}"
+                ));
+                (BreakGlassBy::NotAuthor, Some(ReviewMode::Comment))
+            }
+        };
+        let counts = match by {
+            BreakGlassBy::Developers => Some(glass),
+            BreakGlassBy::NotAuthor => {
+                let other = request.gitlab.break_glass(BreakGlassPolicy::NotAuthor).await?;
+                if other.is_none() {
+                    context.output.note(&format!(
+                        "`break glass` by {} (note {}) does not count: who opened a merge request or committed to it cannot skip \
+                         its review. Another member with the role Developer can, or set `[break_glass] by = \"developers\"` on the \
+                         target branch",
+                        glass.user, glass.note
+                    ));
+                }
+                other
+            }
+        };
+        let mode = if [request.mode, mode].contains(&Some(ReviewMode::Comment)) {
+            ReviewMode::Comment
+        } else {
+            request.mode.or(mode).unwrap_or_default()
+        };
+        Ok(counts.map(|glass| Self {
+            glass,
+            mode,
+            settings: read.ok(),
+        }))
+    }
 
-/// Says so on the merge request, approves it unless the mode forbids that, and tells the tracker who it was. Nothing else of the
-/// review is needed for that, so nothing else can be in the way of it.
-pub(crate) async fn break_glass(skipped: Skipped<'_>, redactor: &Redactor) -> Result<Exit, Failure> {
-    let Skipped {
-        gitlab,
-        broken: Broken { glass, mode, settings },
-        post,
-        report,
-        secret,
-    } = skipped;
-    output::note(
-        &format!(
+    /// Says so on the merge request, approves it unless the mode forbids that, and reports to the tracker who it was. Nothing else
+    /// of the review is needed for that, so nothing else can be in the way of it.
+    pub(crate) async fn skip_review(
+        &self,
+        request: &Request<'_>,
+        post: bool,
+        report: &RunReport,
+        context: &Context,
+    ) -> Result<(), Failure> {
+        let glass = &self.glass;
+        context.output.note(&format!(
             "Break glass: {} has said so in note {}. The merge request is not reviewed.",
             glass.user, glass.note
-        ),
-        redactor,
-    );
-    if !post {
-        return Ok(Exit::Reviewed);
-    }
-    let observers = Observers::new(report.telemetry(), None);
-    let sink = observers.sink();
-    sink.record(EventBody::BreakGlass(telemetry::BreakGlass {
-        merge_request: glass.merge_request,
-        // The note says who; the tracker knows people by their hashes only.
-        user: anonymous_person(secret.expose_secret().as_bytes(), "gitlab", glass.user_id)
-            .unwrap_or_else(|| "unknown".to_owned()),
-        note: glass.note,
-        head_sha: glass.head_sha.clone(),
-    }));
-    let watch = settings.as_ref().map(|read| {
-        let (later, config) = (Some(&read.later), &read.config);
-        SettingsInUse::new(&read.repository, later, &read.commit, config)
-    });
-    let watch: &dyn SettingsWatch = watch.as_ref().map_or(&NoSettings, |watch| watch);
-    let posted = gitlab.skip_review(glass, *mode, watch).await;
-    report.enter(RunStage::Publish);
-    if let Ok(outcome) = &posted {
+        ));
+        if !post {
+            return Ok(());
+        }
+        let secret = request.pipeline.gitlab.secret.expose_secret().as_bytes();
+        report.record(EventBody::BreakGlass(telemetry::BreakGlass {
+            merge_request: glass.merge_request,
+            // The note says who; the tracker knows people by their hashes only.
+            user: anonymous_person(secret, "gitlab", glass.user_id).unwrap_or_else(|| "unknown".to_owned()),
+            note: glass.note,
+            head_sha: glass.head_sha.clone(),
+        }));
+        let watch = self.settings.as_ref().map(|read| {
+            let (later, config) = (Some(&read.later), &read.config);
+            SettingsInUse::new(&read.repository, later, &read.commit, config)
+        });
+        let watch: &dyn SettingsWatch = watch.as_ref().map_or(&NoSettings, |watch| watch);
+        let posted = request.gitlab.skip_review(glass, self.mode, watch).await;
+        report.enter(RunStage::Publish);
+        let outcome = posted?;
         report.skipped_by_person();
-        output::posted(outcome, redactor);
-        record_stance(sink.as_ref(), Some(glass.merge_request), outcome);
+        context.output.posted(&outcome);
+        record_stance(report, Some(glass.merge_request), &outcome);
+        Ok(())
     }
-    posted?;
-    Ok(Exit::Reviewed)
 }

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::reports;
 use crate::{
     args::refused_directories,
-    env::{Environment, ci},
+    env::Environment,
     exit::Failure,
     output,
     private_files::{self, write_file},
@@ -34,7 +34,7 @@ impl RunDirectory {
             None => default_root(environment).join(run_id),
         };
         let create = |path: &Utf8Path| {
-            let path = private_files::open(path, ci::checkout(environment))?;
+            let path = private_files::open(path, environment.job_checkout())?;
             remove_own(&path)?;
             for name in DIRECTORIES {
                 std::fs::DirBuilder::new().mode(0o700).create(path.join(name))?;
@@ -70,7 +70,7 @@ impl RunDirectory {
 /// anything was paid for. What stands in the places of the reports is removed.
 pub(crate) fn prepare_reports(directory: Option<&Utf8Path>, environment: &Environment) -> Result<(), Failure> {
     let Some(directory) = directory else { return Ok(()) };
-    private_files::open(directory, ci::checkout(environment))
+    private_files::open(directory, environment.job_checkout())
         .and_then(|path| {
             remove_files(&path, &reports::NAMES)?;
             tempfile::tempfile_in(path)
@@ -82,7 +82,7 @@ pub(crate) fn prepare_reports(directory: Option<&Utf8Path>, environment: &Enviro
 /// Removes what stands in the places of a run's reports before anything can fail: what a branch has committed there would be
 /// uploaded as ours. A place that cannot be cleared is refused later, when the directory is made.
 pub(crate) fn clear(output: Option<&Utf8Path>, reports: Option<&Utf8Path>, environment: &Environment) {
-    let checkout = ci::checkout(environment);
+    let checkout = environment.job_checkout();
     for (directory, own) in [(output, true), (reports, false)] {
         let Some(Ok(Some(path))) = directory.map(|path| private_files::existing(path, checkout)) else {
             continue;

@@ -53,7 +53,7 @@ pub(crate) fn kind(failure: &Failure) -> FailureKind {
     }
 }
 
-/// Whether there was nothing to do: a range that adds nothing.
+/// Returns whether there was nothing to do: a range that adds nothing.
 pub(crate) fn is_nothing_to_review(failure: &Failure) -> bool {
     matches!(failure, Failure::Local(LocalError::Empty(_)))
 }

@@ -4,30 +4,27 @@ pub(crate) mod outcome;
 
 use std::time::Duration;
 
-use camino::Utf8Path;
 use conclave_engine::{
-    diff::FileDiff,
-    ports::{ForgeError, Publication, PublishOutcome, PublishSettings, TelemetrySink},
-    repo_config::RepoConfig,
-    review::{Review, StopCause},
+    ports::{ForgeError, Publication, PublishOutcome},
+    review::{Meanwhile, Review, StopCause},
 };
-use conclave_shared::{redact::Redactor, verdict::Verdict};
+use conclave_shared::{telemetry::RunStage, verdict::Verdict};
 use tokio::time::timeout;
 
+use self::outcome::{ended_early, exit_of};
+use super::{
+    Run,
+    directory::RunDirectory,
+    execute::{Executed, source},
+    prepare::settings_files::SettingsInUse,
+    reports,
+    start::runtime::Runtime,
+    telemetry::{self, Figures, record_stance},
+};
 use crate::{
-    args::ReviewFormat,
-    context::signals::Signals,
-    exit::Failure,
+    args::Gate,
+    exit::{Exit, Failure},
     output,
-    run::{
-        directory::RunDirectory,
-        execute::source,
-        prepare::{change::Job, settings_files::SettingsInUse},
-        reports,
-        start::runtime::Runtime,
-        stopwatch::Stopwatch,
-        telemetry::record_stance,
-    },
 };
 
 /// How long posting may take once the run has to end.
@@ -35,42 +32,59 @@ const LAST_POST: Duration = Duration::from_secs(5);
 
 /// What the end of a run needs.
 pub(crate) struct Ending<'a> {
-    pub(crate) job: &'a Job,
-    /// The changed files.
-    pub(crate) files: &'a [FileDiff],
-    pub(crate) publishing: PublishSettings,
-    /// The repository's settings in force.
-    pub(crate) settings: &'a RepoConfig,
-    pub(crate) sink: &'a dyn TelemetrySink,
-    pub(crate) format: ReviewFormat,
-    /// How places are opened from the terminal.
-    pub(crate) links: output::Links,
+    pub(crate) run: &'a Run<'a>,
+    pub(crate) executed: &'a Executed,
     pub(crate) directory: &'a RunDirectory,
-    /// Where the reports go besides the run directory.
-    pub(crate) reports: Option<&'a Utf8Path>,
-    pub(crate) redactor: &'a Redactor,
-    pub(crate) signals: &'a Signals,
 }
 
 impl Ending<'_> {
+    /// Ends the run: whatever becomes of the post, the tracker gets the review.
+    pub(crate) async fn finish(&self, mut review: Review, runtime: Runtime, gate: Gate) -> Result<Exit, Failure> {
+        let Run { context, report, .. } = self.run;
+        let signals = &context.signals;
+        report.enter(RunStage::Publish);
+        let figures = Figures::of(&runtime.gateway.events());
+        let early = signals.exit();
+        if let Some(cause) = signals.stop().cause() {
+            // A result that was there just before the stop is no reason to approve after it.
+            review.add_meanwhile(&Meanwhile {
+                stopped: Some(cause),
+                ..Meanwhile::default()
+            });
+        }
+        let posted = self.conclude(&mut review, runtime, early.is_some()).await;
+        self.run.stopwatch.lap("printing and posting");
+        // Told to end while it was posting: what it then did not do any more makes it another end.
+        let asked = signals.stop().cause() == Some(StopCause::Asked) && (posted.is_err() || review.was_stopped());
+        let early = early.or_else(|| signals.exit().filter(|_| asked));
+        let outcome = posted.as_ref().ok().and_then(Option::as_ref);
+        let sink = self.run.observers.sink();
+        telemetry::record_review(sink.as_ref(), &review, outcome.filter(|_| early.is_none()));
+        report.ended();
+        telemetry::record_figures(sink.as_ref(), &review, figures, &self.run.stopwatch.laps());
+        match early {
+            None => posted.map(|_| exit_of(&review, gate, self.run.arguments.strict)),
+            Some(exit) => Ok(ended_early(exit, posted.map(drop), &context.output)),
+        }
+    }
+
     /// Stops the runtime, writes the records, prints, posts. Returns what became of what was posted, if anything was.
-    pub(crate) async fn conclude(
+    async fn conclude(
         &self,
         review: &mut Review,
         runtime: Runtime,
         early: bool,
-        watch: &mut Stopwatch,
     ) -> Result<Option<PublishOutcome>, Failure> {
+        let stopwatch = &self.run.stopwatch;
         if early {
             // Whoever stops a job kills it soon after: what is known goes out while everything is being stopped.
-            review.seconds = watch.total();
+            review.seconds = stopwatch.total();
             let (_, posted) = tokio::join!(runtime.stop(), timeout(LAST_POST, self.publish(review, true)));
             return posted.unwrap_or_else(|_| Err(ForgeError("the forge took too long".to_owned()).into()));
         }
         review.warnings.extend(runtime.stop().await);
-        watch.lap("shutdown");
-        review.stages.extend(watch.last());
-        review.seconds = watch.total();
+        review.stages.push(stopwatch.lap("shutdown"));
+        review.seconds = stopwatch.total();
         tokio::select! {
             posted = self.publish(review, false) => posted,
             () = self.out_of_patience() => Err(ForgeError("the run was stopped before everything was posted".to_owned()).into()),
@@ -79,76 +93,78 @@ impl Ending<'_> {
 
     /// Returns once a run that was asked to end has used up its time for posting. The run's own limit does not cut a post short.
     async fn out_of_patience(&self) {
-        if self.signals.stop().stopped().await != StopCause::Asked {
+        if self.run.context.signals.stop().stopped().await != StopCause::Asked {
             std::future::pending::<()>().await;
         }
         tokio::time::sleep(LAST_POST).await;
     }
 
     async fn publish(&self, review: &mut Review, hurried: bool) -> Result<Option<PublishOutcome>, Failure> {
-        if !hurried && let Some(forge) = &self.job.forge {
+        let (job, context) = (&self.executed.job, self.run.context);
+        if !hurried && let Some(forge) = &job.forge {
             // What another run has posted meanwhile is printed and kept with the review. Where that cannot be read, posting says
             // so, which reads it again.
             let meanwhile = forge.meanwhile(review).await.unwrap_or_default();
             review.add_meanwhile(&meanwhile);
         }
-        let excerpts = source::excerpts(&self.job.repository, review).await;
+        let excerpts = source::excerpts(&job.repository, review).await;
         if let Err(failure) = self.record(review, &excerpts) {
-            output::note(&format!("Warning: {failure}"), self.redactor);
+            context.output.warn(&failure);
             without_records(review, &failure);
         }
-        output::reviewed(
-            review,
-            &output::Shown {
-                format: self.format,
-                excerpts: &excerpts,
-                directory: self.directory.path(),
-                links: self.links.clone(),
-            },
-            self.redactor,
-        );
+        let shown = output::Shown {
+            format: self.run.arguments.format,
+            excerpts: &excerpts,
+            directory: self.directory.path(),
+            links: output::Links::into_tree(job.repository.root(), &context.env),
+        };
+        context.output.print_review(review, shown);
         let posted = self.post(review, hurried).await?;
         if let Some(amended) = posted.as_ref().and_then(|outcome| outcome.amended.as_deref()) {
             // It is posted as another one than was printed: the records have to tell the same as the note.
             review.clone_from(amended);
             if let Err(failure) = self.record(review, &excerpts) {
-                output::note(&format!("Warning: {failure}"), self.redactor);
+                context.output.warn(failure);
             }
         }
         Ok(posted)
     }
 
     fn record(&self, review: &Review, excerpts: &output::Excerpts) -> Result<(), Failure> {
+        let Run { context, arguments, .. } = self.run;
         let lines = serde_json::to_string(excerpts).unwrap_or_default();
-        let directories = std::iter::once(self.directory.path()).chain(self.reports);
-        reports::write(review, self.redactor, directories)?;
-        self.directory
-            .write(output::Excerpts::FILE, self.redactor.redact(&lines).as_bytes())?;
-        Ok(())
+        let directories = std::iter::once(self.directory.path()).chain(arguments.reports.as_deref());
+        reports::write(review, context, directories)?;
+        let lines = context.redactor.redact(&lines);
+        self.directory.write(output::Excerpts::FILE, lines.as_bytes()).map(drop)
     }
 
     async fn post(&self, review: &Review, hurried: bool) -> Result<Option<PublishOutcome>, Failure> {
-        let Some(forge) = &self.job.forge else { return Ok(None) };
+        let Executed {
+            job,
+            files,
+            settings,
+            publishing,
+        } = self.executed;
+        let Some(forge) = &job.forge else { return Ok(None) };
+        let output = &self.run.context.output;
         // Secrets go before anything is made of the texts: afterwards they could be encoded, or cut in two.
-        let review = output::without_secrets(review, self.redactor)
+        let review = output
+            .without_secrets(review)
             .map_err(|error| ForgeError(format!("the review could not be cleaned of secrets: {error}")))?;
+        let (later, commit) = (job.later.as_ref(), job.subject.settings_commit());
         let outcome = forge
             .publish(Publication {
                 review: &review,
-                files: self.files,
-                sources: &source::texts_with_fixes(&self.job.repository, &review).await,
-                settings: self.publishing,
+                files,
+                sources: &source::texts_with_fixes(&job.repository, &review).await,
+                settings: *publishing,
                 hurried,
-                settings_watch: &SettingsInUse::new(
-                    &self.job.repository,
-                    self.job.later.as_ref(),
-                    self.job.subject.settings_commit(),
-                    self.settings,
-                ),
+                settings_watch: &SettingsInUse::new(&job.repository, later, commit, settings),
             })
             .await?;
-        record_stance(self.sink, review.merge_request, &outcome);
-        output::posted(&outcome, self.redactor);
+        record_stance(self.run.observers.sink().as_ref(), review.merge_request, &outcome);
+        output.posted(&outcome);
         Ok(Some(outcome))
     }
 }

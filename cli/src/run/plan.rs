@@ -15,33 +15,26 @@ use conclave_shared::{
     memory::RepositoryMemory,
     model::ModelId,
     pricing::TokenUsage,
-    redact::Redactor,
     reviewer::ReviewerName,
     risk::RiskTier,
 };
 use serde::Serialize;
 
+use self::tokenizer::Tokenizer;
+use super::{
+    directory::Scratch,
+    finish::outcome::nothing_left,
+    prepare::{ChosenBy, Prepared, change::Source, components::Components, prepare},
+    start::{
+        inputs,
+        runtime::{COORDINATOR_PROMPT, REVIEWER_PROMPT},
+        section_mark::SectionMark,
+    },
+};
 use crate::{
     args::{Format, PlanningArguments},
-    env::Environment,
+    context::Context,
     exit::{Exit, Failure},
-    output,
-    run::{
-        directory::Scratch,
-        finish::outcome::nothing_left,
-        plan::tokenizer::Tokenizer,
-        prepare::{
-            ChosenBy, Prepared,
-            change::Assignment,
-            components::{self, Purpose},
-            prepare,
-        },
-        start::{
-            inputs,
-            runtime::{COORDINATOR_PROMPT, REVIEWER_PROMPT},
-            section_mark::SectionMark,
-        },
-    },
 };
 
 /// The version of the shape of the JSON; `docs/plan.md` describes it.
@@ -94,7 +87,7 @@ pub(crate) struct PlannedReviewer {
     pub(crate) name: ReviewerName,
     pub(crate) presence: Presence,
     pub(crate) required: bool,
-    /// Whether the project has added it.
+    /// True if the project has added it.
     pub(crate) own: bool,
     pub(crate) reason: String,
     pub(crate) models: Option<ModelChoice>,
@@ -119,7 +112,7 @@ pub(crate) struct PlannedModel {
     pub(crate) stands_in_for: Option<ModelId>,
     /// Why it is not used; none for one that is.
     pub(crate) skipped: Option<String>,
-    /// Whether its price and limits are known.
+    /// True if its price and limits are known.
     pub(crate) known: bool,
 }
 
@@ -137,7 +130,7 @@ pub(crate) struct PlannedEstimate {
 pub(crate) struct PlanRequest<'a> {
     pub(crate) planning: &'a PlanningArguments,
     pub(crate) format: Format,
-    /// Whether `opencode.json` is shown instead, with the plugin behind each line.
+    /// True if `opencode.json` is shown instead, with the plugin behind each line.
     pub(crate) explain: bool,
 }
 
@@ -150,24 +143,24 @@ struct Explained {
 
 /// Plans, and prints the plan. No model is asked and no key is needed.
 pub(crate) async fn plan(
-    assignment: Assignment,
+    source: Source,
     request: &PlanRequest<'_>,
     scratch: &Scratch,
-    environment: &Environment,
-    redactor: &Redactor,
+    context: &Context,
 ) -> Result<Exit, Failure> {
+    let output = &context.output;
     // Read while git is at work.
     let tokenizer = tokenizer::load();
-    let house = components::build(assignment, environment, Purpose::Plan)?;
-    let notes = house.notes.clone();
-    let prepared = prepare(house, request.planning, None, scratch.path(), &Silent).await?;
+    let components = Components::new(&source, None, &context.env)?;
+    let notes = components.notes.clone();
+    let prepared = prepare(source, components, request.planning, None, scratch.path(), &Silent).await?;
     let repo = &prepared.repo;
     let mut problems = repo.in_force.problems.iter().chain(&repo.proposed);
     if problems.any(|problem| problem.weight == conclave_engine::repo_config::Weight::Error) {
         return Err(Failure::RepoConfig(repo.all_problems()));
     }
     if prepared.diff.files.is_empty() {
-        nothing_left(&prepared.diff, &prepared.approval_holds, redactor);
+        nothing_left(&prepared.diff, &prepared.approval_holds, output);
         // Data stays data, also of a change that has no file to review.
         if request.explain || matches!(request.format, Format::Human) || prepared.diff.filtered.is_empty() {
             return Ok(Exit::Reviewed);
@@ -176,20 +169,20 @@ pub(crate) async fn plan(
     if request.explain {
         let lines = explain_file(&prepared);
         match request.format {
-            Format::Json => output::print(&output::json(&lines, redactor)),
+            Format::Json => output.print_json(&lines),
             Format::Human => {
                 let lines = lines
                     .iter()
                     .map(|explained| (explained.plugin, explained.line.as_str()));
-                output::print(&redactor.redact(&page::explained(lines)));
+                output.print(&page::explained(lines));
             }
         }
         return Ok(Exit::Reviewed);
     }
     let document = document(prepared, notes, &tokenizer.finish().await?).await?;
     match request.format {
-        Format::Json => output::print(&output::json(&document, redactor)),
-        Format::Human => output::print_for_person(&redactor.redact(&page::plan(&document))),
+        Format::Json => output.print_json(&document),
+        Format::Human => output.print_for_person(&page::plan(&document)),
     }
     Ok(Exit::Reviewed)
 }
@@ -217,16 +210,12 @@ impl Progress for Silent {
 }
 
 async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokenizer) -> Result<PlanDocument, Failure> {
-    let sources = inputs::Sources {
-        job: &prepared.job,
-        diff: &prepared.diff,
-        repo_config: &prepared.repo.in_force.config,
-        contributed: &prepared.runtime,
-        library: &prepared.library,
-        boundary: SectionMark::new(&prepared.job, None)?.nonce,
-        memory: &RepositoryMemory::default(),
-    };
-    let inputs = inputs::render(sources, &mut prepared.plan, |files, _| Ok(vec![0; files.len()])).await?;
+    let boundary = SectionMark::new(&prepared.job, None)?.nonce;
+    let memory = RepositoryMemory::default();
+    let inputs = inputs::render(&mut prepared, &boundary, &memory, |files, _, _| {
+        Ok(vec![0; files.len()])
+    })
+    .await?;
     let Prepared { job, diff, plan, .. } = &prepared;
     let count = |text: &str| tokenizer.count(text);
     let mut patches = PatchTokens::default();

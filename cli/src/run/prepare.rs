@@ -23,7 +23,7 @@ use conclave_engine::{
     memory::Recall,
     panel::{Focus, PlanInput, explain_models, plan},
     plugin::{self, Assembled, RuntimeConfig},
-    ports::{Progress, ProgressEvent},
+    ports::{Progress, ProgressEvent, PublishSettings},
     prompt::PromptLibrary,
     repo_config::{PathSettings, RepoConfig},
     review::{ApprovalHold, Before, Plan, ThreadState},
@@ -46,10 +46,10 @@ use crate::{
     diff::{self, Spool, attributes},
     exit::Failure,
     run::prepare::{
-        change::Job,
-        components::House,
+        change::{Job, Source},
+        components::Components,
         memory::MemorySource,
-        organization::{Change, Organisation},
+        organization::{Change, Organization},
         overrides::{Overrides, check_models},
         own_reviewers::OwnReviewers,
         repo_config::LoadedRepoConfig,
@@ -80,7 +80,7 @@ pub(crate) struct Prepared {
     pub(crate) preset: (Preset, ChosenBy),
     /// How the models of the panel, and then of the coordinator, come about.
     pub(crate) models: Vec<(ReviewerName, RouteExplanation)>,
-    /// Whether an argument or a variable of the job names the models.
+    /// True if an argument or a variable of the job names the models.
     pub(crate) models_of_job: bool,
     pub(crate) warnings: Vec<String>,
     /// Follows the configuration while the run goes on.
@@ -105,30 +105,29 @@ pub(crate) enum ChosenBy {
 
 /// Runs the phases. Nothing listens and no child runs before, during or after it: a plan can be shown without.
 ///
-/// The order: all plugins start at once, and the diff is read as soon as the one that brings the change has it. Then
+/// The order: all plugins start at once, and the diff is read as soon as the change is loaded. Then
 /// they configure, then the models are amended (the last word is an operator's, so it comes after what plugins propose),
 /// and only then is the plan made: it depends on which reviewers were registered, which providers can be used and which
 /// models are in force. What was assembled is narrowed down to the plan at the end, so that no plugin has to know who
 /// sits on the panel to contribute to it.
 pub(crate) async fn prepare(
-    house: House,
+    source: Source,
+    components: Components,
     arguments: &PlanningArguments,
     agents: Option<u32>,
     scratch: &Utf8Path,
     progress: &dyn Progress,
 ) -> Result<Prepared, Failure> {
-    let House {
+    let Components {
         mut plugins,
-        arrival,
-        secret,
-        notes,
-        organisation,
+        organization,
         follower,
         memory,
+        notes,
         ..
-    } = house;
+    } = components;
     let change = async {
-        let job = arrival.wait(secret).await?;
+        let job = source.load().await?;
         let ((diff, spool), repo) = diff_and_settings(&job, scratch).await?;
         let memory = recall(memory, &repo);
         // Before the noise is taken out: lock files are a part of it.
@@ -142,18 +141,18 @@ pub(crate) async fn prepare(
         settings_files::check(&job.repository, commit, &repo.in_force.config).await?;
         let own = OwnReviewers::load(&job.repository, commit, &repo.in_force.config).await?;
         let rules = repo.in_force.config.codex.rules.as_deref();
-        let mut organisation = Organisation::new(organisation, arguments.codex_rules.as_deref(), rules, change)?;
-        let failures = organisation.bootstrap().await;
-        Ok::<_, Failure>((job, (diff, spool), locks, repo, own, organisation, failures, memory))
+        let mut organization = Organization::new(organization, arguments.codex_rules.as_deref(), rules, change)?;
+        let failures = plugin::bootstrap(&mut organization.plugins).await;
+        Ok::<_, Failure>((job, (diff, spool), locks, repo, own, organization, failures, memory))
     };
     // Without a change there is nothing to wait for: its failure ends the phase for all.
-    let (mut warnings, (job, (diff, spool), locks, repo, own, organisation, failures, memory)) =
+    let (mut warnings, (job, (diff, spool), locks, repo, own, organization, failures, memory)) =
         tokio::try_join!(async { Ok(plugin::bootstrap(&mut plugins).await) }, change)?;
     lead_with_configuration(&mut warnings, &follower);
     warnings.extend(locks.faults);
     warnings.extend(failures);
-    let rules = organisation.rules();
-    plugins.extend(organisation.plugins);
+    let rules = organization.rules;
+    plugins.extend(organization.plugins);
     plugins.push(Box::new(own.clone()));
     let mut config = ConfigDocument::default();
     let mut assembled = plugin::configure(&plugins)?;
@@ -282,13 +281,13 @@ async fn diff_and_settings(job: &Job, scratch: &Utf8Path) -> Result<((Diff, Spoo
 /// The preset, and who chose it.
 fn chosen_preset(arguments: &PlanningArguments, repo: Option<Preset>) -> (Preset, ChosenBy) {
     match (arguments.preset, repo) {
-        (Some(preset), _) => (preset.into(), ChosenBy::Job),
+        (Some(preset), _) => (preset, ChosenBy::Job),
         (None, Some(preset)) => (preset, ChosenBy::Repo),
         (None, None) => (Preset::default(), ChosenBy::Default),
     }
 }
 
-/// Whether anybody's models come from the preset.
+/// Returns whether anybody's models come from the preset.
 fn comes_from_preset(models: &[(ReviewerName, RouteExplanation)], of_job: bool) -> bool {
     !of_job
         && models
@@ -404,12 +403,18 @@ async fn filter(
 }
 
 impl Prepared {
-    /// Whether anybody's models come from the preset.
+    /// How the review is posted.
+    pub(crate) fn publishing(&self) -> PublishSettings {
+        let (repo, limits) = (&self.repo.in_force.config.review, &self.config.limits);
+        self.job.posting.settings(repo, &limits.budget)
+    }
+
+    /// Returns whether anybody's models come from the preset.
     pub(crate) fn is_preset_in_force(&self) -> bool {
         comes_from_preset(&self.models, self.models_of_job)
     }
 
-    /// Whether findings of earlier reviews may stand: then the run goes on without a file, because only a review says what
+    /// Returns whether findings of earlier reviews may stand: then the run goes on without a file, because only a review says what
     /// has become of them.
     fn carries_findings(&self) -> bool {
         let stood = |before| matches!(before, Before::Stood | Before::Posted | Before::Reopened);
@@ -418,7 +423,7 @@ impl Prepared {
             || self.job.subject.existing_findings.iter().any(|known| open(known.state))
     }
 
-    /// Whether there is neither anything to review nor anything to say without a review.
+    /// Returns whether there is neither anything to review nor anything to say without a review.
     pub(crate) fn is_settled(&self) -> bool {
         self.diff.files.is_empty()
             && !self.carries_findings()

@@ -8,7 +8,7 @@ use conclave_gateway::{Recording, RecordingMode};
 
 use crate::{
     args::CommonArguments,
-    env::{Environment, ci, providers},
+    env::{Environment, providers},
     exit::Failure,
     private_files,
 };
@@ -20,13 +20,13 @@ const BOUNDARY: &str = "boundary";
 
 /// Whether the run is recorded, or is one that was.
 #[derive(Debug, Clone)]
-pub(crate) enum Tape {
+pub(crate) enum RunRecording {
     Off,
     Record(Utf8PathBuf),
     Replay(Arc<Recording>),
 }
 
-impl Tape {
+impl RunRecording {
     pub(crate) fn open(arguments: &CommonArguments, environment: &Environment) -> Result<Self, Failure> {
         if let Some(file) = &arguments.replay_models {
             return Ok(Self::Replay(Arc::new(Recording::open(file.as_std_path())?)));
@@ -34,7 +34,7 @@ impl Tape {
         let Some(directory) = &arguments.record else {
             return Ok(Self::Off);
         };
-        let directory = private_files::open(directory, ci::checkout(environment)).map_err(|error| {
+        let directory = private_files::open(directory, environment.job_checkout()).map_err(|error| {
             Failure::Settings(format!(
                 "failed to make the directory of the recording {directory}: {error}. Name a directory that can be written \
                  with --record"
@@ -60,7 +60,7 @@ impl Tape {
     }
 
     /// The gateway's settings for it.
-    pub(crate) fn settings(&self) -> RecordingMode {
+    pub(crate) fn mode(&self) -> RecordingMode {
         match self {
             Self::Off => RecordingMode::Off,
             Self::Record(directory) => RecordingMode::Record {

@@ -11,16 +11,13 @@ use std::{
 use conclave_engine::ports::TelemetrySink;
 use conclave_plugin_gitlab::MergeRequestAddress;
 use conclave_plugin_telemetry::{Telemetry, TelemetrySettings};
-use conclave_shared::{
-    redact::Redactor,
-    telemetry::{EventBody, FailureKind, RunFailed, RunSkipped, RunStage, RunStarted, SkipReason},
-};
+use conclave_shared::telemetry::{EventBody, FailureKind, RunFailed, RunSkipped, RunStage, RunStarted, SkipReason};
 use uuid::Uuid;
 
 use crate::{
-    env::{Environment, services},
+    env::Environment,
     exit::{Exit, Failure},
-    output,
+    output::Output,
     run::failures,
 };
 
@@ -69,7 +66,7 @@ impl RunReport {
     /// run says what is wrong with them when it reads its settings.
     pub(crate) fn begin(environment: &Environment, subject: &RunSubject) -> Self {
         let id = Uuid::now_v7();
-        let settings = services::telemetry(environment, id, &subject.project).ok().flatten();
+        let settings = environment.telemetry(id, &subject.project).ok().flatten();
         let telemetry = settings.clone().map(|settings| Arc::new(Telemetry::start(settings)));
         let report = Self {
             id,
@@ -175,23 +172,22 @@ impl RunReport {
         }));
     }
 
-    fn record(&self, event: EventBody) {
-        if let Some(telemetry) = &self.telemetry {
-            telemetry.record(event);
-        }
-    }
-
     /// Sends what has not been sent yet, for at most the two seconds that the last events of every run have. After the first
     /// time there is nothing left to send.
-    pub(crate) async fn flush(&self, redactor: &Redactor) {
+    pub(crate) async fn flush(&self, output: &Output) {
         let Some(telemetry) = &self.telemetry else { return };
         let lost = telemetry.flush().await;
         if lost > 0 {
             let events = if lost == 1 { "event" } else { "events" };
-            output::note(
-                &format!("Warning: {lost} telemetry {events} did not reach the tracker"),
-                redactor,
-            );
+            output.warn(format!("{lost} telemetry {events} did not reach the tracker"));
+        }
+    }
+}
+
+impl TelemetrySink for RunReport {
+    fn record(&self, event: EventBody) {
+        if let Some(telemetry) = &self.telemetry {
+            telemetry.record(event);
         }
     }
 }

@@ -5,9 +5,8 @@ use conclave_engine::{
     report::{render_code_quality, render_junit, render_markdown, render_sarif},
     review::Review,
 };
-use conclave_shared::redact::Redactor;
 
-use crate::{exit::Failure, output, private_files::write_file};
+use crate::{context::Context, exit::Failure, private_files::write_file};
 
 /// The whole review; its schema is `docs/schema/review.schema.json`.
 pub(crate) const REVIEW: &str = "review.json";
@@ -24,12 +23,13 @@ pub(crate) const JUNIT: &str = "junit.xml";
 pub(crate) const NAMES: [&str; 5] = [REVIEW, MARKDOWN, SARIF, CODE_QUALITY, JUNIT];
 
 /// All reports, each with its file's name, without secrets.
-fn reports(review: &Review, redactor: &Redactor) -> [(&'static str, String); 5] {
+fn reports(review: &Review, context: &Context) -> [(&'static str, String); 5] {
+    let Context { output, redactor, .. } = context;
     [
-        (REVIEW, output::json(review, redactor)),
+        (REVIEW, output.json(review)),
         (MARKDOWN, redactor.redact(&render_markdown(review))),
-        (SARIF, output::json(&render_sarif(review), redactor)),
-        (CODE_QUALITY, output::json(&render_code_quality(review), redactor)),
+        (SARIF, output.json(&render_sarif(review))),
+        (CODE_QUALITY, output.json(&render_code_quality(review))),
         (JUNIT, redactor.redact(&render_junit(review))),
     ]
 }
@@ -37,10 +37,10 @@ fn reports(review: &Review, redactor: &Redactor) -> [(&'static str, String); 5] 
 /// Writes all reports into each of these directories.
 pub(crate) fn write<'a>(
     review: &Review,
-    redactor: &Redactor,
+    context: &Context,
     directories: impl Iterator<Item = &'a Utf8Path>,
 ) -> Result<(), Failure> {
-    let reports = reports(review, redactor);
+    let reports = reports(review, context);
     for directory in directories {
         for (name, content) in &reports {
             write_file(&directory.join(name), content.as_bytes())?;

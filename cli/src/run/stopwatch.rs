@@ -1,14 +1,17 @@
 //! Where the time of a run goes.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
 
 use conclave_engine::{ports::RunTrace, review::StageTime};
 
 /// Measures stage after stage.
 pub(crate) struct Stopwatch {
     start: Instant,
-    lap: Instant,
-    laps: Vec<StageTime>,
+    /// When the stage began, and those before it.
+    laps: Mutex<(Instant, Vec<StageTime>)>,
     trace: Option<Arc<dyn RunTrace>>,
 }
 
@@ -17,31 +20,29 @@ impl Stopwatch {
         let now = Instant::now();
         Self {
             start: now,
-            lap: now,
-            laps: Vec::new(),
+            laps: Mutex::new((now, Vec::new())),
             trace,
         }
     }
 
-    /// Ends a stage.
-    pub(crate) fn lap(&mut self, stage: &str) {
+    /// Ends a stage, and returns its time.
+    pub(crate) fn lap(&self, stage: &str) -> StageTime {
+        let mut laps = self.laps.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        let duration = now - self.lap;
-        self.laps.push(StageTime::new(stage, duration.as_secs_f64()));
+        let duration = now - laps.0;
+        let time = StageTime::new(stage, duration.as_secs_f64());
+        laps.1.push(time.clone());
         if let Some(trace) = &self.trace {
             trace.stage_ended(stage, duration);
         }
-        self.lap = now;
+        laps.0 = now;
+        time
     }
 
     /// The stages so far.
     pub(crate) fn laps(&self) -> Vec<StageTime> {
-        self.laps.clone()
-    }
-
-    /// The last stage.
-    pub(crate) fn last(&self) -> Option<StageTime> {
-        self.laps.last().cloned()
+        let laps = self.laps.lock().unwrap_or_else(PoisonError::into_inner);
+        laps.1.clone()
     }
 
     /// Seconds since the start.

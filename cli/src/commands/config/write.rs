@@ -27,7 +27,7 @@ impl Session<'_> {
             return Ok(self.nothing_to_change(&arguments.change));
         }
         if !arguments.change.shown.json {
-            self.print_diff(&stored, &document);
+            self.print_diff(&stored.document, &document);
         }
         self.confirm("Write this document?", &arguments.change)?;
         let revision = admin.replace(&document, &stored.tag, reason).await?;
@@ -49,7 +49,7 @@ impl Session<'_> {
             return Ok(self.nothing_to_change(&arguments.change));
         }
         if !arguments.change.shown.json {
-            self.print(page::colored_diff(&page::json_diff(&before, &after)).trim_end());
+            self.print_diff(&before, &after);
         }
         let question = format!("Go back to revision {}?", arguments.revision);
         self.confirm(&question, &arguments.change)?;
@@ -110,9 +110,9 @@ impl Session<'_> {
         let mut chains = chains(&stored)?;
         let Some(model) = &arguments.model else {
             if change.shown.json {
-                self.print_json(&chains);
+                self.output.print_json(&chains);
             } else {
-                self.print(&page::config_failback(&chains));
+                self.output.print(&page::config_failback(&chains));
             }
             return Ok(Exit::Reviewed);
         };
@@ -122,7 +122,7 @@ impl Session<'_> {
         };
         let model = parsed(model)?;
         let Some(stand_in) = &arguments.stand_in else {
-            self.print(&page::config_chain(&model, &chains));
+            self.output.print(&page::config_chain(&model, &chains));
             return Ok(Exit::Reviewed);
         };
         let reason = needed(change)?;
@@ -136,7 +136,7 @@ impl Session<'_> {
             return Ok(self.nothing_to_change(change));
         }
         if !change.shown.json {
-            self.print(&page::config_chain(&model, &chains));
+            self.output.print(&page::config_chain(&model, &chains));
         }
         self.confirm("Write this chain?", change)?;
         let revision = admin.failback(&chains, &stored.tag, reason).await?;
@@ -145,23 +145,24 @@ impl Session<'_> {
 
     /// Asks the person. Where nobody can be asked, `--yes` has to be there.
     fn confirm(&self, question: &str, change: &ChangeArguments) -> Result<(), Failure> {
-        confirm(question, change.yes, self.redactor)
+        confirm(question, change.yes, self.output)
     }
 
     fn nothing_to_change(&self, change: &ChangeArguments) -> Exit {
         if change.shown.json {
-            self.print_json(&json!({ "changed": false }));
+            self.output.print_json(&json!({ "changed": false }));
         } else {
-            self.print("There is nothing to change.");
+            self.output.print("There is nothing to change.");
         }
         Exit::Reviewed
     }
 
     fn done(&self, change: &ChangeArguments, revision: u64, text: &str) -> Exit {
         if change.shown.json {
-            self.print_json(&json!({ "changed": true, "revision": revision }));
+            self.output
+                .print_json(&json!({ "changed": true, "revision": revision }));
         } else {
-            self.print(&format!("{text} (revision {revision})."));
+            self.output.print(&format!("{text} (revision {revision})."));
         }
         Exit::Reviewed
     }

@@ -6,33 +6,31 @@ use conclave_engine::{
     diff::{FilteredDiff, FilteredFile},
     review::{ApprovalHold, Review},
 };
-use conclave_shared::{redact::Redactor, verdict::Verdict};
+use conclave_shared::verdict::Verdict;
 
 use crate::{
     args::Gate,
+    context::Context,
     exit::{Exit, Failure},
-    output,
+    output::Output,
     run::prepare::Prepared,
 };
 
 /// Says how a run ended that was ended early. Its exit code tells that, even if posting failed as well.
-pub(crate) fn ended_early(exit: Exit, posted: Result<(), Failure>, redactor: &Redactor) -> Exit {
+pub(crate) fn ended_early(exit: Exit, posted: Result<(), Failure>, output: &Output) -> Exit {
     if let Err(failure) = posted {
-        output::note(&format!("What is known could not be posted: {failure}"), redactor);
+        output.note(&format!("What is known could not be posted: {failure}"));
     }
-    output::note(
-        &format!(
-            "{}: this is what is known so far. Nothing is left running.",
-            cause(exit)
-        ),
-        redactor,
-    );
+    let cause = cause(exit);
+    output.note(&format!(
+        "{cause}: this is what is known so far. Nothing is left running."
+    ));
     exit
 }
 
 /// What is said when there is nothing to show yet.
-pub(crate) fn nothing_reviewed(exit: Exit, redactor: &Redactor) -> Exit {
-    output::note(&format!("{} before anything was reviewed.", cause(exit)), redactor);
+pub(crate) fn nothing_reviewed(exit: Exit, output: &Output) -> Exit {
+    output.note(&format!("{} before anything was reviewed.", cause(exit)));
     exit
 }
 
@@ -55,11 +53,16 @@ pub(crate) fn exit_of(review: &Review, gate: Gate, strict: bool) -> Exit {
 }
 
 /// What was prepared, or the end of a run that has nothing to do or nobody to do it.
-pub(crate) fn worth_a_review(prepared: Prepared, redactor: &Redactor) -> Result<Prepared, Result<Exit, Failure>> {
+pub(crate) fn worth_a_review(prepared: Prepared, context: &Context) -> Result<Prepared, Result<Exit, Failure>> {
     if prepared.is_settled() {
-        nothing_left(&prepared.diff, &prepared.approval_holds, redactor);
+        nothing_left(&prepared.diff, &prepared.approval_holds, &context.output);
         if let Some(forge) = &prepared.job.forge {
-            forge.left_out(&without_secrets(&prepared.diff.filtered, redactor));
+            let without_secrets = |file: &FilteredFile| FilteredFile {
+                path: context.redactor.redact(&file.path),
+                reason: file.reason,
+            };
+            let filtered: Vec<_> = prepared.diff.filtered.iter().map(without_secrets).collect();
+            forge.left_out(&filtered);
         }
         return Err(Ok(Exit::Reviewed));
     }
@@ -69,17 +72,8 @@ pub(crate) fn worth_a_review(prepared: Prepared, redactor: &Redactor) -> Result<
     }
 }
 
-/// The files with names that hold no secret.
-fn without_secrets(files: &[FilteredFile], redactor: &Redactor) -> Vec<FilteredFile> {
-    let clean = |file: &FilteredFile| FilteredFile {
-        path: redactor.redact(&file.path).clone(),
-        reason: file.reason,
-    };
-    files.iter().map(clean).collect()
-}
-
 /// Says that nothing is left to review, what was taken out, and why that is no reason to approve.
-pub(crate) fn nothing_left(diff: &FilteredDiff, holds: &[ApprovalHold], redactor: &Redactor) {
+pub(crate) fn nothing_left(diff: &FilteredDiff, holds: &[ApprovalHold], output: &Output) {
     let mut text = String::from("Nothing to review");
     if diff.filtered.is_empty() {
         text.push_str(": the diff is empty.");
@@ -100,5 +94,5 @@ pub(crate) fn nothing_left(diff: &FilteredDiff, holds: &[ApprovalHold], redactor
             let _ = write!(text, "\n  {place}");
         }
     }
-    output::note(&text, redactor);
+    output.note(&text);
 }

@@ -1,4 +1,4 @@
-//! What a command asks for, and how it becomes something that can be reviewed.
+//! What a command asks for, and how it is loaded.
 
 use std::sync::Arc;
 
@@ -10,15 +10,12 @@ use conclave_engine::{
 };
 use conclave_forge::Publisher;
 use conclave_git::Repository;
-use conclave_plugin_gitlab::{GitLabPlugin, MergeRequestArrival};
-use conclave_plugin_local::{LocalArrival, LocalPlugin, Range};
+use conclave_plugin_local::{Range, load};
 use conclave_shared::config::BudgetLimits;
 use secrecy::SecretString;
 
-use crate::{
-    exit::Failure,
-    run::prepare::checkout::{Checkout, LaterCommits},
-};
+use super::checkout::{Checkout, LaterCommits};
+use crate::exit::Failure;
 
 /// What is reviewed and where the result goes.
 pub(crate) struct Job {
@@ -38,7 +35,7 @@ pub(crate) struct Job {
     pub(crate) ledger: CarryOver,
     /// The number of the account that opened the merge request.
     pub(crate) author: Option<u64>,
-    /// Whether a light-hearted question may be answered.
+    /// True if a light-hearted question may be answered.
     pub(crate) aside_open: bool,
     /// What the person should know.
     pub(crate) notes: Vec<String>,
@@ -49,7 +46,7 @@ pub(crate) struct Job {
 }
 
 /// What a command asks for. Nothing of it has been read yet.
-pub(crate) struct Assignment {
+pub(crate) struct Source {
     /// Where the change comes from.
     pub(crate) origin: Origin,
     /// The project's name, for configuration and telemetry.
@@ -62,7 +59,6 @@ pub(crate) struct Assignment {
 pub(crate) enum Origin {
     /// A merge request.
     GitLab {
-        /// The merge request's server.
         gitlab: Arc<Publisher>,
         /// The checkout of its pipeline, as far as there is one.
         checkout: Box<Checkout>,
@@ -73,7 +69,6 @@ pub(crate) enum Origin {
     Local {
         /// A directory in the repository.
         directory: Utf8PathBuf,
-        /// The range.
         range: Range,
         /// Takes a snapshot of the working tree.
         scratch: Utf8PathBuf,
@@ -85,7 +80,7 @@ pub(crate) enum Origin {
 pub(crate) struct Posting {
     /// What the verdict may do.
     pub(crate) mode: Option<ReviewMode>,
-    /// The most findings beside their lines.
+    /// Maximum number of findings beside their lines.
     pub(crate) max_inline: Option<u16>,
 }
 
@@ -103,59 +98,13 @@ impl Posting {
     }
 }
 
-/// Where the change will arrive.
-pub(crate) enum Arrival {
-    GitLab {
-        merge_request: MergeRequestArrival,
-        gitlab: Arc<Publisher>,
-        checkout: Box<Checkout>,
-        post: Option<Posting>,
-    },
-    Local(LocalArrival),
-}
-
-impl Origin {
-    /// Whether it is a merge request.
-    pub(crate) const fn is_merge_request(&self) -> bool {
-        matches!(self, Self::GitLab { .. })
-    }
-
-    /// The two plugins that bring something to review, one of them at work, and where that arrives.
-    pub(crate) fn plugins(self) -> (GitLabPlugin, LocalPlugin, Arrival) {
-        match self {
-            Self::GitLab { gitlab, checkout, post } => {
-                let (plugin, merge_request) = GitLabPlugin::new(Arc::clone(&gitlab));
-                let arrival = Arrival::GitLab {
-                    merge_request,
-                    gitlab,
-                    checkout,
-                    post,
-                };
-                (plugin, LocalPlugin::off(), arrival)
-            }
-            Self::Local {
-                directory,
-                range,
-                scratch,
-            } => {
-                let (plugin, review) = LocalPlugin::new(directory, range, scratch);
-                (GitLabPlugin::off(), plugin, Arrival::Local(review))
-            }
-        }
-    }
-}
-
-impl Arrival {
-    /// Waits for the change, which a plugin loads meanwhile.
-    pub(crate) async fn wait(self, secret: Option<SecretString>) -> Result<Job, Failure> {
-        match self {
-            Self::GitLab {
-                merge_request,
-                gitlab,
-                checkout,
-                post,
-            } => {
-                let info = merge_request.await.map_err(|_| never_asked())??;
+impl Source {
+    /// Loads the change.
+    pub(crate) async fn load(self) -> Result<Job, Failure> {
+        let secret = self.secret;
+        match self.origin {
+            Origin::GitLab { gitlab, checkout, post } => {
+                let info = gitlab.load().await?;
                 let mut subject = info.subject.clone();
                 let (repository, notes, later) = checkout.complete(&subject).await?;
                 let subjects = repository.subjects(&subject.base_sha, &subject.head_sha).await?;
@@ -175,8 +124,12 @@ impl Arrival {
                     later: Some(later),
                 })
             }
-            Self::Local(review) => {
-                let review = review.await.map_err(|_| never_asked())??;
+            Origin::Local {
+                directory,
+                range,
+                scratch,
+            } => {
+                let review = load(&directory, &range, &scratch).await?;
                 Ok(Job {
                     subject: review.subject,
                     repository: review.repository,
@@ -194,8 +147,4 @@ impl Arrival {
             }
         }
     }
-}
-
-fn never_asked() -> Failure {
-    Failure::Settings("the plugin that brings the change was never started".to_owned())
 }

@@ -19,7 +19,7 @@ use crate::{
 /// The time for a commit that is only compared, unless the job says how long fetching may take.
 const LATER_PATIENCE: Duration = Duration::from_secs(30);
 
-/// Whether the address of a remote is that of the project, over HTTP or SSH.
+/// Returns whether the address of a remote is that of the project, over HTTP or SSH.
 fn is_clone(remote: &str, project: &CloneOf) -> bool {
     let (host, path) = match remote.split_once("://") {
         Some((_, rest)) => rest.split_once('/').unwrap_or((rest, "")),
@@ -79,7 +79,7 @@ impl Checkout {
     /// Looks at the pipeline's checkout. What it lacks will be fetched into a directory below `scratch`.
     pub(crate) async fn open(
         pipeline: &CiEnvironment,
-        environment: &Environment,
+        env: &Environment,
         scratch: &Utf8Path,
         limit: Option<Duration>,
     ) -> Result<Self, Failure> {
@@ -115,7 +115,7 @@ impl Checkout {
             ca_file: pipeline.ca_file.clone(),
             proxies: PROXIES
                 .iter()
-                .filter_map(|name| Some(((*name).to_owned(), environment.get(name)?.to_owned())))
+                .filter_map(|name| Some(((*name).to_owned(), env.get(name)?.to_owned())))
                 .collect(),
             max_time: limit.unwrap_or_else(|| seconds(Limits::default().fetch_seconds)),
         };

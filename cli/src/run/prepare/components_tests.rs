@@ -1,4 +1,4 @@
-//! The house is complete, and what is off is off.
+//! All components are there, and what is off is off.
 
 use std::collections::BTreeSet;
 
@@ -6,14 +6,14 @@ use conclave_engine::plugin;
 use conclave_plugin_local::Range;
 
 use super::*;
-use crate::run::{prepare::change::Origin, report::RunSubject};
+use crate::run::report::RunSubject;
 
 fn environment(variables: &[(&str, &str)]) -> Environment {
     Environment::new(variables.iter().map(|(name, value)| (name.into(), value.into())))
 }
 
-fn house(variables: &[(&str, &str)]) -> Result<House, Failure> {
-    let assignment = Assignment {
+fn components(variables: &[(&str, &str)]) -> Result<Components, Failure> {
+    let source = Source {
         origin: Origin::Local {
             directory: ".".into(),
             range: Range::WorkingTree,
@@ -29,12 +29,12 @@ fn house(variables: &[(&str, &str)]) -> Result<House, Failure> {
         merge_request: None,
     };
     let report = RunReport::begin(&environment, &subject);
-    build(assignment, &environment, Purpose::Review(&Tape::Off, &report))
+    Components::new(&source, Some((&RunRecording::Off, &report)), &environment)
 }
 
 #[track_caller]
 fn refused(variables: &[(&str, &str)]) -> String {
-    match house(variables) {
+    match components(variables) {
         Ok(_) => panic!("it must be refused"),
         Err(failure) => failure.to_string(),
     }
@@ -42,13 +42,11 @@ fn refused(variables: &[(&str, &str)]) -> String {
 
 #[tokio::test]
 async fn every_plugin_is_registered_in_its_place() {
-    let house = house(&[("ANTHROPIC_API_KEY", "k")]).expect("settings");
-    let names: Vec<_> = house.plugins.iter().map(|plugin| plugin.name()).collect();
+    let components = components(&[("ANTHROPIC_API_KEY", "k")]).expect("settings");
+    let names: Vec<_> = components.plugins.iter().map(|plugin| plugin.name()).collect();
     let expected = [
         "panel",
         "providers",
-        "gitlab",
-        "local",
         "cloudflare",
         "coordinator_tools",
         "reviewer_config",
@@ -58,15 +56,13 @@ async fn every_plugin_is_registered_in_its_place() {
 
 #[tokio::test]
 async fn configuring_needs_no_server_and_says_what_is_missing() {
-    let house = house(&[
+    let components = components(&[
         ("CLOUDFLARE_GATEWAY_ID", "g"),
         ("CLOUDFLARE_ACCOUNT_ID", "a"),
         ("CF_AIG_TOKEN", "t"),
     ]);
-    let mut house = house.expect("settings");
-    // The one that brings the change was not started here.
-    house.plugins.retain(|plugin| plugin.name() != "local");
-    let assembled = plugin::configure(&house.plugins).expect("no conflict");
+    let components = components.expect("settings");
+    let assembled = plugin::configure(&components.plugins).expect("no conflict");
     let providers: BTreeSet<String> = ["anthropic", "cloudflare-workers-ai", "openai"]
         .map(str::to_owned)
         .into();
@@ -77,8 +73,8 @@ async fn configuring_needs_no_server_and_says_what_is_missing() {
     );
     assert!(assembled.reviewers().contains("security"));
 
-    let house = self::house(&[]).expect("keys are missed later");
-    let error = plugin::configure(&house.plugins).expect_err("no key").to_string();
+    let components = self::components(&[]).expect("keys are missed later");
+    let error = plugin::configure(&components.plugins).expect_err("no key").to_string();
     assert!(
         error.starts_with("providers: no model provider has credentials"),
         "{error}"
@@ -91,9 +87,9 @@ async fn keys_beside_a_gateway_are_left_alone_and_named() {
         ("CONCLAVE_AI_GATEWAY_URL", "http://127.0.0.1:1/v1/a/g"),
         ("CF_AIG_TOKEN", "t"),
     ];
-    assert!(house(&gateway).expect("settings").notes.is_empty());
+    assert!(components(&gateway).expect("settings").notes.is_empty());
     let with_key = [gateway[0], gateway[1], ("OPENAI_API_KEY", "k")];
-    let notes = house(&with_key).expect("settings").notes;
+    let notes = components(&with_key).expect("settings").notes;
     assert!(notes[0].starts_with("OPENAI_API_KEY is not used"), "{notes:?}");
     let all = [
         gateway[0],
@@ -104,21 +100,20 @@ async fn keys_beside_a_gateway_are_left_alone_and_named() {
         ("CONCLAVE_COMPATIBLE_BASE_URL", "http://127.0.0.1:1/v1/a/g/compat"),
         ("CONCLAVE_COMPATIBLE_API_KEY", "k"),
     ];
-    let notes = house(&all).expect("settings").notes;
+    let notes = components(&all).expect("settings").notes;
     let said = "OPENAI_API_KEY, OPENAI_BASE_URL, CLOUDFLARE_API_TOKEN and CONCLAVE_COMPATIBLE_API_KEY are not used";
     assert!(notes[0].starts_with(said), "{notes:?}");
 }
 
 #[tokio::test]
 async fn an_endpoint_of_ones_own_is_a_provider_beside_a_gateway_too() {
-    let mut house = house(&[
+    let components = components(&[
         ("CONCLAVE_AI_GATEWAY_URL", "http://127.0.0.1:1/v1/a/g"),
         ("CF_AIG_TOKEN", "t"),
         ("CONCLAVE_COMPATIBLE_BASE_URL", "http://127.0.0.1:2/v1"),
     ])
     .expect("settings");
-    house.plugins.retain(|plugin| plugin.name() != "local");
-    let assembled = plugin::configure(&house.plugins).expect("no conflict");
+    let assembled = plugin::configure(&components.plugins).expect("no conflict");
     let names: Vec<String> = assembled.providers().into_iter().collect();
     assert_eq!(names, ["anthropic", "cloudflare-workers-ai", "compatible", "openai"]);
 }
@@ -147,7 +142,7 @@ async fn half_a_setting_is_an_error_that_names_the_other_half() {
         ("CONCLAVE_TRACKER_URL", "https://t.example"),
         ("ANTHROPIC_API_KEY", "k"),
     ];
-    let notes = house(&tracker).expect("settings").notes;
+    let notes = components(&tracker).expect("settings").notes;
     assert!(notes[0].contains("CONCLAVE_TRACKER_TOKEN is not"), "{notes:?}");
 }
 

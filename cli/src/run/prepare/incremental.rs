@@ -85,7 +85,7 @@ fn identities(files: &[FileDiff], instructions: &Instructions, spool: &Spool) ->
     Ok(identities)
 }
 
-/// Whether a person asks something.
+/// Returns whether a person asks something.
 fn asks(comment: &Comment) -> bool {
     comment.body.sanitized().contains('?')
 }

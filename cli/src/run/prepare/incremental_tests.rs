@@ -90,7 +90,7 @@ impl Drop for Scene {
 struct Run {
     /// Files that were given to the panel.
     reviewed: Vec<String>,
-    /// Whether the coordinator would have been asked.
+    /// True if the coordinator would have been asked.
     judged: bool,
     review: Review,
     warnings: Vec<String>,

@@ -1,10 +1,10 @@
-//! What the organisation brings to a review: its engineering rules and its template for AGENTS.md, and what the diff says
+//! What the organization brings to a review: its engineering rules and its template for AGENTS.md, and what the diff says
 //! about the latter.
 
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{
     diff::{Content, Diff, FilteredDiff},
-    plugin::{self, ReviewPlugin},
+    plugin::ReviewPlugin,
     rules::AppliedRules,
 };
 use conclave_fetch::{FetchSettings, Fetcher, TextUrl};
@@ -26,12 +26,12 @@ const LONGEST_PATCH: u64 = 1024 * 1024;
 
 /// What is known before there is a change.
 #[derive(Debug)]
-pub(crate) struct OrganisationSettings {
+pub(crate) struct OrganizationSettings {
     fetch: FetchSettings,
     template: Option<TextUrl>,
 }
 
-impl OrganisationSettings {
+impl OrganizationSettings {
     /// Reads them.
     pub(crate) fn read(environment: &Environment, secret: Option<&SecretString>) -> Result<Self, Failure> {
         // Below the user's directory for such things, which a CI job may put into its cache.
@@ -54,15 +54,16 @@ impl OrganisationSettings {
 }
 
 /// The two plugins that need the change before they can start.
-pub(crate) struct Organisation {
+pub(crate) struct Organization {
     pub(crate) plugins: Vec<Box<dyn ReviewPlugin>>,
-    rules: RulesHandle,
+    /// What becomes of the rules.
+    pub(crate) rules: RulesHandle,
 }
 
-impl Organisation {
+impl Organization {
     /// The plugins for this diff; nothing is fetched yet. Of two places of rules the argument's counts.
     pub(crate) fn new(
-        settings: OrganisationSettings,
+        settings: OrganizationSettings,
         argument: Option<&str>,
         repo: Option<&str>,
         change: Change<'_>,
@@ -84,16 +85,6 @@ impl Organisation {
             rules: codex.handle(),
             plugins: vec![Box::new(codex), Box::new(agents_md)],
         })
-    }
-
-    /// Fetches. Returns what failed.
-    pub(crate) async fn bootstrap(&mut self) -> Vec<String> {
-        plugin::bootstrap(&mut self.plugins).await
-    }
-
-    /// What becomes of the rules.
-    pub(crate) fn rules(&self) -> RulesHandle {
-        self.rules.clone()
     }
 }
 

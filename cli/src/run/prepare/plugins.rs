@@ -13,7 +13,7 @@ use crate::{env::providers, exit::Failure, run::prepare::own_reviewers::OwnRevie
 /// Providers that are asked with keys of their own.
 pub(crate) struct DirectProviders {
     specs: Vec<ProviderSpec>,
-    /// Whether a run without any of them makes sense.
+    /// True if a run without any of them makes sense.
     optional: bool,
 }
 

@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 
 use camino::Utf8Path;
 use conclave_engine::{
-    diff::{FileDiff, FilteredDiff},
+    diff::FileDiff,
     memory::hot_spots,
     panel::assign,
-    plugin::RuntimeConfig,
     prompt::{
-        ContextFile, Field, PatchEntry, PatchSize, PromptLibrary, Share, add_to_reviewer, brief, fitting, given,
-        patch_budget, render_context, render_coordinator, render_index, share_out, window_warning,
+        ContextFile, Field, PatchEntry, PatchSize, Share, add_to_reviewer, brief, fitting, given, patch_budget,
+        render_context, render_coordinator, render_index, share_out, window_warning,
     },
-    repo_config::RepoConfig,
     review::{CutFile, Plan},
     untrusted::{Nonce, Untrusted},
 };
@@ -25,7 +23,7 @@ use crate::{
     exit::Failure,
     run::{
         directory::RunDirectory,
-        prepare::{change::Job, own_reviewers},
+        prepare::{Prepared, change::Job, own_reviewers},
     },
 };
 
@@ -33,21 +31,6 @@ use crate::{
 const UNKNOWN_WINDOW: u64 = 128_000;
 /// What the runtime adds to a prompt, in bytes: its tools and its words about the surroundings, rounded up.
 const RUNTIME_BYTES: u64 = 16_000;
-
-/// Where the inputs come from.
-pub(crate) struct Sources<'a> {
-    pub(crate) job: &'a Job,
-    pub(crate) diff: &'a FilteredDiff,
-    /// `.conclave.toml` of the target branch.
-    pub(crate) repo_config: &'a RepoConfig,
-    /// What plugins add to the prompts.
-    pub(crate) contributed: &'a RuntimeConfig,
-    pub(crate) library: &'a PromptLibrary,
-    /// The boundary of the prompts' sections.
-    pub(crate) boundary: Nonce,
-    /// What the project remembers.
-    pub(crate) memory: &'a RepositoryMemory,
-}
 
 /// The texts, and where each file's patch is.
 pub(crate) struct Inputs {
@@ -66,13 +49,13 @@ pub(crate) struct Inputs {
 /// Writes patches and context into the run directory and where the agent reads them, and completes the messages of the
 /// plan's reviewers.
 pub(crate) async fn write(
-    sources: Sources<'_>,
-    plan: &mut Plan,
-    spool: &Spool,
+    prepared: &mut Prepared,
+    boundary: &Nonce,
     directory: &RunDirectory,
     workspace: &Utf8Path,
 ) -> Result<Inputs, Failure> {
-    let inputs = render(sources, plan, |files, shares| {
+    let memory = prepared.memory.now();
+    let inputs = render(prepared, boundary, &memory, |files, spool, shares| {
         patches::write(directory.path(), workspace, files, spool, shares)
     })
     .await?;
@@ -84,12 +67,23 @@ pub(crate) async fn write(
 /// What the sessions read, and the complete messages of the plan's reviewers. `give` writes the patches, as much of each
 /// as its share allows, and says how many lines of each are left out.
 pub(crate) async fn render(
-    sources: Sources<'_>,
-    plan: &mut Plan,
-    give: impl FnOnce(&[(&FileDiff, &str)], &[Share]) -> Result<Vec<u64>, Failure>,
+    prepared: &mut Prepared,
+    boundary: &Nonce,
+    memory: &RepositoryMemory,
+    give: impl FnOnce(&[(&FileDiff, &str)], &Spool, &[Share]) -> Result<Vec<u64>, Failure>,
 ) -> Result<Inputs, Failure> {
-    let Sources { job, diff, library, .. } = sources;
-    let nonce = sources.boundary.clone();
+    let Prepared {
+        job,
+        diff,
+        spool,
+        plan,
+        runtime: contributed,
+        library,
+        repo,
+        ..
+    } = prepared;
+    let (job, diff, spool, contributed, library) = (&*job, &*diff, &*spool, &*contributed, &*library);
+    let repo_config = &repo.in_force.config;
     let agents_md = agents_md(job).await?;
     let filtered: Vec<(String, &'static str)> = diff
         .filtered
@@ -97,7 +91,7 @@ pub(crate) async fn render(
         .map(|file| (file.path.clone(), file.reason.describe()))
         .collect();
     let panel = plan.reviewers();
-    let hot_spots = hot_spots(sources.memory, diff.files.iter().map(|file| file.path.as_str()));
+    let hot_spots = hot_spots(memory, diff.files.iter().map(|file| file.path.as_str()));
     let uncut: Vec<PatchEntry> = diff
         .files
         .iter()
@@ -110,12 +104,12 @@ pub(crate) async fn render(
         filtered: &filtered,
         panel: &panel,
         agents_md: agents_md.as_ref(),
-        repo_config: sources.repo_config,
-        contributed: sources.contributed,
+        repo_config,
+        contributed,
         hot_spots: hot_spots.as_deref(),
     };
 
-    let message = render_context(&file(&uncut), &nonce).text.len() + library.shared()?.len();
+    let message = render_context(&file(&uncut), boundary).text.len() + library.shared()?.len();
     let message = bytes(message) + RUNTIME_BYTES;
     let sizes = patches::sizes(&diff.files);
     let shares = share_out(&sizes, patch_budget(narrowest_window(plan), message));
@@ -124,7 +118,7 @@ pub(crate) async fn render(
         .iter()
         .zip(uncut.iter().map(|entry| entry.patch.as_str()))
         .collect();
-    let left_out = give(&files, &shares)?;
+    let left_out = give(&files, spool, &shares)?;
     let entries: Vec<PatchEntry> = uncut
         .iter()
         .zip(left_out)
@@ -134,17 +128,17 @@ pub(crate) async fn render(
         })
         .collect();
 
-    let context = render_context(&file(&entries), &nonce);
-    let coordinator = render_coordinator(&file(&entries), &nonce);
+    let context = render_context(&file(&entries), boundary);
+    let coordinator = render_coordinator(&file(&entries), boundary);
     for member in &mut plan.members {
-        add_to_reviewer(&mut member.parts, sources.contributed, member.name.as_str(), &nonce);
+        add_to_reviewer(&mut member.parts, contributed, member.name.as_str(), boundary);
     }
     let reading = Reading {
         context: &context.text,
         entries: &entries,
         sizes: &given(&sizes, &shares),
         message,
-        own: own_reviewers::fields(sources.repo_config),
+        own: own_reviewers::fields(repo_config),
     };
     brief_reviewers(plan, &reading);
 

@@ -9,15 +9,14 @@ use std::{
 use conclave_engine::{
     ports::{Progress, ProgressEvent, TelemetrySink},
     report::duration,
-    review::Plan,
     session::{LiveRoutes, RouteFacts},
 };
 use conclave_gateway::{
     BreakerSettings, Budget, Circuit, FallbackReason, Gateway, GatewayEvent, Limits, Observer, stricter,
 };
-use conclave_plugin_reviewer_config::{Follower, Following};
+use conclave_plugin_reviewer_config::Following;
 use conclave_shared::{
-    config::{self, ConfigDocument, ModelPrice, Preset, PriceList, seconds},
+    config::{self, ConfigDocument, ModelPrice, PriceList, seconds},
     model::ModelId,
     pricing::ModelFacts,
     risk::RiskTier,
@@ -27,41 +26,28 @@ use tokio::{sync::watch, task::JoinHandle};
 
 use crate::{
     args::CommonArguments,
-    run::prepare::{change::Job, overrides::Overrides},
+    run::{
+        Run,
+        prepare::{Prepared, change::Job, overrides::Overrides},
+    },
 };
 
-/// What the job says of a budget, and what it depends on besides.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct BudgetOfJob {
-    usd: Option<f64>,
-    tokens: Option<u64>,
-    calls: Option<u64>,
-    has_merge_request: bool,
-    spent_before_usd: f64,
-}
+/// The budget of a run with these limits.
+pub(crate) type BudgetOf = Arc<dyn Fn(&config::BudgetLimits) -> Budget + Send + Sync>;
 
-impl BudgetOfJob {
-    pub(crate) fn new(job: &Job, arguments: &CommonArguments) -> Self {
-        Self {
-            usd: arguments.max_cost_usd,
-            tokens: arguments.max_tokens,
-            calls: arguments.max_calls,
-            has_merge_request: job.subject.merge_request.is_some(),
-            spent_before_usd: job.spent_before_usd,
-        }
-    }
-
-    /// The budget of a run: of the flags and the configuration the stricter one counts, so that a job cannot give itself
-    /// more than an operator allows.
-    pub(crate) fn with(&self, limits: &config::BudgetLimits) -> Budget {
-        Budget {
-            run_usd: stricter(self.usd, limits.run_usd),
-            run_tokens: stricter(self.tokens, limits.run_tokens),
-            run_calls: stricter(self.calls, limits.run_calls),
-            merge_request_usd: limits.merge_request_usd.filter(|_| self.has_merge_request),
-            spent_before_usd: self.spent_before_usd,
-        }
-    }
+/// The budget of this job: of the flags and the configuration the stricter one counts, so that a job cannot give itself more
+/// than an operator allows.
+pub(crate) fn budget_of(job: &Job, arguments: &CommonArguments) -> BudgetOf {
+    let (usd, tokens, calls) = (arguments.max_cost_usd, arguments.max_tokens, arguments.max_calls);
+    let has_merge_request = job.subject.merge_request.is_some();
+    let spent_before_usd = job.spent_before_usd;
+    Arc::new(move |limits| Budget {
+        run_usd: stricter(usd, limits.run_usd),
+        run_tokens: stricter(tokens, limits.run_tokens),
+        run_calls: stricter(calls, limits.run_calls),
+        merge_request_usd: limits.merge_request_usd.filter(|_| has_merge_request),
+        spent_before_usd,
+    })
 }
 
 /// The prices in force, which an operator may change while a run goes on.
@@ -175,36 +161,16 @@ pub(crate) struct Live {
     changes: Arc<Mutex<Vec<String>>>,
 }
 
-/// What decides about the routes of a run besides the document.
-pub(crate) fn facts(plan: &Plan, preset: Preset, credentials: BTreeSet<String>) -> RouteFacts {
-    RouteFacts {
-        preset,
-        credentials,
-        trivial: plan.assessment.tier == RiskTier::Trivial,
-        classes: plan.classes.clone(),
-    }
-}
-
-/// What a run does with a document that changes.
-pub(crate) struct LiveInput<'a> {
-    pub(crate) remote: &'a Follower,
-    /// What decides about routes besides the document.
-    pub(crate) facts: RouteFacts,
-    pub(crate) gateway: &'a Arc<Gateway>,
-    /// The configuration that the run began with.
-    pub(crate) config: &'a ConfigDocument,
-    /// What counts more than any document.
-    pub(crate) overrides: Overrides,
-    pub(crate) budget: BudgetOfJob,
-    pub(crate) prices: LivePrices,
-    pub(crate) run_limit: watch::Sender<Duration>,
-    pub(crate) progress: Arc<dyn Progress>,
-}
-
 impl Live {
     /// Follows the configuration from now on, if there is a service: what changes reaches the gateway and the sessions.
-    pub(crate) fn start(input: LiveInput<'_>) -> Self {
-        let Some(following) = input.remote.follow() else {
+    pub(crate) fn start(
+        run: &Run<'_>,
+        prepared: &Prepared,
+        gateway: &Arc<Gateway>,
+        prices: &LivePrices,
+        run_limit: watch::Sender<Duration>,
+    ) -> Self {
+        let Some(following) = prepared.follower.follow() else {
             return Self {
                 routes: LiveRoutes::fixed(),
                 following: None,
@@ -212,19 +178,26 @@ impl Live {
                 changes: Arc::default(),
             };
         };
+        let providers = prepared.runtime.providers.iter();
+        let credentials: BTreeSet<String> = providers.map(|owned| owned.value.name.clone()).collect();
         let in_force = watch::Sender::new(None);
-        let credentials = input.facts.credentials.clone();
-        let routes = LiveRoutes::new(in_force.subscribe(), input.facts);
+        let facts = RouteFacts {
+            preset: prepared.preset.0,
+            credentials: credentials.clone(),
+            trivial: prepared.plan.assessment.tier == RiskTier::Trivial,
+            classes: prepared.plan.classes.clone(),
+        };
+        let routes = LiveRoutes::new(in_force.subscribe(), facts);
         let changes: Arc<Mutex<Vec<String>>> = Arc::default();
         let applying = Applying {
-            gateway: Arc::clone(input.gateway),
-            known: input.config.clone(),
+            gateway: Arc::clone(gateway),
+            known: prepared.config.clone(),
             credentials,
-            overrides: input.overrides,
-            budget: input.budget,
-            prices: input.prices,
-            run_limit: input.run_limit,
-            progress: input.progress,
+            overrides: prepared.overrides.clone(),
+            budget: budget_of(&prepared.job, run.arguments),
+            prices: prices.clone(),
+            run_limit,
+            progress: Arc::clone(&run.progress),
             in_force,
             changes: Arc::clone(&changes),
         };
@@ -265,7 +238,7 @@ struct Applying {
     known: ConfigDocument,
     credentials: BTreeSet<String>,
     overrides: Overrides,
-    budget: BudgetOfJob,
+    budget: BudgetOf,
     prices: LivePrices,
     run_limit: watch::Sender<Duration>,
     progress: Arc<dyn Progress>,
@@ -294,7 +267,7 @@ impl Applying {
             self.run_limit.send_replace(seconds(now.limits.run_seconds));
         }
         if now.limits.budget != self.known.limits.budget {
-            self.gateway.set_budget(self.budget.with(&now.limits.budget));
+            self.gateway.set_budget((self.budget)(&now.limits.budget));
         }
         self.gateway.update(&now);
         self.in_force.send_replace(Some(Arc::new(now.clone())));

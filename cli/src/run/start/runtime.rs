@@ -1,25 +1,24 @@
 //! The run's servers and the agent runtime: started together, stopped together.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use conclave_engine::{plugin::RuntimeConfig, ports::RunTrace, prompt::PromptLibrary, session::CoordinatorMailbox};
-use conclave_gateway::{Budget, Gateway, GatewayConfig, Limits, Observer, RecordingMode};
+use conclave_engine::session::CoordinatorMailbox;
+use conclave_gateway::{Gateway, GatewayConfig};
 use conclave_opencode::{
     ConfigFile, Endpoints, LaunchSettings, Launched, McpHandle, OpenCode, OpenCodeSettings, StartError, find_opencode,
     render_config, serve_tools,
 };
-use conclave_shared::{
-    config::{MAX_CALL_SECONDS, ProviderSwitch},
-    redact::Redactor,
-};
+use conclave_shared::config::MAX_CALL_SECONDS;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::{sync::watch, time::Instant};
 
+use super::live::{LivePrices, budget_of, gateway_limits, observer};
 use crate::{
+    context::Context,
     env::{Environment, names, providers::upstream},
     exit::Failure,
-    run::{directory::RunDirectory, start::live::LivePrices},
+    run::{Run, directory::RunDirectory, prepare::Prepared},
 };
 
 /// Where the prompts of the two roles are, relative to the configuration file.
@@ -40,18 +39,28 @@ pub(crate) struct Child {
 
 impl Child {
     /// Starts the child that the environment names; below `scratch` it keeps what is its own.
-    pub(crate) fn start(environment: &Environment, scratch: &Utf8Path) -> Result<Self, Failure> {
-        let path = environment
-            .get("PATH")
-            .unwrap_or("/usr/local/bin:/usr/bin:/bin")
-            .to_owned();
-        let binary = find_opencode(environment.get(names::OPENCODE).map(Utf8Path::new), &path)?;
+    pub(crate) fn start(env: &Environment, scratch: &Utf8Path) -> Result<Self, Failure> {
+        let path = env.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin");
+        let binary = find_opencode(env.get(names::OPENCODE).map(Utf8Path::new), path)?;
         let (run_key, token) = (conclave_gateway::random_run_key()?, conclave_gateway::random_run_key()?);
         let directory = scratch.join("runtime");
         std::fs::create_dir_all(directory.join("prompts")).map_err(Failure::io(format!("make {directory}")))?;
-        let (home, config) = (scratch.join("home"), directory.join("opencode.json"));
+        let config = directory.join("opencode.json");
+        let ours = [
+            (conclave_opencode::GATEWAY_KEY_VARIABLE, &run_key),
+            (conclave_opencode::MCP_TOKEN_VARIABLE, &token),
+        ];
+        let environment = ours.map(|(name, value)| (name.to_owned(), value.expose_secret().to_owned()));
+        let launched = Launched::start(&LaunchSettings {
+            binary: &binary,
+            home: &scratch.join("home"),
+            config: &config,
+            path,
+            environment: &environment,
+            limit: MAX_START,
+        })?;
         Ok(Self {
-            launched: launch(&binary, &path, &home, &config, (&run_key, &token), MAX_START)?,
+            launched,
             config,
             run_key,
             token,
@@ -86,49 +95,6 @@ impl Child {
     }
 }
 
-fn launch(
-    binary: &Utf8Path,
-    path: &str,
-    home: &Utf8Path,
-    config: &Utf8Path,
-    (run_key, token): (&SecretString, &SecretString),
-    limit: Duration,
-) -> Result<Launched, Failure> {
-    let ours = [
-        (conclave_opencode::GATEWAY_KEY_VARIABLE, run_key),
-        (conclave_opencode::MCP_TOKEN_VARIABLE, token),
-    ];
-    let environment = ours.map(|(name, value)| (name.to_owned(), value.expose_secret().to_owned()));
-    Ok(Launched::start(&LaunchSettings {
-        binary,
-        home,
-        config,
-        path,
-        environment: &environment,
-        limit,
-    })?)
-}
-
-/// What the runtime is made of.
-pub(crate) struct RuntimeInput<'a> {
-    pub(crate) child: Child,
-    pub(crate) workspace: &'a Utf8Path,
-    pub(crate) directory: &'a RunDirectory,
-    pub(crate) environment: &'a Environment,
-    pub(crate) redactor: &'a Redactor,
-    pub(crate) budget: Budget,
-    pub(crate) limits: Limits,
-    pub(crate) prices: LivePrices,
-    /// The providers that are switched off at the start.
-    pub(crate) switches: BTreeMap<String, ProviderSwitch>,
-    pub(crate) observer: Observer,
-    pub(crate) recording: RecordingMode,
-    pub(crate) config: &'a RuntimeConfig,
-    pub(crate) library: &'a PromptLibrary,
-    pub(crate) mailbox: &'a Arc<CoordinatorMailbox>,
-    pub(crate) trace: Option<Arc<dyn RunTrace>>,
-}
-
 /// The running servers and OpenCode.
 pub(crate) struct Runtime {
     pub(crate) gateway: Arc<Gateway>,
@@ -139,30 +105,37 @@ pub(crate) struct Runtime {
 
 impl Runtime {
     /// Starts what does not run yet, in the order in which each needs the other's address.
-    pub(crate) async fn start(input: RuntimeInput<'_>) -> Result<Self, Failure> {
-        let child = input.child;
-        let upstreams = input.config.providers.iter().map(|owned| upstream(&owned.value));
+    pub(crate) async fn start(
+        run: &Run<'_>,
+        child: Child,
+        prepared: &Prepared,
+        directory: &RunDirectory,
+        prices: &LivePrices,
+        mailbox: &Arc<CoordinatorMailbox>,
+    ) -> Result<Self, Failure> {
+        let (runtime, workspace) = (&prepared.runtime, run.workspace());
+        let Context { env, redactor, .. } = run.context;
+        let upstreams = runtime.providers.iter().map(|owned| upstream(&owned.value));
         let mut config = GatewayConfig::new(upstreams.collect(), child.run_key.clone());
-        config.budget = input.budget;
-        config.limits = input.limits;
-        let prices = input.prices;
+        config.budget = budget_of(&prepared.job, run.arguments)(&prepared.config.limits.budget);
+        config.limits = gateway_limits(&prepared.config.limits);
+        let prices = prices.clone();
         config.prices = Arc::new(move |model| prices.facts(model));
-        config.switches = input.switches;
-        let models = input.config.models.iter().map(|owned| owned.value.id.clone());
-        config.runtime_models = Some(models.collect());
-        config.observer = input.observer;
-        config.recording = input.recording;
-        config.redactor = input.redactor.clone();
-        config.places = vec![(input.workspace.to_string(), "{workspace}".to_owned())];
-        config.http.extra_ca_file = input.environment.get(names::CA_FILE).map(Into::into);
-        config.trace = input.trace;
+        config.switches = prepared.config.providers.clone();
+        config.runtime_models = Some(runtime.models.iter().map(|owned| owned.value.id.clone()).collect());
+        config.observer = observer(Arc::clone(&run.progress), run.observers.sink());
+        config.recording = run.recording.mode();
+        config.redactor = redactor.clone();
+        config.places = vec![(workspace.to_string(), "{workspace}".to_owned())];
+        config.http.extra_ca_file = env.get(names::CA_FILE).map(Into::into);
+        config.trace = run.observers.trace();
         let gateway = Arc::new(Gateway::start(config).await?);
-        let mcp = serve_tools(Arc::clone(input.mailbox) as _, child.token.clone())
+        let mcp = serve_tools(Arc::clone(mailbox) as _, child.token.clone())
             .await
             .map_err(Failure::io("start the tool server"))?;
 
         let rendered = render_config(&ConfigFile {
-            config: input.config,
+            config: runtime,
             endpoints: &Endpoints {
                 gateway: format!("http://{}", gateway.address()),
                 tools: mcp.address.clone(),
@@ -170,36 +143,33 @@ impl Runtime {
             reviewer_prompt: REVIEWER_PROMPT,
             coordinator_prompt: COORDINATOR_PROMPT,
         });
-        let (record, system) = (input.directory, input.library);
         let texts = [
-            (REVIEWER_PROMPT, system.shared()?),
-            (COORDINATOR_PROMPT, system.get("coordinator")?),
+            (REVIEWER_PROMPT, prepared.library.shared()?),
+            (COORDINATOR_PROMPT, prepared.library.get("coordinator")?),
             ("./opencode.json", &format!("{rendered:#}\n")),
         ];
         let own = child.config.parent().unwrap_or(&child.config).to_owned();
         for (name, text) in texts {
             let name = name.trim_start_matches("./");
-            record.write(name, text.as_bytes())?;
+            directory.write(name, text.as_bytes())?;
             let copy = own.join(name);
             std::fs::write(&copy, text).map_err(Failure::io(format!("write {copy}")))?;
         }
 
-        let agents = input.config.agents.iter().map(|owned| owned.value.name.clone());
-        let agents: Vec<String> = agents.collect();
-        let servers = input.config.mcp_servers.iter().map(|owned| owned.value.name.clone());
-        let servers: Vec<String> = servers.collect();
+        let agents: Vec<String> = runtime.agents.iter().map(|owned| owned.value.name.clone()).collect();
+        let servers = runtime.mcp_servers.iter().map(|owned| owned.value.name.clone());
         let settings = OpenCodeSettings {
-            workspace: input.workspace,
-            journal: &input.directory.path().join("events.jsonl"),
-            redactor: input.redactor,
+            workspace: &workspace,
+            journal: &directory.path().join("events.jsonl"),
+            redactor,
             agents: &agents,
-            mcp_servers: &servers,
+            mcp_servers: &servers.collect::<Vec<String>>(),
         };
         let opencode = OpenCode::start(child.launched, settings).await?;
         Ok(Self {
             gateway,
             opencode: Arc::new(opencode),
-            mailbox: Arc::clone(input.mailbox),
+            mailbox: Arc::clone(mailbox),
             _mcp: mcp,
         })
     }

@@ -17,7 +17,7 @@ use secrecy::ExposeSecret;
 use crate::{
     diff::Spool,
     exit::Failure,
-    run::{prepare::change::Job, recording::Tape},
+    run::{prepare::change::Job, recording::RunRecording},
 };
 
 /// So many places are reported; one is enough to keep the bot from approving.
@@ -37,8 +37,8 @@ pub(crate) struct SectionMark {
 impl SectionMark {
     /// The mark of a run, which is hidden from now on. A recording of an older version has its mark in its texts and would not be
     /// found without: that one stays.
-    pub(crate) fn of(job: &Job, tape: &Tape, redactor: &Redactor) -> Result<Self, Failure> {
-        let recorded = tape.boundary();
+    pub(crate) fn of(job: &Job, recording: &RunRecording, redactor: &Redactor) -> Result<Self, Failure> {
+        let recorded = recording.boundary();
         let is_new = recorded.is_none();
         let mark = Self::new(job, recorded)?;
         if is_new {

@@ -9,14 +9,17 @@
     reason = "a program for developers, without users"
 )]
 
+mod stages;
+
 use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Instant,
 };
 
-use conclave::bench::{Source, Stages, pipeline};
 use serde_json::json;
+
+use self::stages::{Source, Stages, pipeline};
 
 /// Our stages take at most as long as git's own diff.
 const MOST_TIMES_GIT: f64 = 1.0;

@@ -1,6 +1,4 @@
-//! The stages before any model is asked, one by one and timed: what `scripts/bench pipeline` runs.
-//!
-//! This is the code that a review runs, called from a program of its own; it is no interface for anybody else.
+//! The stages before any model is asked, one by one and timed: the code that a review runs.
 
 use std::{
     io::Read,
@@ -8,7 +6,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
+use conclave::{
+    diff::{self, Intake, patches},
+    exit::Failure,
+};
 use conclave_engine::{
     diff::FilterRules,
     prompt::{PatchEntry, Share},
@@ -18,15 +20,9 @@ use conclave_git::Repository;
 use conclave_shared::risk::{FileChange, RiskRules, SecurityPaths, classify};
 use globset::GlobSet;
 
-use crate::{
-    diff::{self, Intake, patches},
-    env::Environment,
-    run::directory::RunDirectory,
-};
-
 /// Where the diff comes from.
 #[derive(Debug)]
-pub enum Source<'a> {
+pub(crate) enum Source<'a> {
     /// From git, as in a review.
     Git,
     /// From a file that holds git's output, so that git's own time is not part of it.
@@ -35,26 +31,26 @@ pub enum Source<'a> {
 
 /// How long each stage took, and what came out.
 #[derive(Debug)]
-pub struct Stages {
+pub(crate) struct Stages {
     /// Reading and parsing the diff; with [`Source::Git`] git's own work is part of it.
-    pub parse: Duration,
+    pub(crate) parse: Duration,
     /// Taking the noise out.
-    pub filter: Duration,
+    pub(crate) filter: Duration,
     /// Deciding the tier.
-    pub tier: Duration,
+    pub(crate) tier: Duration,
     /// Writing the patches where reviewers read them.
-    pub write: Duration,
+    pub(crate) write: Duration,
     /// Files that are reviewed.
-    pub files: usize,
+    pub(crate) files: usize,
     /// Their changed lines.
-    pub changed_lines: u64,
+    pub(crate) changed_lines: u64,
     /// The largest patch in bytes.
-    pub largest_patch: u64,
+    pub(crate) largest_patch: u64,
 }
 
 impl Stages {
     /// What every round is quicker than.
-    pub fn slowest() -> Self {
+    pub(crate) fn slowest() -> Self {
         Self {
             parse: Duration::MAX,
             filter: Duration::MAX,
@@ -68,7 +64,7 @@ impl Stages {
 
     /// The least time of each stage in two rounds.
     #[must_use]
-    pub fn quicker(&self, other: &Self) -> Self {
+    pub(crate) fn quicker(&self, other: &Self) -> Self {
         Self {
             parse: self.parse.min(other.parse),
             filter: self.filter.min(other.filter),
@@ -80,27 +76,13 @@ impl Stages {
 }
 
 /// Runs the stages for the diff of two commits; everything is written below `directory`.
-pub async fn pipeline(
+pub(crate) async fn pipeline(
     repository: &Path,
     (base, head): (&str, &str),
     source: Source<'_>,
     directory: &Path,
-) -> Result<Stages, String> {
-    let utf8 = |path: &Path| {
-        Utf8PathBuf::from_path_buf(path.to_owned()).map_err(|path| format!("{} is no UTF-8", path.display()))
-    };
-    run(&utf8(repository)?, (base, head), source, &utf8(directory)?)
-        .await
-        .map_err(|failure| failure.to_string())
-}
-
-async fn run(
-    repository: &Utf8Path,
-    (base, head): (&str, &str),
-    source: Source<'_>,
-    directory: &Utf8Path,
-) -> Result<Stages, crate::exit::Failure> {
-    use crate::exit::Failure;
+) -> Result<Stages, Failure> {
+    let (repository, directory) = (utf8(repository), utf8(directory));
     let workspace = directory.join("workspace");
     std::fs::create_dir_all(workspace.join(REVIEW_DIRECTORY)).map_err(Failure::io("make the workspace"))?;
     let repository = Repository::open(repository).await?;
@@ -144,7 +126,8 @@ async fn run(
     let assessment = classify(&files, RiskRules::default(), &SecurityPaths::default());
     std::hint::black_box(assessment);
     let tier = timed();
-    let records = RunDirectory::create(Some(&directory.join("run")), "bench", &Environment::new([]))?;
+    let records = directory.join("run");
+    std::fs::create_dir_all(records.join("patches")).map_err(Failure::io("make the records"))?;
     let entries: Vec<PatchEntry> = diff
         .files
         .iter()
@@ -157,7 +140,7 @@ async fn run(
         .zip(entries.iter().map(|entry| entry.patch.as_str()))
         .collect();
     let shares = vec![Share::Whole; patches.len()];
-    patches::write(records.path(), &workspace, &patches, &spool, &shares)?;
+    patches::write(&records, &workspace, &patches, &spool, &shares)?;
     let write = timed();
     Ok(Stages {
         parse,
@@ -168,4 +151,8 @@ async fn run(
         changed_lines: files.iter().map(|file| file.changed_lines).sum(),
         largest_patch,
     })
+}
+
+fn utf8(path: &Path) -> &Utf8Path {
+    Utf8Path::from_path(path).expect("a path in UTF-8")
 }
