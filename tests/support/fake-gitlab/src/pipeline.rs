@@ -13,6 +13,7 @@ use url::form_urlencoded;
 use crate::auth;
 use crate::call::Call;
 use crate::fault::{FaultKind, Faults, server_error};
+use crate::incoming::Incoming;
 use crate::log::{Log, RequestRecord, ViolationKind};
 use crate::paging;
 use crate::reply::{Reply, ReplyBody};
@@ -20,17 +21,6 @@ use crate::review::versions;
 use crate::routes;
 use crate::spec::{API_PREFIX, IncomingBody, Operation, Problem, Spec};
 use crate::state::State;
-
-/// A request with its body read.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Incoming {
-    pub(crate) method: String,
-    /// Still percent-encoded.
-    pub(crate) path: String,
-    pub(crate) query: String,
-    pub(crate) credentials: auth::Credentials,
-    pub(crate) body: IncomingBody,
-}
 
 /// How a request ends.
 #[derive(Debug)]

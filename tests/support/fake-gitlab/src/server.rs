@@ -17,8 +17,9 @@ use tokio::sync::watch;
 
 use crate::auth::Credentials;
 use crate::fault::truncated;
+use crate::incoming::Incoming;
 use crate::options::{Options, Tier};
-use crate::pipeline::{Ending, Incoming, Server};
+use crate::pipeline::{Ending, Server};
 use crate::reply::{Reply, ReplyBody};
 use crate::spec::IncomingBody;
 use crate::state::State;

@@ -4,8 +4,6 @@ mod conversation;
 mod people;
 mod projects;
 
-pub(crate) use projects::create_merge_request;
-
 use crate::fault::Fault;
 use crate::options::Options;
 use crate::server::FakeGitlab;

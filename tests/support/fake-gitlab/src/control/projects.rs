@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::git::Repository;
-use crate::quick_actions::{Summary, change_state};
+use crate::review::opening::create_merge_request;
+use crate::review::quick_actions::{Summary, change_state};
 use crate::review::versions;
 use crate::server::FakeGitlab;
 use crate::state::State;
-use crate::state::merge_request::{MergeRequest, MergeRequestState, Reviewer};
+use crate::state::merge_request::{MergeRequestState, Reviewer};
 use crate::state::project::{Project, ProjectSettings};
 use crate::{MergeRequestRef, NewMergeRequest, ProjectId, UserId};
 
@@ -144,43 +145,4 @@ fn create_project(state: &mut State, source: &Path, path_with_namespace: &str, f
     };
     state.projects.insert(id, project);
     ProjectId(id)
-}
-
-/// Opens a merge request; the branches exist.
-pub(crate) fn create_merge_request(state: &mut State, project: ProjectId, new: NewMergeRequest) -> MergeRequestRef {
-    let last = state.project(project.0).merge_requests.keys().next_back().copied();
-    let iid = last.unwrap_or_default() + 1;
-    let source = new.source_project.unwrap_or(project).0;
-    let head = versions::fetch_source(state, project.0, source, &new.source_branch, iid);
-    let head = head.unwrap_or_else(|| panic!("there is no branch {}", new.source_branch));
-    let version = versions::build(state, project.0, &new.target_branch, &head);
-    let (id, created_at) = (state.take_id(), state.now());
-    let merge_request = MergeRequest {
-        id,
-        iid,
-        title: new.title,
-        description: new.description,
-        state: MergeRequestState::Opened,
-        author: new.author.0,
-        source_branch: new.source_branch,
-        target_branch: new.target_branch,
-        source_project: source,
-        labels: Vec::new(),
-        assignees: Vec::new(),
-        reviewers: Vec::new(),
-        approvals: Vec::new(),
-        blocks: Vec::new(),
-        block_bypassed: false,
-        has_conflicts: false,
-        versions: vec![version],
-        discussions: Vec::new(),
-        drafts: Vec::new(),
-        state_events: Vec::new(),
-        executed_commands: Vec::new(),
-        unprepared_reads: new.unprepared_reads,
-        created_at,
-        updated_at: created_at,
-    };
-    state.project_mut(project.0).merge_requests.insert(iid, merge_request);
-    MergeRequestRef { project, iid }
 }

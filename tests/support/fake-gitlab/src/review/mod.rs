@@ -2,7 +2,9 @@
 
 pub(crate) mod merge_status;
 pub(crate) mod notes;
+pub(crate) mod opening;
 pub(crate) mod placement;
+pub(crate) mod quick_actions;
 pub(crate) mod retrace;
 pub(crate) mod states;
 pub(crate) mod suggestions;

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
+use super::quick_actions::{self, PublishDrafts, Summary};
 use super::{placement, states, suggestions};
 use crate::MergeRequestRef;
-use crate::quick_actions::{self, Summary};
 use crate::reply::ApiError;
 use crate::state::State;
 use crate::state::note::{Discussion, DraftNote, Note, NoteKind, Resolution, Suggestion};
@@ -76,12 +76,15 @@ pub(crate) fn run_commands(
     from_draft: bool,
 ) -> (String, Option<Summary>) {
     let (rest, commands) = quick_actions::extract(body);
+    // A note that is published from a draft publishes no others.
+    let publish_all: Option<PublishDrafts> =
+        (!from_draft).then_some(|state, key, user| publish(state, key, user, None));
     if commands.is_empty() {
         return (body.to_owned(), None);
     }
     (
         rest,
-        Some(quick_actions::execute(state, key, user, &commands, from_draft)),
+        Some(quick_actions::execute(state, key, user, &commands, publish_all)),
     )
 }
 

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::MergeRequestRef;
 use crate::ProjectId;
+use crate::incoming::Incoming;
 use crate::options::Tier;
-use crate::pipeline::Incoming;
 use crate::reply::{ApiError, Reply};
 use crate::review::states;
 use crate::state::State;

@@ -5,12 +5,13 @@ use serde_json::{Value, json};
 use crate::call::Call;
 use crate::entities::merge_request as entity;
 use crate::options::Tier;
-use crate::quick_actions::{Summary, change_state};
 use crate::reply::{ApiError, Outcome, Reply};
+use crate::review::opening;
+use crate::review::quick_actions::{Summary, change_state};
 use crate::state::State;
 use crate::state::merge_request::{MergeRequest, MergeRequestState, Reviewer};
 use crate::state::people::AccessLevel;
-use crate::{MergeRequestRef, NewMergeRequest, ProjectId, UserId, control};
+use crate::{MergeRequestRef, NewMergeRequest, ProjectId, UserId};
 
 /// `POST /projects/:id/merge_requests`; in a fork with `target_project_id` the merge request goes to the origin.
 pub(super) fn create(call: &mut Call<'_>) -> Outcome {
@@ -60,7 +61,7 @@ pub(super) fn create(call: &mut Call<'_>) -> Outcome {
         source_project: Some(ProjectId(source)),
         unprepared_reads: 0,
     };
-    let key = control::create_merge_request(call.state, ProjectId(target), new);
+    let key = opening::create_merge_request(call.state, ProjectId(target), new);
     apply(call.state, key, user, &call.body);
     Ok(Reply::json(201, entity::full(call.state, key, Some(user))))
 }

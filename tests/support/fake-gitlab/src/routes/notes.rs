@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use crate::MergeRequestRef;
 use crate::call::Call;
 use crate::entities::note as entity;
-use crate::quick_actions::Summary;
 use crate::reply::{ApiError, Outcome, Reply};
 use crate::review::notes::{self, NewNote, Place, Posted};
+use crate::review::quick_actions::Summary;
 use crate::state::note::Note;
 use crate::state::people::AccessLevel;
 

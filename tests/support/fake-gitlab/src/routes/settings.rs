@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::auth;
 use crate::call::Call;
-use crate::pipeline::Incoming;
+use crate::incoming::Incoming;
 use crate::reply::{ApiError, Outcome, Reply};
 use crate::spec::Template;
 use crate::state::State;

@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use crate::auth;
-use crate::pipeline::Incoming;
+use crate::incoming::Incoming;
 use crate::reply::{ApiError, Reply};
 use crate::state::State;
 use crate::state::people::{Scope, TokenKind};

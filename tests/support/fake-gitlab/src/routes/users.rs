@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::auth;
 use crate::entities::people;
-use crate::pipeline::Incoming;
+use crate::incoming::Incoming;
 use crate::reply::{ApiError, Reply};
 use crate::state::State;
 

@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::Command;
 use crate::MergeRequestRef;
-use crate::review::{notes, states};
+use crate::reply::ApiError;
+use crate::review::states;
 use crate::state::State;
 use crate::state::merge_request::{ExecutedCommand, MergeRequestState, Reviewer, StateEvent};
 use crate::state::people::AccessLevel;
@@ -32,13 +33,16 @@ impl Summary {
     }
 }
 
-/// Runs commands with the rights of `user`.
+/// Publishes all drafts of a user.
+pub(crate) type PublishDrafts = fn(&mut State, MergeRequestRef, u64) -> Result<(), ApiError>;
+
+/// Runs commands with the rights of `user`. Without `publish`, `/submit_review` does nothing.
 pub(crate) fn execute(
     state: &mut State,
     key: MergeRequestRef,
     user: u64,
     commands: &[Command],
-    from_draft: bool,
+    publish: Option<PublishDrafts>,
 ) -> Summary {
     let mut summary = Summary::default();
     for command in commands {
@@ -47,14 +51,21 @@ pub(crate) fn execute(
             .merge_request_mut(key)
             .executed_commands
             .push(ExecutedCommand { user, command: text });
-        run(state, key, user, command, from_draft, &mut summary);
+        run(state, key, user, command, publish, &mut summary);
     }
     summary
 }
 
-fn run(state: &mut State, key: MergeRequestRef, user: u64, command: &Command, from_draft: bool, summary: &mut Summary) {
+fn run(
+    state: &mut State,
+    key: MergeRequestRef,
+    user: u64,
+    command: &Command,
+    publish: Option<PublishDrafts>,
+    summary: &mut Summary,
+) {
     match command.name.as_str() {
-        "submit_review" => submit_review(state, key, user, command, from_draft, summary),
+        "submit_review" => submit_review(state, key, user, command, publish, summary),
         "request_changes" => {
             // Offered to reviewers only, and the only command that reports how it went.
             let offered = state.merge_request(key).is_reviewer(user);
@@ -117,13 +128,11 @@ fn submit_review(
     key: MergeRequestRef,
     user: u64,
     command: &Command,
-    from_draft: bool,
+    publish: Option<PublishDrafts>,
     summary: &mut Summary,
 ) {
-    if from_draft {
-        return;
-    }
-    if notes::publish(state, key, user, None).is_err() {
+    let Some(publish) = publish else { return };
+    if publish(state, key, user).is_err() {
         summary.failed("Failed to publish the current review.");
         return;
     }

@@ -3,7 +3,7 @@
 mod execute;
 mod extract;
 
-pub(crate) use execute::{Summary, change_state, execute};
+pub(crate) use execute::{PublishDrafts, Summary, change_state, execute};
 pub(crate) use extract::extract;
 
 /// A command with its argument.
