@@ -376,25 +376,13 @@ export function findStrayFiles(rootFiles) {
   });
 }
 
-/** The entries of scripts/lib/cycles.txt: how many modules of a crate may still stand in cycles. */
-const readCycles = (text) => new Map(text.split('\n').map((line) => line.replace(/#.*/, '').trim()).filter(Boolean).map((line) => [line.split(/\s+/)[0], Number(line.split(/\s+/)[1])]));
-
-/**
- * Reads the crates (`name`, `file`) and says what breaks the rules, each fault the lines of its message. `left` are the
- * crates with fewer modules in cycles than cycles.txt allows.
- */
-export function checkCrates(root, crates, layersText = '', cyclesText = '') {
+/** Reads the crates (`name`, `file`) and says what breaks the rules, each fault the lines of its message. */
+export function checkCrates(root, crates, layersText = '') {
   const layers = readLayers(layersText);
-  const allowed = readCycles(cyclesText);
   const read = new Map(crates.map(({ name, file }) => [name, readCrate(file)]));
   const faults = [];
-  const left = [];
   for (const [name, crate] of read) {
-    const cycles = findCycles(crate);
-    const tied = cycles.reduce((sum, { cycle }) => sum + cycle.length, 0);
-    const limit = allowed.get(name) ?? 0;
-    if (tied < limit) left.push(`${name}: ${tied} modules in cycles, ${limit} allowed: correct scripts/lib/cycles.txt`);
-    for (const { folder, cycle, ties } of tied > limit ? cycles : []) {
+    for (const { folder, cycle, ties } of findCycles(crate)) {
       const where = folder === '' ? name : `${name}, in ${folder}`;
       const lines = ties.map(({ from, to, uses }) => `${from} → ${to}: ${places(root, uses)}`);
       faults.push(['modules of a folder do not use each other in a circle', `${where}: ${cycle.map(lastName).join(', ')}`, ...lines]);
@@ -411,10 +399,10 @@ export function checkCrates(root, crates, layersText = '', cyclesText = '') {
       faults.push(['each file of a crate is a module of it', `${relative(root, file)} is declared nowhere: declare or delete it`]);
     }
   }
-  for (const name of [...layers.keys(), ...allowed.keys()]) {
-    if (!read.has(name)) faults.push(['the lists in scripts/lib name crates that are there', `${name} is none`]);
+  for (const name of layers.keys()) {
+    if (!read.has(name)) faults.push(['scripts/lib/layers.txt names crates that are there', `${name} is not one`]);
   }
-  return { faults, left, crates: read };
+  return { faults, crates: read };
 }
 
 /** A list beside this file, empty if it is not there. */
@@ -426,7 +414,7 @@ export function list(name) {
 /** Checks or draws the crates that standard input names, `NAME TAB ROOT_FILE` a line; returns the exit code. */
 function main(options) {
   const named = readFileSync(0, 'utf8').trim().split('\n').map((line) => line.split('\t')).map(([name, file]) => ({ name, file }));
-  const { faults, left, crates } = checkCrates(process.cwd(), named, list('layers.txt'), list('cycles.txt'));
+  const { faults, crates } = checkCrates(process.cwd(), named, list('layers.txt'));
   if (options.includes('--picture')) {
     // A reader that has seen enough, as `head` has, is not a fault.
     process.stdout.on('error', () => process.exit());
@@ -436,7 +424,6 @@ function main(options) {
     return 0;
   }
   for (const [rule, ...details] of faults) process.stderr.write(`architecture: ${rule}\n${details.map((line) => `              ${line}\n`).join('')}`);
-  for (const line of left) process.stderr.write(`architecture: ${line}\n`);
   return faults.length === 0 ? 0 : 1;
 }
 
