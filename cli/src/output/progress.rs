@@ -101,13 +101,13 @@ impl Drop for Display {
 
 impl Progress for Display {
     fn report(&self, event: ProgressEvent<'_>) {
-        let line = RecordedLine {
+        let recorded = RecordedLine {
             seconds: self.start.elapsed().as_secs_f64(),
             event: event.into(),
         };
-        self.record.append(&line);
-        let mut text = timed_line(&line).map(|line| self.redactor.redact(&line));
-        match (&self.shown, line.event) {
+        self.record.append(&recorded);
+        let mut text = timed_line(&recorded).map(|line| self.redactor.redact(&line));
+        match (&self.shown, recorded.event) {
             (Shown::Sections(sections), RecordedEvent::Stage { .. }) => {
                 let header = text.take().unwrap_or_default();
                 // The only line with sequences for the job's log: its header is one line, and clean.
@@ -118,7 +118,7 @@ impl Progress for Display {
             (Shown::Lines | Shown::Sections(_), _) => {}
             (Shown::Table(_), RecordedEvent::Stage { text: stage }) => {
                 let stage = super::layout::hang(&self.redactor.redact(&stage), LINE_INDENT);
-                text = Some(timed(line.seconds, &stage));
+                text = Some(timed(recorded.seconds, &stage));
             }
             (Shown::Table(live), event) => {
                 live.update(&event);
