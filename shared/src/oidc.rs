@@ -70,7 +70,7 @@ impl AccessPolicy {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OidcError {
     /// Not three parts of base64url with JSON in them.
-    #[error("is no JSON Web Token")]
+    #[error("is not a JSON Web Token")]
     Malformed,
     /// Another algorithm than the pinned one, `none` included.
     #[error("is signed with {0}; only {ALGORITHM} is taken")]

@@ -198,7 +198,7 @@ async fn every_provider_switched_off() {
         .env("CONCLAVE_CONFIG_TOKEN", crate::support::Workers::READER_TOKEN);
     let text = says(job, 2).await;
     assert!(
-        text.contains("nobody can review: no model is left for `generalist`"),
+        text.contains("no reviewer can run: no model is left for `generalist`"),
         "{text}"
     );
     assert!(text.contains("anthropic is switched off: incident 7"), "{text}");

@@ -35,13 +35,13 @@ const FIRST_BYTE: Duration = Duration::from_millis(300);
 const TOKENS_PER_SECOND: f64 = 40.0;
 
 /// Seconds beyond the critical path of the models.
-const MOST_OVERHEAD: f64 = 3.0;
+const MAX_OVERHEAD: f64 = 3.0;
 /// Seconds of processor time of conclave itself.
-const MOST_PROCESSOR: f64 = 1.0;
+const MAX_PROCESSOR: f64 = 1.0;
 /// Megabytes of conclave itself at its peak.
-const MOST_MEMORY: u64 = 40;
+const MAX_MEMORY: u64 = 40;
 /// Seconds from SIGTERM until nothing runs any more.
-const LONGEST_END: f64 = 10.0;
+const MAX_END: f64 = 10.0;
 
 /// A change of the full tier that also touches a migration, so that all seven reviewers work.
 fn large() -> Repository {
@@ -177,22 +177,22 @@ async fn whole_run() -> Measured {
             "wall_seconds": rounded(wall),
             "critical_path_seconds": {"panel": rounded(panel), "judging": rounded(judging), "both": rounded(path)},
             "overhead_seconds": rounded(wall - path),
-            "overhead_seconds_at_most": MOST_OVERHEAD,
+            "overhead_seconds_at_most": MAX_OVERHEAD,
             "opencode_main_thread_seconds_until_first_request": runtime.map(rounded),
             "overhead_seconds_beyond_that": runtime.map(|runtime| rounded(wall - path - runtime)),
             "first_posted_byte_seconds": rounded(posted),
             "model_calls": books.entries.len(),
             "processor_seconds": rounded(processor),
-            "processor_seconds_at_most": MOST_PROCESSOR,
+            "processor_seconds_at_most": MAX_PROCESSOR,
             "peak_memory_mb": memory,
-            "peak_memory_mb_at_most": MOST_MEMORY,
+            "peak_memory_mb_at_most": MAX_MEMORY,
             "stages": stages,
             "asked_at_seconds": asked,
         }),
         bars: vec![
-            ("wall time beyond the models", wall - path <= MOST_OVERHEAD),
-            ("processor time", processor <= MOST_PROCESSOR),
-            ("memory", memory <= MOST_MEMORY),
+            ("wall time beyond the models", wall - path <= MAX_OVERHEAD),
+            ("processor time", processor <= MAX_PROCESSOR),
+            ("memory", memory <= MAX_MEMORY),
         ],
     }
 }
@@ -220,9 +220,9 @@ async fn cancelled() -> Measured {
         result: json!({
             "posted_after_seconds": rounded(posted),
             "nothing_left_after_seconds": rounded(over),
-            "nothing_left_after_seconds_at_most": LONGEST_END,
+            "nothing_left_after_seconds_at_most": MAX_END,
         }),
-        bars: vec![("end after SIGTERM", over <= LONGEST_END)],
+        bars: vec![("end after SIGTERM", over <= MAX_END)],
     }
 }
 

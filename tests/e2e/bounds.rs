@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::{Conclave, Outcome, Repository, provider, used};
 
 /// Megabytes that a run may need beyond one that has next to nothing to do.
-const MOST_GROWTH: u64 = 12;
+const MAX_GROWTH: u64 = 12;
 
 /// Runs it; the peak of its own memory in MB is the second value.
 async fn peak(job: Conclave) -> (Outcome, u64) {
@@ -43,7 +43,7 @@ async fn a_large_diff_is_planned_patch_by_patch() {
     }
     repository.commit("All rows");
     let diff = repository.git(&["diff", "main", "large"]).len() >> 20;
-    assert!(diff as u64 > 2 * MOST_GROWTH, "{diff} MB show nothing");
+    assert!(diff as u64 > 2 * MAX_GROWTH, "{diff} MB show nothing");
 
     let plan = |range| {
         let job = Conclave::new(repository.path(), &["plan", range, "--format", "json"]);
@@ -54,7 +54,7 @@ async fn a_large_diff_is_planned_patch_by_patch() {
     let plan: Value = serde_json::from_str(&outcome.expect_code(0).stdout).unwrap();
     assert_eq!(plan["files"].as_array().unwrap().len(), 48);
     assert!(
-        large <= small + MOST_GROWTH,
+        large <= small + MAX_GROWTH,
         "{diff} MB of diff took {large} MB, next to none {small} MB"
     );
 }
@@ -92,5 +92,5 @@ async fn a_coordinator_that_calls_its_tools_without_end_is_ended_and_judged_for(
     // Nothing was submitted, so what the reviewers found is judged by rule.
     assert!(review["degraded"].is_string());
     assert!(outcome.categories().contains(&"sql-injection".to_owned()));
-    assert!(much <= little + MOST_GROWTH, "it took {much} MB, without {little} MB");
+    assert!(much <= little + MAX_GROWTH, "it took {much} MB, without {little} MB");
 }

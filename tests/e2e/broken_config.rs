@@ -98,7 +98,7 @@ async fn an_answer_that_cannot_be_used_costs_five_seconds_and_the_review_says_so
         ),
         (
             Behavior::Bytes(head(half.len()) + half),
-            "answered something that is no configuration",
+            "answered something that is not a configuration",
         ),
         (Behavior::Bytes(String::new()), "cannot be reached"),
         (
@@ -106,7 +106,7 @@ async fn an_answer_that_cannot_be_used_costs_five_seconds_and_the_review_says_so
             "of schema version 2",
         ),
         (whole(&json!({"schema_version": 0})), "document with faults"),
-        (whole(&json!(null)), "answered something that is no configuration"),
+        (whole(&json!(null)), "answered something that is not a configuration"),
     ] {
         let url = service(behavior).await;
         let start = Instant::now();

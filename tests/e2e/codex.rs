@@ -1,4 +1,4 @@
-//! The organisation's rules and its template, from the setting to the review.
+//! The organization's rules and its template, from the setting to the review.
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -280,11 +280,11 @@ async fn settings_that_name_nothing_end_the_run_with_what_to_do() {
     for (name, text) in [
         (
             "CONCLAVE_CODEX_RULES",
-            "--codex-rules: `http://rules.example.com/x` is no place of rules",
+            "--codex-rules: `http://rules.example.com/x` is not a place of rules",
         ),
         (
             "CONCLAVE_AGENTS_MD_TEMPLATE_URL",
-            "CONCLAVE_AGENTS_MD_TEMPLATE_URL: `http://rules.example.com/x` is no https:// address",
+            "CONCLAVE_AGENTS_MD_TEMPLATE_URL: `http://rules.example.com/x` is not an https:// address",
         ),
     ] {
         let outcome = job(name, "http://rules.example.com/x").run().await.expect_code(2);

@@ -261,7 +261,7 @@ async fn what_is_missing_or_wrong_is_said_with_what_to_do() {
     assert!(missing.stderr.contains("nowhere.json"), "{}", missing.stderr);
     std::fs::write(at.join("broken.json"), "{").unwrap();
     let broken = run(&workers, at, &["validate", "broken.json"]).await.expect_code(2);
-    assert!(broken.stderr.contains("is no JSON"), "{}", broken.stderr);
+    assert!(broken.stderr.contains("is not JSON"), "{}", broken.stderr);
 }
 
 #[tokio::test]

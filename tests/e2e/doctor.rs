@@ -285,7 +285,7 @@ async fn project_settings_that_leave_an_approval_open_are_named() {
     let expected = [
         (
             "approvals-reset",
-            "approvals stay when somebody pushes",
+            "approvals stay when commits are pushed",
             "Remove all approvals",
         ),
         ("author-approval", "authors may approve", "by merge request creator"),

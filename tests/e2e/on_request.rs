@@ -188,7 +188,7 @@ async fn a_prompt_that_cannot_be_used_is_named_and_the_rest_reviews() {
     for warning in [
         "missing (project's own) does not review: its prompt docs/missing.md is not on the target branch",
         "long (project's own) does not review: its prompt docs/long.md has more than 32 KB",
-        "binary (project's own) does not review: its prompt docs/binary.md is no UTF-8 text",
+        "binary (project's own) does not review: its prompt docs/binary.md is not UTF-8 text",
     ] {
         assert!(warnings.contains(warning), "{warning:?} is missing in {warnings}");
     }

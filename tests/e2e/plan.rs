@@ -83,7 +83,7 @@ async fn no_model_is_asked_and_no_key_is_needed() {
             .all(|entry| entry["skipped"].as_str().unwrap().starts_with("no credentials for"))
     );
     let warnings = without["warnings"].to_string();
-    assert!(warnings.contains("nobody can review: no model is left"), "{warnings}");
+    assert!(warnings.contains("no reviewer can run: no model is left"), "{warnings}");
 }
 
 #[tokio::test]
@@ -236,7 +236,7 @@ async fn a_repository_that_disables_everybody_gets_no_green_review() {
     let job = Conclave::new(repository.path(), &["local", "main"]).env("ANTHROPIC_API_KEY", "unused");
     let stderr = job.run().await.expect_code(2).stderr;
     assert!(
-        stderr.contains("nobody can review: the trivial panel is empty: generalist is disabled by .conclave.toml"),
+        stderr.contains("no reviewer can run: the trivial panel is empty: generalist is disabled by .conclave.toml"),
         "{stderr}"
     );
 }

@@ -236,7 +236,7 @@ async fn any_merge_request_by_its_address() {
         .await
         .expect_code(2);
     assert!(
-        wrong.stderr.contains("is no clone of 127.0.0.1/group/service"),
+        wrong.stderr.contains("is not a clone of 127.0.0.1/group/service"),
         "{}",
         wrong.stderr
     );

@@ -98,5 +98,5 @@ async fn a_directory_without_records_is_a_usage_error() {
         .run()
         .await
         .expect_code(2);
-    assert!(outcome.stderr.contains("is no run directory"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("is not a run directory"), "{}", outcome.stderr);
 }

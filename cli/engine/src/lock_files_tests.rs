@@ -692,7 +692,7 @@ fn what_cannot_be_read_is_an_error_that_says_so() {
             check(path, None, "{")
                 .expect_err("broken")
                 .to_string()
-                .contains("no valid JSON"),
+                .contains("not valid JSON"),
             "{path}"
         );
     }
@@ -701,7 +701,7 @@ fn what_cannot_be_read_is_an_error_that_says_so() {
             check(path, None, "= [")
                 .expect_err("broken")
                 .to_string()
-                .contains("no valid TOML"),
+                .contains("not valid TOML"),
             "{path}"
         );
     }
@@ -710,7 +710,7 @@ fn what_cannot_be_read_is_an_error_that_says_so() {
             check(path, None, text)
                 .expect_err("broken")
                 .to_string()
-                .contains("no valid YAML"),
+                .contains("not valid YAML"),
             "{path}"
         );
     }
@@ -724,7 +724,7 @@ fn what_cannot_be_read_is_an_error_that_says_so() {
         let _ = check(path, None, text).expect_err("what is no package is not skipped");
     }
     let fault = check("Cargo.lock", Some("= ["), "version = 4\n").expect_err("nothing to compare with");
-    assert!(fault.to_string().starts_with("at base it is no valid TOML"), "{fault}");
+    assert!(fault.to_string().starts_with("at base it is not valid TOML"), "{fault}");
     assert_eq!(check("src/main.rs", None, "\u{0}y"), Ok(Vec::new()));
 }
 

@@ -35,7 +35,7 @@ pub struct RepoConfig {
     pub review: ReviewSettings,
     /// Which paths are not reviewed.
     pub paths: PathSettings,
-    /// What reviewers are told about some paths.
+    /// Instructions for reviewers about some paths.
     pub path_instructions: Vec<PathInstruction>,
     /// The engineering rules that the `codex` reviewer checks.
     pub codex: CodexSettings,
@@ -115,7 +115,7 @@ pub struct ReviewSettings {
     /// a variable of the job counts more.
     #[schemars(range(max = 1000))]
     pub max_inline: Option<u16>,
-    /// Which models are preferred where nobody names others: `current`, the newest generation, or `yardstick`, what the
+    /// The preferred models where no others are named: `current`, the newest generation, or `yardstick`, what the
     /// system that Conclave is measured against ran; an argument or a variable of the job counts more.
     #[schemars(schema_with = "schema::preset")]
     pub preset: Option<Preset>,
@@ -200,13 +200,13 @@ pub struct PathSettings {
     /// security-sensitive files are reviewed nevertheless.
     #[schemars(inner(length(min = 1)))]
     pub ignore: Vec<String>,
-    /// Globs of vendored, minified, bundled, generated and compiled files that nobody has to read: although they can run, the
+    /// Globs of vendored, minified, bundled, generated and compiled files that no person has to read: although they can run, the
     /// bot may approve a change of them.
     #[schemars(inner(length(min = 1)))]
     pub trusted: Vec<String>,
 }
 
-/// What reviewers are told about some paths.
+/// Instructions for reviewers about some paths.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct PathInstruction {

@@ -213,7 +213,7 @@ fn finding(path: &str, fault: &Fault, places: &[Place]) -> Finding {
         Fault::Character(Trick::Tag, severity) => (
             *severity,
             format!(
-                "This line holds {}, which nobody sees and which programs and models read.",
+                "This line holds {}, which people do not see and which programs and models read.",
                 first.what
             ),
             "Text that no reviewer sees is compared, executed or obeyed.",
@@ -225,7 +225,7 @@ fn finding(path: &str, fault: &Fault, places: &[Place]) -> Finding {
         ),
         Fault::Character(Trick::Invisible, severity) => (
             *severity,
-            format!("This line holds {}, which nobody sees.", first.what),
+            format!("This line holds {}, which people do not see.", first.what),
             "Two names or strings that look the same are different, and a check that seems to match does not.",
         ),
         Fault::Encoding => (

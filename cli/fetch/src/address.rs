@@ -12,7 +12,7 @@ pub struct TextUrl(Url);
 
 /// An address that texts may not come from.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no https:// address (http:// is for this machine only)")]
+#[error("`{0}` is not an https:// address (http:// is for this machine only)")]
 pub struct AddressError(String);
 
 impl AddressError {

@@ -118,7 +118,7 @@ fn follow(attempt: Attempt<'_>) -> Action {
 
 fn refused_redirect(target: Option<&Url>) -> String {
     let target = target.map_or_else(|| "nowhere".to_owned(), shown);
-    format!("it redirects to {target}, which is no https address")
+    format!("it redirects to {target}, which is not an https address")
 }
 
 /// The innermost cause of an error, which is the one that says it.

@@ -22,7 +22,7 @@ pub struct Target {
 pub struct ForgeTraits {
     /// Its name, as in `GitLab`.
     pub name: &'static str,
-    /// The people who may decide, as in `somebody with the role Developer`.
+    /// The people who may decide, as in `a person with the role Developer`.
     pub decider: &'static str,
     /// The text that follows a merge request's address and precedes a number in the address of a note.
     pub note_anchor: &'static str,

@@ -29,11 +29,11 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 /// The most that the gateway may add to the first byte, half of the time.
-const MOST_ADDED: Duration = Duration::from_millis(1);
+const MAX_ADDED: Duration = Duration::from_millis(1);
 /// The least speed of a stream through the gateway, in megabytes a second.
-const LEAST_SPEED: f64 = 200.0;
+const MIN_SPEED: f64 = 200.0;
 /// The most memory that a stream may take, however long it is: buffers of the sockets and one frame.
-const MOST_GROWTH: u64 = 8 * 1024 * 1024;
+const MAX_GROWTH: u64 = 8 * 1024 * 1024;
 
 const CALLS: usize = 500;
 const WARM_UP: usize = 50;
@@ -227,9 +227,9 @@ async fn main() -> ExitCode {
     let growth = resident().saturating_sub(before);
 
     let bars = [
-        ("added to the first byte, median", added < MOST_ADDED),
-        ("speed of a stream", slowest > LEAST_SPEED),
-        ("memory of long streams", growth < MOST_GROWTH),
+        ("added to the first byte, median", added < MAX_ADDED),
+        ("speed of a stream", slowest > MIN_SPEED),
+        ("memory of long streams", growth < MAX_GROWTH),
     ];
     let result = json!({
         "first_byte": {"calls": CALLS, "direct_us": {"p50": micros(p50.0), "p99": micros(p99.0)},

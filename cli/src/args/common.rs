@@ -59,7 +59,7 @@ pub(crate) struct CommonArguments {
 /// What decides the panel and its models.
 #[derive(Debug, Args)]
 pub(crate) struct PlanningArguments {
-    /// The models that are preferred where nobody names others; by default what `.conclave.toml` says, else `current`
+    /// The preferred models where no others are named; by default what `.conclave.toml` says, else `current`
     #[arg(long, value_parser = one_of(PRESETS), env = "CONCLAVE_PRESET")]
     pub(crate) preset: Option<Preset>,
     /// Models for every reviewer and the coordinator, best first, as `provider/model`, with commas between them; in place of
@@ -70,7 +70,7 @@ pub(crate) struct PlanningArguments {
     /// the configuration say
     #[arg(long, value_name = "NAME=SECONDS", env = "CONCLAVE_LIMITS")]
     pub(crate) limits: Option<TimeLimitOverrides>,
-    /// The organisation's engineering rules: a file, a directory, or an https address. A path in the repository is read from
+    /// The organization's engineering rules: a file, a directory, or an https address. A path in the repository is read from
     /// the target branch
     #[arg(long, value_name = "PLACE", env = "CONCLAVE_CODEX_RULES")]
     pub(crate) codex_rules: Option<String>,

@@ -212,7 +212,7 @@ fn read_file(file: &Utf8Path) -> Result<Value, Failure> {
             empty_document()
         )));
     }
-    serde_json::from_str(&text).map_err(|error| Failure::Settings(format!("{file} is no JSON: {error}")))
+    serde_json::from_str(&text).map_err(|error| Failure::Settings(format!("{file} is not JSON: {error}")))
 }
 
 fn faulty(file: &Utf8Path, faults: &[ConfigFault]) -> Failure {

@@ -11,7 +11,7 @@ pub(crate) fn confirm(question: &str, yes: bool, output: &Output) -> Result<(), 
     }
     if !std::io::stdin().is_terminal() {
         return Err(Failure::Settings(format!(
-            "{question} Nobody can be asked here: nothing was changed; add --yes to go on"
+            "{question} There is no terminal to ask on: nothing was changed; add --yes to go on"
         )));
     }
     if output.confirmed(question) {

@@ -91,7 +91,7 @@ async fn project(named: &MemoryProject, env: &Environment) -> Result<String, Fai
     };
     origin.as_deref().and_then(path_of).ok_or_else(|| {
         Failure::Settings(
-            "whose memory? Name the project with --project, as in --project group/project: this is no CI job, and no \
+            "whose memory? Name the project with --project, as in --project group/project: this is not a CI job, and not a \
              repository with a remote `origin`"
                 .to_owned(),
         )

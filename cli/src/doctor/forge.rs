@@ -157,12 +157,12 @@ fn role(project: &Result<ProjectFacts, ApiError>, wanted: &str) -> Check {
         )
         .next(step),
         Ok(ProjectFacts { path, role: None }) => {
-            Check::failure(NAME, format!("the token's account is no member of {path}")).next(step)
+            Check::failure(NAME, format!("the token's account is not a member of {path}")).next(step)
         }
         Err(error) if error.kind == ApiErrorKind::NotFound => Check::failure(
             NAME,
             format!(
-                "the token does not see the project {wanted}: it is of another project, or the account is no member"
+                "the token does not see the project {wanted}: it is of another project, or the account is not a member"
             ),
         )
         .next(step),

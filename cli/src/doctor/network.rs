@@ -42,7 +42,7 @@ async fn proxy(name: String, address: &str, limit: Duration) -> Check {
         .ok()
         .and_then(|url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?)));
     let Some((host, port)) = place else {
-        return Check::failure(NAME, format!("{name} is no address of a proxy"))
+        return Check::failure(NAME, format!("{name} is not the address of a proxy"))
             .next(format!("write it as http://HOST:PORT, or leave {name} empty"));
     };
     // Never the address as it stands: it may hold a password.

@@ -29,7 +29,7 @@ async fn repository(request: &Request<'_>) -> Vec<Check> {
     let repository = match Repository::open(directory).await {
         Ok(repository) => repository,
         Err(GitError::NotARepository(_)) if in_job => {
-            let detail = format!("{directory} is no checkout: the commits are fetched, which takes longer");
+            let detail = format!("{directory} is not a checkout: the commits are fetched, which takes longer");
             return vec![Check::warning(NAME, detail).next("set `GIT_STRATEGY: fetch` for the job")];
         }
         Err(GitError::NotARepository(_)) => {
@@ -126,7 +126,7 @@ fn disk(name: &str, directory: &Utf8Path) -> Check {
                 Check::ok(name, detail)
             }
         }
-        Err(error) => Check::ok(name, format!("{directory}; how much is free cannot be told: {error}")),
+        Err(error) => Check::ok(name, format!("{directory}; the free space cannot be read: {error}")),
     }
 }
 

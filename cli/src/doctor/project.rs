@@ -21,7 +21,7 @@ pub(super) fn settings(settings: &ProjectSettings) -> Vec<Check> {
             "approvals-reset",
             settings.approvals_reset_on_push,
             "a push removes all approvals".to_owned(),
-            "approvals stay when somebody pushes: the bot takes its own back when its next run begins, and until then it stands on \
+            "approvals stay when commits are pushed: the bot takes its own back when its next run begins, and until then it stands on \
              code that nobody reviewed"
                 .to_owned(),
             "set \"Remove all approvals\" under Settings, Merge requests, Approval settings, \"When a commit is added\"",
@@ -48,7 +48,7 @@ pub(super) fn settings(settings: &ProjectSettings) -> Vec<Check> {
             settings.target_is_protected,
             format!("{target} is protected"),
             format!(
-                "{target} is not protected: whoever may push to it needs no merge request, and can change the settings of reviews"
+                "{target} is not protected: anyone who may push to it needs no merge request, and can change the settings of reviews"
             ),
             "protect it under Settings, Repository, Protected branches",
         ),
@@ -56,7 +56,7 @@ pub(super) fn settings(settings: &ProjectSettings) -> Vec<Check> {
             "pipeline-must-succeed",
             settings.pipeline_must_succeed,
             "a merge needs a pipeline that succeeded".to_owned(),
-            "a merge needs no pipeline that succeeded: `--gate block` fails the job, and nobody has to wait for it".to_owned(),
+            "a merge needs no pipeline that succeeded: `--gate block` fails the job, and no person has to wait for it".to_owned(),
             "set \"Pipelines must succeed\" under Settings, Merge requests, Merge checks",
         ),
     ]

@@ -22,7 +22,7 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
         Ok(Some(gateway)) => {
             let host = gateway.url.host_str().unwrap_or_default();
             let detail = format!(
-                "Anthropic, OpenAI and Workers AI are asked through {host}; whether it takes its token only a paid call tells"
+                "Anthropic, OpenAI and Workers AI are asked through {host}; whether it takes its token only a paid call shows"
             );
             let mut found = Found::one(Check::ok("ai-gateway", detail));
             match env.compatible_provider() {
@@ -88,7 +88,7 @@ async fn provider_check(provider: &ProviderSpec, http: &HttpSettings, limit: Dur
         Ok(KeyAnswer::Unknown(status)) => Check::warning(
             &name,
             format!(
-                "{host} answers {status} when asked for its models: only a paid call tells whether it takes the key"
+                "{host} answers {status} when asked for its models: only a paid call shows whether it takes the key"
             ),
         )
         .next("see the provider's address, unless it is known to have no list of models"),

@@ -72,7 +72,7 @@ impl Environment {
         let iid = required("CI_MERGE_REQUEST_IID")?;
         let iid = iid
             .parse()
-            .map_err(|_| Failure::Settings(format!("CI_MERGE_REQUEST_IID is `{iid}`, which is no number")))?;
+            .map_err(|_| Failure::Settings(format!("CI_MERGE_REQUEST_IID is `{iid}`, which is not a number")))?;
         // The target project's: in a fork's pipeline CI_PROJECT_ID is another one.
         let project = required("CI_MERGE_REQUEST_PROJECT_ID")?.to_owned();
         let api_url = required("CI_API_V4_URL")?;

@@ -59,7 +59,7 @@ variables! {
     GITLAB_TOKEN = "GITLAB_TOKEN";
     /// The installation's secret, for hidden markers and prompt boundaries; by default made from the GitLab token.
     SECRET = "CONCLAVE_SECRET";
-    /// Address of the organisation's template for AGENTS.md files, which all prompts get.
+    /// Address of the organization's template for AGENTS.md files, which all prompts get.
     AGENTS_MD_TEMPLATE_URL = "CONCLAVE_AGENTS_MD_TEMPLATE_URL";
     /// Path of the OpenCode binary; by default the `opencode` on `PATH`.
     OPENCODE = "CONCLAVE_OPENCODE";

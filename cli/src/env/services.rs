@@ -136,7 +136,7 @@ impl Environment {
         let headers = self.get(names::OTLP_HEADERS).unwrap_or_default();
         let headers = crate::env::header_list(headers).ok_or_else(|| {
             Failure::Settings(format!(
-                "{} is no list of headers: write `name=value`, several with commas between them",
+                "{} is not a list of headers: write `name=value`, several with commas between them",
                 names::OTLP_HEADERS
             ))
         })?;

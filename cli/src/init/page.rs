@@ -51,17 +51,17 @@ pub(crate) fn init_plan(root: &Utf8Path, files: &[PlannedFile]) -> String {
 
 /// A file's lines, the first of them where it is long.
 fn quoted(content: &str) -> String {
-    const MOST_LINES: usize = 40;
+    const MAX_LINES: usize = 40;
     let count = content.lines().count();
     let mut text = String::new();
-    for line in content.lines().take(MOST_LINES) {
+    for line in content.lines().take(MAX_LINES) {
         let _ = writeln!(text, "    {}", clean(line).dimmed());
     }
-    if count > MOST_LINES {
+    if count > MAX_LINES {
         let _ = writeln!(
             text,
             "    {}",
-            format!("… and {} more lines", count - MOST_LINES).dimmed()
+            format!("… and {} more lines", count - MAX_LINES).dimmed()
         );
     }
     text

@@ -6,7 +6,7 @@ use conclave_engine::review::Review;
 use serde::{Deserialize, Serialize};
 
 /// How many lines of a finding are shown.
-pub(crate) const MOST_LINES: u32 = 8;
+pub(crate) const MAX_LINES: u32 = 8;
 
 /// Lines of files, by path and number.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -47,5 +47,5 @@ impl Excerpts {
 /// The first and the last line of a finding that are shown.
 pub(crate) fn shown(line: u32, end: Option<u32>) -> (u32, u32) {
     let last = end.unwrap_or(line).max(line);
-    (line, last.min(line.saturating_add(MOST_LINES - 1)))
+    (line, last.min(line.saturating_add(MAX_LINES - 1)))
 }

@@ -195,8 +195,12 @@ impl Scratch {
                     place.display()
                 ))
             })?;
-        let path = Utf8PathBuf::from_path_buf(directory.path().to_owned())
-            .map_err(|path| Failure::Settings(format!("the temporary directory {} is no UTF-8", path.display())))?;
+        let path = Utf8PathBuf::from_path_buf(directory.path().to_owned()).map_err(|path| {
+            Failure::Settings(format!(
+                "the path of the temporary directory {} is not UTF-8",
+                path.display()
+            ))
+        })?;
         Ok(Self {
             _directory: directory,
             path,

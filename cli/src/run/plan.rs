@@ -238,7 +238,7 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
     warnings.extend(prepared.warnings.iter().cloned());
     let partly = |gap: &String| format!("this review would approve nothing: {gap}");
     warnings.extend(plan.gaps.iter().map(partly));
-    warnings.extend(plan.nobody_can_run().map(|none| format!("nobody can review: {none}")));
+    warnings.extend(plan.nobody_can_run().map(|none| format!("no reviewer can run: {none}")));
     let approval_holds = prepared.approval_holds.clone();
     let planned = |name: &ReviewerName, presence, required, reason| PlannedReviewer {
         models: choice_of(name, &prepared, &prices),

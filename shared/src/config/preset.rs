@@ -75,7 +75,7 @@ pub fn model_tier(reviewer: &str, trivial: bool) -> ModelTier {
     }
 }
 
-/// The built-in stand-in of a model: the next older one of the same family, until the chain ends.
+/// The built-in fallback of a model: the next older one of the same family, until the chain ends.
 pub fn default_failback(model: &ModelId) -> Option<ModelId> {
     let next = match model.as_str() {
         "anthropic/claude-opus-5-5" => "anthropic/claude-opus-4-8",

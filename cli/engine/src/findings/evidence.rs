@@ -99,7 +99,7 @@ pub fn check(
     for (index, raw) in raw.iter().enumerate() {
         if may_go_on(raw, files, source) {
             checked.faults.push(format!(
-                "a text of finding {} ends with tags that stand in its file as well, so that nobody can tell where it \
+                "a text of finding {} ends with tags that stand in its file as well, so that it is unclear where it \
                  ends; leave that line out of every text and quote the lines beside it",
                 index + 1
             ));

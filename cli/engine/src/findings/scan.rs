@@ -182,7 +182,7 @@ fn without_tags(text: &str) -> ScanOutcome {
     if text.is_empty() || is_none(text) {
         return ScanOutcome::default();
     }
-    json::scan(text).unwrap_or_else(|| ScanOutcome::fault("the <findings> block holds text that is no finding"))
+    json::scan(text).unwrap_or_else(|| ScanOutcome::fault("the <findings> block holds text that is not a finding"))
 }
 
 fn is_none(text: &str) -> bool {

@@ -557,7 +557,7 @@ fn nobody_without_a_role_settles_anything() {
     let settled = other.reconcile();
     assert_eq!(standing(&settled), [("E1".to_owned(), Severity::Warning, true)]);
     assert!(
-        settled.notes[0].contains("no member of the project"),
+        settled.notes[0].contains("not a member of the project"),
         "{:?}",
         settled.notes
     );

@@ -82,7 +82,7 @@ pub(super) fn deleted(place: &str) -> String {
 
 /// What it says of a thread that was resolved by somebody who may not decide that.
 pub(super) fn no_right(place: &str) -> String {
-    format!("the thread on {place} was resolved by somebody who is no member of the project; its finding stands")
+    format!("the thread on {place} was resolved by a person who is not a member of the project; its finding stands")
 }
 
 /// What a finding is that its author may not settle.

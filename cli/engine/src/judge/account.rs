@@ -106,9 +106,9 @@ fn place(entry: &JudgedFinding) -> String {
 /// complete.
 pub fn no_judge(findings: &[JudgedFinding], is_panel_complete: bool) -> Option<ApprovalHold> {
     let reason = if !findings.is_empty() {
-        "there are findings that nobody has judged."
+        "there are findings that no judge has seen."
     } else if !is_panel_complete {
-        "not every reviewer finished, and nobody has judged the result."
+        "not every reviewer finished, and no judge has seen the result."
     } else {
         return None;
     };

@@ -67,7 +67,7 @@ fn registries(change: &Change<'_>) -> Vec<Finding> {
                         "{packages} from `{}`, which is not the usual registry.",
                         shown(registry)
                     ),
-                    "If nobody meant that, whoever runs that server decides what code is installed.",
+                    "If that was not meant, the operator of that server decides what code is installed.",
                 )
             } else {
                 (
@@ -75,7 +75,7 @@ fn registries(change: &Change<'_>) -> Vec<Finding> {
                         "{packages} from `{}`, a registry that was not used before.",
                         shown(registry)
                     ),
-                    "If nobody meant to change it, whoever runs that server decides what code is installed.",
+                    "If it was not meant to change, the operator of that server decides what code is installed.",
                 )
             };
             let severity = if change.base.is_some() {
@@ -129,7 +129,7 @@ fn from_elsewhere(change: &Change<'_>) -> Vec<Finding> {
             )
         },
         "So do",
-        "Nobody but the owner of that place decides what code is there, and no registry keeps or scans it.",
+        "Only the owner of that place decides what code is there, and no registry keeps or scans it.",
     )
 }
 
@@ -254,7 +254,7 @@ fn moved(change: &Change<'_>) -> Vec<Finding> {
             )
         },
         "So it is with",
-        "If nobody meant to change it, whoever owns that place decides what code is installed.",
+        "If it was not meant to change, the owner of that place decides what code is installed.",
     )
 }
 

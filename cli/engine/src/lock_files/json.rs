@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::entry::{Entry, Hash, Source, joined, npm_source, origin, repository, split_name};
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| format!("it is no valid JSON: {error}"))
+    serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| format!("it is not valid JSON: {error}"))
 }
 
 #[derive(Deserialize, Default)]

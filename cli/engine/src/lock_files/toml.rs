@@ -10,7 +10,7 @@ use super::{
 };
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    ::toml::from_str(text).map_err(|error| format!("it is no valid TOML: {}", error.message()))
+    ::toml::from_str(text).map_err(|error| format!("it is not valid TOML: {}", error.message()))
 }
 
 fn anchor(name: &str, version: &str) -> String {

@@ -7,7 +7,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use super::entry::{Entry, Hash, Source, npm_source, origin, repository, split_name};
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    serde_norway::from_str(text).map_err(|error| format!("it is no valid YAML: {error}"))
+    serde_norway::from_str(text).map_err(|error| format!("it is not valid YAML: {error}"))
 }
 
 #[derive(Deserialize)]

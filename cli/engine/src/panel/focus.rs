@@ -20,7 +20,7 @@ pub enum WishError {
     #[error("`{0}` is not a reviewer's name: write it as in `security`, or `+tests` for the panel and tests")]
     NoName(String),
     /// The judge is always there.
-    #[error("the coordinator is no reviewer to ask for: it judges every review")]
+    #[error("the coordinator is not a reviewer to ask for: it judges every review")]
     Coordinator,
 }
 

@@ -17,8 +17,8 @@ pub enum Conflict {
         /// Who came second.
         second: &'static str,
     },
-    /// Something for an agent that nobody registered.
-    #[error("the plugin `{plugin}` has {what} for the agent `{agent}`, which nobody registered")]
+    /// Something for an agent that no plugin registered.
+    #[error("the plugin `{plugin}` has {what} for the agent `{agent}`, which no plugin registered")]
     NoSuchAgent {
         /// Who.
         plugin: &'static str,

@@ -188,7 +188,7 @@ fn something_for_nobody_is_an_error() {
             panel(),
             adds("helper", |context| context.allow_tool("nobody", "look_up")),
         ],
-        "the plugin `helper` has a tool for the agent `nobody`, which nobody registered",
+        "the plugin `helper` has a tool for the agent `nobody`, which no plugin registered",
     );
     refused(
         &[adds("helper", |context| {
@@ -198,7 +198,7 @@ fn something_for_nobody_is_an_error() {
                 text: Untrusted::default(),
             });
         })],
-        "the plugin `helper` has a section for the agent `nobody`, which nobody registered",
+        "the plugin `helper` has a section for the agent `nobody`, which no plugin registered",
     );
     refused(
         &[

@@ -219,7 +219,7 @@ fn plugins_add_sections_for_everyone() {
         assert_eq!(section(&text, "codex_rules").as_deref(), Some("NET-1  no"));
         assert_eq!(
             section(&text, "agents_md_template_instructions").as_deref(),
-            Some("The organisation's template:\n\nFour spaces.\n\nAGENTS.md of the target branch:\n\nUse tabs.")
+            Some("The organization's template:\n\nFour spaces.\n\nAGENTS.md of the target branch:\n\nUse tabs.")
         );
         assert!(!text.contains("for one only"));
     }

@@ -167,7 +167,7 @@ impl Reader<'_> {
         for (table, _) in self.tables(root, key, &["paths", "instructions"]) {
             let paths = self.globs(table, key, "paths");
             let text = self.text(table, key, "instructions");
-            self.not_empty(table, "paths", "nobody would ever get these instructions");
+            self.not_empty(table, "paths", "no reviewer would ever get these instructions");
             // A rule with one bad pattern still holds for the others.
             if let (Some(paths), Some((text, _))) = (paths.filter(|paths| !paths.is_empty()), text) {
                 instructions.push(PathInstruction {

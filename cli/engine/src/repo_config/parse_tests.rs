@@ -179,11 +179,11 @@ rules = "http://example.org/rules"
     .conclave.toml:5:34: an entry of `review.disabled_reviewers` must be a text in quotes; it is a number
     .conclave.toml:5:37: the coordinator cannot be disabled: without a judge there is no review
     .conclave.toml:6:8: `review.gate` must be "off" or "block"; it is a boolean
-    .conclave.toml:7:10: `newest` is no `review.preset`: it must be "current" or "yardstick"
+    .conclave.toml:7:10: `newest` is not a `review.preset`: it must be "current" or "yardstick"
     .conclave.toml:10:11: `a[` is not a pattern of paths: unclosed character class; missing ']'
     .conclave.toml:10:17: an entry of `paths.ignore` is empty
     .conclave.toml:11:1: `paths.ignored` is not known and is ignored: did you mean `paths.ignore`?
-    .conclave.toml:14:9: `paths` is empty, so nobody would ever get these instructions: name at least one pattern
+    .conclave.toml:14:9: `paths` is empty, so no reviewer would ever get these instructions: name at least one pattern
     .conclave.toml:15:16: `path_instructions.instructions` is empty
     .conclave.toml:17:1: `instructions` is missing in this `[[path_instructions]]`
     .conclave.toml:21:9: `http://example.org/rules` is not an https:// address

@@ -266,7 +266,7 @@ impl Reader<'_> {
         }
         let hint = did_you_mean(nearest(text, names()), || format!("it must be {one_of}"));
         self.problems
-            .error(&value.span(), format!("`{text}` is no `{key_name}`: {hint}"));
+            .error(&value.span(), format!("`{text}` is not a `{key_name}`: {hint}"));
         None
     }
 

@@ -170,7 +170,7 @@ mod tests {
             ),
             (
                 ("[\"x/\"]", "[\"x/\"]\nmodel = \"lihgt\""),
-                ".conclave.toml:5:9: `lihgt` is no `reviewers.model`: did you mean `light`?",
+                ".conclave.toml:5:9: `lihgt` is not a `reviewers.model`: did you mean `light`?",
             ),
             (
                 ("[\"x/\"]", "[\"x/\"]\nrequired = \"yes\""),

@@ -128,7 +128,7 @@ impl ThreadState {
             Self::ResolvedByUs => "resolved by us",
             Self::ResolvedByPerson => "resolved by a person",
             Self::ResolvedByAuthor => "resolved by the author of the change",
-            Self::ResolvedByOther => "resolved by somebody who is no member",
+            Self::ResolvedByOther => "resolved by a person who is not a member",
         }
     }
 }

@@ -206,7 +206,7 @@ mod table {
 
     pub(super) enum Listeners {
         Unknown,
-        #[expect(dead_code, reason = "only Linux tells")]
+        #[expect(dead_code, reason = "only Linux reports")]
         Sockets(Vec<u64>),
     }
 

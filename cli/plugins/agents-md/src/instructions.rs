@@ -55,7 +55,10 @@ pub(crate) fn faults(file: &Instructions, changed: bool) -> Vec<Hint> {
             }
             prose.push((number, line));
             if let Some(found) = filler.find(line) {
-                let text = format!("\"{}\" tells an agent nothing about this repository", found.as_str());
+                let text = format!(
+                    "\"{}\" gives an agent no information about this repository",
+                    found.as_str()
+                );
                 hints.push(hint(Kind::Filler, Some(number), text));
             }
         }

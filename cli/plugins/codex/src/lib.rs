@@ -1,6 +1,6 @@
-//! The `codex` plugin: the organisation's engineering rules, and the reviewer that checks them.
+//! The `codex` plugin: the organization's engineering rules, and the reviewer that checks them.
 //!
-//! Rules are data of the organisation, never of the merge request: they come from an address, from a place outside of the
+//! Rules are data of the organization, never of the merge request: they come from an address, from a place outside of the
 //! repository, or from the target branch. Which of them are for a changed file is decided by their globs, before any
 //! model is asked; so is who has to look besides the panel.
 
@@ -218,7 +218,7 @@ impl ReviewPlugin for CodexPlugin {
         }
         context.register_agent(AgentSpec {
             name: REVIEWER.to_owned(),
-            description: "Checks the organisation's engineering rules".to_owned(),
+            description: "Checks the organization's engineering rules".to_owned(),
             role: AgentRole::Reviewer,
         });
         context.inject_section(PromptSection {

@@ -97,7 +97,7 @@ impl Reader<'_> {
     fn rule(&mut self, value: &Value<'_>) -> Option<Placed> {
         let span = value.span();
         let DeValue::Table(table) = value.get_ref() else {
-            self.problem(&span, "this is no table: write [[rule]]".to_owned());
+            self.problem(&span, "this is not a table: write [[rule]]".to_owned());
             return None;
         };
         let before = self.problems.len();
@@ -108,7 +108,7 @@ impl Reader<'_> {
         {
             self.problem(
                 span,
-                format!("`{id}` is no id: at most 64 of letters, digits, `-`, `_` and `.`, as in \"NET-012\""),
+                format!("`{id}` is not an id: at most 64 of letters, digits, `-`, `_` and `.`, as in \"NET-012\""),
             );
         }
         let when = self.needed(table, "when", &span, MAX_SHORT);
@@ -150,7 +150,7 @@ impl Reader<'_> {
         let DeValue::Table(table) = value.get_ref() else {
             self.problem(
                 &span,
-                "`manual_review` is no table: write manual_review = { who = [\"@group/team\"] }".to_owned(),
+                "`manual_review` is not a table: write manual_review = { who = [\"@group/team\"] }".to_owned(),
             );
             return None;
         };
@@ -173,7 +173,10 @@ impl Reader<'_> {
             if is_account(bare) {
                 names.push(format!("@{bare}"));
             } else {
-                self.problem(&span, format!("`{name}` is no name of a user, and no path of a group"));
+                self.problem(
+                    &span,
+                    format!("`{name}` is neither the name of a user nor the path of a group"),
+                );
             }
         }
         Some(Demand {
@@ -194,7 +197,7 @@ impl Reader<'_> {
             Ok(_) | Err(_) => {
                 self.problem(
                     span,
-                    "`link` is no address: write where the rule was decided, with https://".to_owned(),
+                    "`link` is not an address: write where the rule was decided, with https://".to_owned(),
                 );
                 None
             }
@@ -222,7 +225,7 @@ impl Reader<'_> {
         if known.is_none() {
             self.problem(
                 span,
-                format!("`{text}` is no severity: critical, warning or suggestion"),
+                format!("`{text}` is not a severity: critical, warning or suggestion"),
             );
         }
         known
@@ -250,7 +253,7 @@ impl Reader<'_> {
                 format!("`{name}` is longer than {most} characters; put the rest behind the link")
             }
             DeValue::String(text) => return Some((text.trim().to_owned(), span)),
-            _ => format!("`{name}` is no text: put it into quotes"),
+            _ => format!("`{name}` is not text: put it into quotes"),
         };
         self.problem(&span, problem);
         None
@@ -281,7 +284,10 @@ impl Reader<'_> {
         match items {
             Some(items) if !items.is_empty() => items,
             _ => {
-                self.problem(&value.span(), format!("`{name}` is no list of texts: write {example}"));
+                self.problem(
+                    &value.span(),
+                    format!("`{name}` is not a list of texts: write {example}"),
+                );
                 Vec::new()
             }
         }
@@ -295,7 +301,7 @@ impl Reader<'_> {
                     || format!("there are {}", known.join(", ")),
                     |meant| format!("did you mean `{meant}`?"),
                 );
-                self.problem(&key.span(), format!("`{name}` is no key {place}; {hint}"));
+                self.problem(&key.span(), format!("`{name}` is not a key {place}; {hint}"));
             }
         }
     }

@@ -86,22 +86,22 @@ paths = []
     );
     let (problems, good) = problems(&text);
     let expected = [
-        "rules.toml line 1: `title` is no key at the top; rules begin with [[rule]]; there are rule",
+        "rules.toml line 1: `title` is not a key at the top; rules begin with [[rule]]; there are rule",
         "rules.toml line 2: the rule has no `when`",
         "rules.toml line 2: the rule `A B` is left out, because of that",
-        "rules.toml line 3: `A B` is no id: at most 64 of letters, digits, `-`, `_` and `.`, as in \"NET-012\"",
-        "rules.toml line 4: `whn` is no key of a rule; did you mean `when`?",
-        "rules.toml line 5: `use` is no text: put it into quotes",
-        "rules.toml line 6: `link` is no address: write where the rule was decided, with https://",
+        "rules.toml line 3: `A B` is not an id: at most 64 of letters, digits, `-`, `_` and `.`, as in \"NET-012\"",
+        "rules.toml line 4: `whn` is not a key of a rule; did you mean `when`?",
+        "rules.toml line 5: `use` is not text: put it into quotes",
+        "rules.toml line 6: `link` is not an address: write where the rule was decided, with https://",
         "rules.toml line 7: `!a` is not a pattern of paths: a pattern cannot be negated with `!`",
         "rules.toml line 7: `` is not a pattern of paths: it is empty",
-        "rules.toml line 8: `high` is no severity: critical, warning or suggestion",
+        "rules.toml line 8: `high` is not a severity: critical, warning or suggestion",
         "rules.toml line 9: `add_as_reviewers` is true or false",
-        "rules.toml line 9: `a b` is no name of a user, and no path of a group",
+        "rules.toml line 9: `a b` is neither the name of a user nor the path of a group",
         "rules.toml line 30: the rule `LAST` is left out, because of that",
         "rules.toml line 32: `when` is empty",
-        "rules.toml line 34: `link` is no address: write where the rule was decided, with https://",
-        "rules.toml line 35: `paths` is no list of texts: write paths = [\"**\"] for every file",
+        "rules.toml line 34: `link` is not an address: write where the rule was decided, with https://",
+        "rules.toml line 35: `paths` is not a list of texts: write paths = [\"**\"] for every file",
     ];
     assert_eq!(problems, expected);
     assert_eq!(good, 2);

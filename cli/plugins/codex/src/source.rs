@@ -22,7 +22,7 @@ pub enum RuleSource {
 
 /// A setting that names no place of rules.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{place}` is no place of rules: {reason}")]
+#[error("`{place}` is not a place of rules: {reason}")]
 pub struct SourceError {
     place: String,
     reason: String,
@@ -210,7 +210,7 @@ impl Files {
         if self.bytes > MAX_BYTES {
             return Err(format!("{name}: with it the rules are more than {MAX_BYTES} bytes"));
         }
-        let text = String::from_utf8(bytes).map_err(|_| format!("{name}: it is no UTF-8 text"))?;
+        let text = String::from_utf8(bytes).map_err(|_| format!("{name}: it is not UTF-8 text"))?;
         self.files.push((name.to_owned(), text));
         Ok(())
     }

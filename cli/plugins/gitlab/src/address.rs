@@ -67,7 +67,7 @@ impl MergeRequestAddress {
         let iid = segments.get(at + 1).ok_or_else(|| fault("the number is missing"))?;
         let iid = iid
             .parse()
-            .map_err(|_| fault(&format!("`{iid}` is no number of a merge request")))?;
+            .map_err(|_| fault(&format!("`{iid}` is not the number of a merge request")))?;
         // Older versions of GitLab have no `-` in between.
         let end = if at > 0 && segments[at - 1] == "-" { at - 1 } else { at };
         let segments = segments[..end].to_vec();
@@ -243,7 +243,7 @@ mod tests {
             ("https://gitlab.com/group/project/-/merge_requests", "number is missing"),
             (
                 "https://gitlab.com/group/project/-/merge_requests/new",
-                "`new` is no number",
+                "`new` is not the number",
             ),
             ("https://gitlab.com/project/-/merge_requests/7", "no group and project"),
             ("https://gitlab.com/a%2Fb/c/-/merge_requests/7", "no group and project"),

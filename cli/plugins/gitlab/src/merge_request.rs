@@ -118,7 +118,7 @@ impl ChangeApi for GitLab {
     fn traits(&self) -> ForgeTraits {
         ForgeTraits {
             name: GITLAB,
-            decider: "somebody with the role Developer",
+            decider: "a person with the role Developer",
             note_anchor: "#note_",
             // GitLab takes more, but nobody reads it.
             limits: NoteLimits {

@@ -79,7 +79,7 @@ pub(crate) async fn role(
 
 async fn is_developer(gitlab: &GitLab, user: u64) -> Result<bool, ApiError> {
     let path = gitlab.project_path(&format!("/members/all/{user}"));
-    match gitlab.get::<Member>("read somebody's role", &path).await {
+    match gitlab.get::<Member>("read a person's role", &path).await {
         Ok(member) => Ok(member.access_level.is_some_and(|level| level >= DEVELOPER)),
         Err(error) if error.kind == ApiErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),

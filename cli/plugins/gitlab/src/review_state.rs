@@ -150,7 +150,7 @@ impl ReviewStateApi for GitLab {
         let sent = self.ask(WHAT, "/notes", &command).await;
         let status = status(self).await?;
         Ok(if sent.is_err() || status == REQUESTED {
-            let advice = "whoever may merge can remove or bypass it on the merge request's page";
+            let advice = "anyone who may merge can remove or bypass it on the merge request's page";
             Lifted::Stands(advice.to_owned())
         } else if shown || !MASKS.contains(&status.as_str()) {
             Lifted::Gone

@@ -42,7 +42,7 @@ pub(crate) enum FetchError {
     Status(u16, Detail),
     #[error("answered with more than {MAX_BYTES} bytes")]
     TooLarge,
-    #[error("answered something that is no configuration: {0}")]
+    #[error("answered something that is not a configuration: {0}")]
     Garbage(String),
     #[error(
         "has a document of schema version {0}, and this conclave understands up to {SCHEMA_VERSION}: update conclave"

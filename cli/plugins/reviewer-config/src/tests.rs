@@ -65,10 +65,10 @@ async fn whatever_is_wrong_leaves_the_defaults_and_says_so() {
     let newer = r#"{"config":{"schema_version":99}}"#;
     let invalid = r#"{"config":{"schema_version":1,"limits":{"sessions":0}}}"#;
     for (url, expected) in [
-        (serve("<html>hello</html>").await, "no configuration"),
+        (serve("<html>hello</html>").await, "not a configuration"),
         (
             serve(r#"{"config":{"schema_version":"one"}}"#).await,
-            "no configuration",
+            "not a configuration",
         ),
         (serve(newer).await, "schema version 99"),
         (serve(invalid).await, "/limits/sessions must be at least 1"),

@@ -166,10 +166,10 @@ fn limits(limits: &Limits) -> Vec<[String; 2]> {
 /// Chains of stand-ins.
 pub(crate) fn config_failback(chains: &BTreeMap<String, Option<ModelId>>) -> String {
     if chains.is_empty() {
-        return "  Every model has its built-in stand-in.".to_owned();
+        return "  Every model has its built-in fallback model.".to_owned();
     }
     let lines = chains.iter().map(|(model, next)| {
-        let next = next.as_ref().map_or("nobody", ModelId::as_str);
+        let next = next.as_ref().map_or("no fallback model", ModelId::as_str);
         format!("  {} → {}", clean(model), clean(next))
     });
     lines.collect::<Vec<_>>().join("\n")
@@ -189,7 +189,7 @@ pub(crate) fn config_chain(model: &ModelId, chains: &BTreeMap<String, Option<Mod
         current = next;
     }
     if current == *model {
-        line.push_str(" → nobody");
+        line.push_str(" → no fallback model");
     }
     line
 }
@@ -209,11 +209,7 @@ pub(crate) fn config_history(history: &[HistoryEntry]) -> String {
         return "Nothing was written yet.".to_owned();
     }
     let lines = history.iter().map(|entry| {
-        let who = if entry.who.is_empty() {
-            "somebody without a name"
-        } else {
-            &entry.who
-        };
+        let who = if entry.who.is_empty() { "(no name)" } else { &entry.who };
         [
             entry.revision.to_string(),
             moment(entry.at_ms),

@@ -38,7 +38,7 @@ fn what_is_in_force_and_only_what_differs() {
         "taken off every",
         "sessions 4 (7 otherwise)",
         "budget.run_usd 2.5 (without a limit otherwise)",
-        "a/b → nobody",
+        "a/b → no fallback model",
         "as of 2026-11-01",
     ] {
         assert!(shown.contains(expected), "{expected}\n{shown}");
@@ -72,7 +72,10 @@ fn chains_show_their_built_in_links_too() {
         "  anthropic/claude-opus-5-5 → anthropic/claude-opus-4-8 → anthropic/claude-opus-4-7 → anthropic/claude-opus-4-6"
     );
     let ended = BTreeMap::from([(model.to_string(), None)]);
-    assert_eq!(config_chain(&model, &ended), "  anthropic/claude-opus-5-5 → nobody");
+    assert_eq!(
+        config_chain(&model, &ended),
+        "  anthropic/claude-opus-5-5 → no fallback model"
+    );
     assert!(config_failback(&none).contains("built-in"));
 }
 
@@ -90,6 +93,6 @@ fn history_says_who_when_and_why() {
         shown.contains("2026-11-18 11:06") && shown.contains("ada") && shown.contains("incident 7"),
         "{shown}"
     );
-    assert!(shown.contains("somebody without a"), "{shown}");
+    assert!(shown.contains("(no name)"), "{shown}");
     assert_eq!(config_history(&[]), "Nothing was written yet.");
 }

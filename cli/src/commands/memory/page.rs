@@ -12,13 +12,13 @@ use crate::output::{
 };
 
 /// So many merge requests are named.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// All of it.
 pub(crate) fn memory(memory: &RepositoryMemory) -> String {
     let mut text = format!("{} {}\n", "Memory of".bold(), clean(&memory.project));
     if memory.is_empty() {
-        text.push_str("Nothing is remembered: nobody has turned a finding down, and none was seen to be fixed.");
+        text.push_str("Nothing is remembered: no finding has been turned down, and none was seen to be fixed.");
         return text;
     }
     if !memory.rejected.is_empty() {
@@ -44,10 +44,10 @@ pub(crate) fn forgotten(project: &str, findings: u64) -> String {
 
 /// Its identity, what becomes of it, and what is known of it.
 fn rejected(entry: &Rejected, memory: &RepositoryMemory) -> [String; 3] {
-    let named = entry.merge_requests.iter().take(MOST_NAMED);
+    let named = entry.merge_requests.iter().take(MAX_NAMED);
     let mut merge_requests = named.map(|number| format!("!{number}")).collect::<Vec<_>>().join(", ");
-    if entry.merge_requests.len() > MOST_NAMED {
-        let _ = write!(merge_requests, " and {} more", entry.merge_requests.len() - MOST_NAMED);
+    if entry.merge_requests.len() > MAX_NAMED {
+        let _ = write!(merge_requests, " and {} more", entry.merge_requests.len() - MAX_NAMED);
     }
     let effect = match memory.times_rejected(entry.known()) {
         times if times >= ENOUGH => "left out".to_owned(),

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The longest line of `events.jsonl` that is looked at; longer ones hold a whole file's content.
-const LONGEST_LINE: u64 = 1 << 20;
+const MAX_LINE: u64 = 1 << 20;
 
 /// What the records of a run say.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ pub(crate) struct SessionRecord {
 pub(crate) fn read(directory: &Utf8Path) -> Result<Run, Failure> {
     let (lines, unreadable) = read_record(directory).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Failure::Settings(format!(
-            "{directory} is no run directory: there is no {PROGRESS_FILE} in it. A review prints its run directory as \
+            "{directory} is not a run directory: there is no {PROGRESS_FILE} in it. A review prints its run directory as \
              `records`; `--output DIR` chooses it"
         )),
         _ => Failure::io(format!("read {PROGRESS_FILE} in {directory}"))(error),
@@ -117,7 +117,7 @@ fn review(directory: &Utf8Path) -> Result<Option<Review>, Failure> {
     }
     serde_json::from_str(&text)
         .map(Some)
-        .map_err(|error| Failure::Settings(format!("{path} is no review: {error}")))
+        .map_err(|error| Failure::Settings(format!("{path} is not a review: {error}")))
 }
 
 /// The lines around the findings; a review without them can still be shown.
@@ -203,7 +203,7 @@ fn last_seen(directory: &Utf8Path) -> HashMap<String, String> {
     let mut line = Vec::new();
     loop {
         line.clear();
-        match reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
+        match reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => return seen,
             // A line that is too long fails to parse in each of its pieces.
             Ok(_) => {
@@ -319,7 +319,7 @@ mod tests {
         let (_keep, path) = run_directory(&[]);
         let error = read(&path).expect_err("empty").to_string();
         assert!(
-            error.contains("is no run directory") && error.contains("--output DIR"),
+            error.contains("is not a run directory") && error.contains("--output DIR"),
             "{error}"
         );
         let (_keep, path) = run_directory(&[(PROGRESS_FILE, PROGRESS), ("review.json", r#"{"schema_version":99}"#)]);
@@ -327,7 +327,7 @@ mod tests {
         assert!(error.contains("schema version 99"), "{error}");
         let (_keep, path) = run_directory(&[(PROGRESS_FILE, PROGRESS), ("review.json", r#"{"schema_version":1}"#)]);
         let error = read(&path).expect_err("no review").to_string();
-        assert!(error.contains("review.json is no review: missing field"), "{error}");
+        assert!(error.contains("review.json is not a review: missing field"), "{error}");
     }
 
     #[test]

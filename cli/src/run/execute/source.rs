@@ -13,7 +13,7 @@ use conclave_git::Repository;
 use crate::{output::Excerpts, run::prepare::change::Job};
 
 /// A file larger than this is no evidence of anything; reading it whole would cost more than it tells.
-const LARGEST_SOURCE: usize = 32 << 20;
+const MAX_SOURCE: usize = 32 << 20;
 
 /// The source at base and head.
 pub(crate) struct RepositoryTree {
@@ -68,7 +68,7 @@ impl SourceTree for RepositoryTree {
             let commit = if at_base { &self.base } else { &self.head };
             self.repository.object(commit, path).await.ok()??
         };
-        let blob = self.repository.blobs().read(&object, LARGEST_SOURCE).await.ok()??;
+        let blob = self.repository.blobs().read(&object, MAX_SOURCE).await.ok()??;
         if blob.is_cut() {
             return None;
         }

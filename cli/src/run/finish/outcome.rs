@@ -68,7 +68,7 @@ pub(crate) fn worth_a_review(prepared: Prepared, context: &Context) -> Result<Pr
     }
     match prepared.plan.nobody_can_run() {
         None => Ok(prepared),
-        Some(none) => Err(Err(Failure::Settings(format!("nobody can review: {none}")))),
+        Some(none) => Err(Err(Failure::Settings(format!("no reviewer can run: {none}")))),
     }
 }
 

@@ -92,7 +92,7 @@ impl Checkout {
             let remotes = repository.remotes().await;
             if !remotes.iter().any(|remote| is_clone(remote, project)) {
                 return Err(Failure::Settings(format!(
-                    "the repository at {} is no clone of {}/{}: none of its remotes is that project. Name a clone with \
+                    "the repository at {} is not a clone of {}/{}: none of its remotes is that project. Name a clone with \
                      --repo PATH, or run this outside of any repository: then what is needed is fetched",
                     repository.root(),
                     project.host,

@@ -155,7 +155,7 @@ async fn a_collector_that_cannot_be_is_an_error_without_its_key() {
         ("OTEL_EXPORTER_OTLP_HEADERS", "just-a-secret"),
     ]);
     assert!(
-        error.contains("OTEL_EXPORTER_OTLP_HEADERS is no list of headers"),
+        error.contains("OTEL_EXPORTER_OTLP_HEADERS is not a list of headers"),
         "{error}"
     );
     assert!(!error.contains("just-a-secret"), "{error}");

@@ -68,7 +68,7 @@ pub(crate) async fn check(repository: &Repository, diff: &Diff, trusted: &PathGl
         ),
         (
             unread,
-            "A lock file cannot be checked by rules, and nobody else reads where its dependencies come from.",
+            "A lock file cannot be checked by rules, and no reviewer reads where its dependencies come from.",
         ),
         (
             gone,
@@ -121,5 +121,5 @@ async fn text(blobs: &mut BlobReader, object: Option<&str>) -> Result<Result<Opt
     }
     Ok(String::from_utf8(blob.content)
         .map(Some)
-        .map_err(|_| "it is no UTF-8".to_owned()))
+        .map_err(|_| "it is not UTF-8".to_owned()))
 }

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The longest patch that the survey looks at, in bytes: nobody writes more by hand.
-const LONGEST_PATCH: u64 = 1024 * 1024;
+const MAX_PATCH: u64 = 1024 * 1024;
 
 /// What is known before there is a change.
 #[derive(Debug)]
@@ -153,7 +153,7 @@ pub(crate) async fn survey(job: &Job, diff: &Diff, spool: &Spool) -> Result<Vec<
             kind: file.kind,
         };
         patch.clear();
-        if file.unread.is_none() && file.patch.length <= LONGEST_PATCH {
+        if file.unread.is_none() && file.patch.length <= MAX_PATCH {
             spool.patch(file, &mut patch)?;
         }
         survey.file(&changed, &String::from_utf8_lossy(&patch));

@@ -65,7 +65,7 @@ async fn prompt(repository: &Repository, commit: &str, path: &str) -> Result<Res
     Ok(match String::from_utf8(blob.content) {
         Ok(text) if text.trim().is_empty() => Err("is empty".to_owned()),
         Ok(text) if is_text => Ok(text),
-        _ => Err("is no UTF-8 text".to_owned()),
+        _ => Err("is not UTF-8 text".to_owned()),
     })
 }
 

@@ -7,7 +7,7 @@ use conclave_engine::{
 use conclave_git::{GitError, Repository};
 
 /// The most problems that one review lists.
-const MOST_PROBLEMS: usize = 20;
+const MAX_PROBLEMS: usize = 20;
 
 /// What the repository says, and what is wrong with it.
 #[derive(Debug, Default)]
@@ -55,9 +55,9 @@ impl LoadedRepoConfig {
     /// merge requests.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = self.all_problems();
-        let more = warnings.len().saturating_sub(MOST_PROBLEMS);
+        let more = warnings.len().saturating_sub(MAX_PROBLEMS);
         if more > 0 {
-            warnings.truncate(MOST_PROBLEMS);
+            warnings.truncate(MAX_PROBLEMS);
             warnings.push(format!(
                 "{REPO_CONFIG_FILE}: {more} more problems; `conclave plan` lists all of them"
             ));

@@ -148,7 +148,7 @@ pub(crate) fn observer(progress: Arc<dyn Progress>, sink: Arc<dyn TelemetrySink>
 /// What the person who waits is told: why nothing happens, and until when.
 fn waiting(model: &ModelId, wait: Duration) -> String {
     format!(
-        "{model} does not answer and there is nobody else to ask: the next attempt is in {}",
+        "{model} does not answer and there is no other model to ask: the next attempt is in {}",
         duration(wait.as_secs_f64().ceil())
     )
 }
@@ -326,7 +326,7 @@ mod tests {
         let model: ModelId = "anthropic/claude-opus-5-5".parse().unwrap();
         assert_eq!(
             waiting(&model, Duration::from_millis(99_300)),
-            "anthropic/claude-opus-5-5 does not answer and there is nobody else to ask: the next attempt is in 1 min 40 s"
+            "anthropic/claude-opus-5-5 does not answer and there is no other model to ask: the next attempt is in 1 min 40 s"
         );
     }
 }

@@ -86,7 +86,7 @@ impl SectionMark {
             let places = findings
                 .iter()
                 .map(|finding| format!("{}:{}", finding.file, finding.line));
-            let reason = "The secret mark of this review's prompts stands in text that is not ours: somebody prepared it to be taken for \
+            let reason = "The secret mark of this review's prompts stands in text that is not ours: it was written to be taken for \
                           the review's own.";
             holds.push(ApprovalHold::new(HoldCause::PromptInjection, reason).at(places));
         }
@@ -211,7 +211,7 @@ fn finding(file: &str, line: u32, evidence: String) -> Finding {
     let severity = Severity::Critical;
     Finding {
         claim: "The secret mark of this review's prompts stands here.".to_owned(),
-        scenario: "Only the review's own prompts have this mark. Whoever writes it has seen one, and text with it could be taken for a \
+        scenario: "Only the review's own prompts have this mark. Its author has seen one, and text with it could be taken for a \
                    part of the prompts."
             .to_owned(),
         checked: "Compared by code, without a model.".to_owned(),

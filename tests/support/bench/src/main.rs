@@ -22,11 +22,11 @@ use serde_json::json;
 use self::stages::{Source, Stages, pipeline};
 
 /// Our stages take at most as long as git's own diff.
-const MOST_TIMES_GIT: f64 = 1.0;
+const MAX_TIMES_GIT: f64 = 1.0;
 /// Besides this many times the largest patch …
-const MOST_TIMES_PATCH: u64 = 3;
+const MAX_TIMES_PATCH: u64 = 3;
 /// … this much memory.
-const MOST_MEMORY: u64 = 50 << 20;
+const MAX_MEMORY: u64 = 50 << 20;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -70,9 +70,9 @@ fn main() {
     }
     let last = last.expect("at least one round");
     let memory = peak_memory();
-    let memory_bar = MOST_TIMES_PATCH * last.largest_patch + MOST_MEMORY;
+    let memory_bar = MAX_TIMES_PATCH * last.largest_patch + MAX_MEMORY;
     let ratio = ours.seconds / git.seconds;
-    let holds = ratio <= MOST_TIMES_GIT && memory <= memory_bar;
+    let holds = ratio <= MAX_TIMES_GIT && memory <= memory_bar;
     let result = json!({
         "benchmark": "pipeline",
         "files": last.files,
@@ -83,7 +83,7 @@ fn main() {
         "stages_seconds": ours.seconds,
         "stages_processor_seconds": ours.processor_seconds,
         "stages_to_git": ratio,
-        "stages_to_git_at_most": MOST_TIMES_GIT,
+        "stages_to_git_at_most": MAX_TIMES_GIT,
         "with_git_seconds": total.seconds,
         "quickest": {
             "parse_seconds": quickest.parse.as_secs_f64(),

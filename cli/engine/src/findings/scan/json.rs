@@ -260,7 +260,7 @@ fn findings_of(value: &Value, is_all: bool, depth: usize) -> Option<ScanOutcome>
                     Some(finding) => outcome.findings.push(finding),
                     None => outcome
                         .faults
-                        .push(format!("entry {} of the JSON list is no finding", index + 1)),
+                        .push(format!("entry {} of the JSON list is not a finding", index + 1)),
                 }
             }
             Some(outcome)

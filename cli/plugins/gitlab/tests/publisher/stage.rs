@@ -29,7 +29,7 @@ pub(crate) const MARKER: &str = "<!-- conclave:summary:13522ab9f50daa1d25adbc914
 pub(crate) const SPENT: &str = "<!-- conclave:spent:0:ba2e2c1162462f82e74c43d1e4fac4ce -->";
 
 /// The longest wait that GitLab can make the plugin take here.
-pub(crate) const LONGEST_ASKED: Duration = Duration::from_millis(60);
+pub(crate) const MAX_WAIT: Duration = Duration::from_millis(60);
 
 pub(crate) struct Stage {
     pub(crate) gitlab: FakeGitlab,
@@ -386,7 +386,7 @@ fn quick() -> ClientTimeouts {
         retry: RetryPolicy {
             base: Duration::from_millis(2),
             longest: Duration::from_millis(5),
-            longest_asked: LONGEST_ASKED,
+            longest_asked: MAX_WAIT,
             ..real.retry
         },
         ..real

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 pub(super) const CONTEXT: &str = ".conclave-review/shared-mr-context.txt";
 
 const AGENTS_MD: &str = "AGENTS.md";
-const MOST_PATCHES: usize = 25;
+const MAX_PATCHES: usize = 25;
 
 /// How far the reading is.
 pub(super) enum Reading {
@@ -153,7 +153,7 @@ fn patch_index(context: &str) -> Vec<(String, Option<String>)> {
     for line in context.lines() {
         for patch in PATCH.find_iter(line) {
             let known = index.iter().any(|(other, _)| other == patch.as_str());
-            if !known && index.len() < MOST_PATCHES {
+            if !known && index.len() < MAX_PATCHES {
                 let path = line
                     .trim_start()
                     .strip_prefix("- ")

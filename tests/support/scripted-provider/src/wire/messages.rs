@@ -30,7 +30,7 @@ const KNOWN: [&str; 19] = [
     "context_management",
     "cache_control",
 ];
-const MOST_MARKS: usize = 4;
+const MAX_MARKS: usize = 4;
 
 pub(super) fn parse(headers: &HeaderMap, body: &Value) -> Result<Parsed, Refusal> {
     match header(headers, "anthropic-version") {
@@ -76,7 +76,7 @@ pub(super) fn parse(headers: &HeaderMap, body: &Value) -> Result<Parsed, Refusal
     }
     check_calls(&messages)?;
     let marks = prompt.segments.iter().filter(|segment| segment.marked).count();
-    if marks > MOST_MARKS {
+    if marks > MAX_MARKS {
         return Err(Refusal::bad(format!(
             "A maximum of 4 blocks with cache_control may be provided. Found {marks}."
         )));
