@@ -174,7 +174,7 @@ rules = "http://example.org/rules"
 "#;
     insta::assert_snapshot!(problems(text).join("\n"), @r#"
     .conclave.toml:3:1: `review.langauge` is not known and is ignored: did you mean `review.language`?
-    .conclave.toml:4:14: `strct` is no `review.strictness`: did you mean `strict`?
+    .conclave.toml:4:14: `strct` is not a `review.strictness`: did you mean `strict`?
     .conclave.toml:5:23: `secrity` is not a reviewer: did you mean `security`?
     .conclave.toml:5:34: an entry of `review.disabled_reviewers` must be a text in quotes; it is a number
     .conclave.toml:5:37: the coordinator cannot be disabled: without a judge there is no review
