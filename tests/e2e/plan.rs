@@ -168,7 +168,7 @@ async fn broken_settings_stop_a_plan_with_all_problems_and_no_review() {
     assert_eq!(outcome.stdout, "");
     for line in [
         "the repository's settings have 3 problems:",
-        ".conclave.toml:2:14: `strct` is no `review.strictness`: did you mean `strict`? (target branch)",
+        ".conclave.toml:2:14: `strct` is not a `review.strictness`: did you mean `strict`? (target branch)",
         ".conclave.toml:3:8: `review.gate` must be \"off\" or \"block\"; it is a boolean (target branch)",
         ".conclave.toml:4:1: `review.langauge` is not known and is ignored: did you mean `review.language`? (target branch)",
     ] {
@@ -201,7 +201,7 @@ async fn settings_that_a_change_would_break_are_named_before_they_count() {
     let job = Conclave::new(repository.path(), &["plan", "main"]);
     let stderr = job.run().await.expect_code(2).stderr;
     assert!(
-        stderr.contains(".conclave.toml:2:8: `of` is no `review.gate`: did you mean `off`? (this change)"),
+        stderr.contains(".conclave.toml:2:8: `of` is not a `review.gate`: did you mean `off`? (this change)"),
         "{stderr}"
     );
 }
