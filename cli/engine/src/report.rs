@@ -10,7 +10,7 @@ mod sarif;
 mod suggestion;
 
 pub use code_quality::render_code_quality;
-pub use inline::{InlinePlace, render_inline};
+pub use inline::{InlinePlace, SuggestionSyntax, render_inline};
 pub use junit::render_junit;
 pub use markdown::{duration, headline, render_markdown};
 pub use numbers::grouped;

@@ -71,6 +71,9 @@ pub trait NotesApi: Debug + Send + Sync {
     /// Reads all that is written on the merge request, from a page on, and returns the last page. `bot` is our account.
     async fn threads(&self, bot: u64, from_page: u64) -> Result<(Vec<Thread>, u64), ApiError>;
 
+    /// The address of a note on the merge request at this address.
+    fn link(&self, url: &str, note: u64) -> String;
+
     /// Reads one thread.
     async fn thread(&self, bot: u64, id: &str) -> Result<Thread, ApiError>;
 

@@ -41,10 +41,7 @@ impl Publisher {
                 continue;
             }
             if is_on && change.subject.from_fork {
-                tracing::warn!(
-                    note = note.id,
-                    "`break glass` does not count for a merge request from a fork"
-                );
+                tracing::warn!(note = note.id, "`break glass` does not count for a change from a fork");
                 return Ok(None);
             }
             return Ok(is_on.then(|| BreakGlass {
@@ -74,13 +71,13 @@ impl Publisher {
         let requested = state.requested_changes;
         let link = |note: u64| {
             let url = change.subject.web_url.as_ref()?;
-            Some(format!("{url}{}{note}", traits.note_anchor))
+            Some(api.link(url, note))
         };
-        let text = skipped_text(glass, mode, link(glass.note).as_deref(), traits.decider);
+        let text = skipped_text(glass, mode, link(glass.note).as_deref(), (traits.noun, traits.decider));
         let mut summary = Summary::new(
             &text,
             text_hash(&format!("break glass {}", glass.note)),
-            traits.limits.summary,
+            traits.form.max_summary,
         );
         summary.spent_micros = bot.spent_micros(&conversation);
         // What stood still stands when the word is taken back.
@@ -117,7 +114,7 @@ impl Publisher {
             let reason = escape(&hold.reason);
             let text = format!("{text}\n\n> **Target branch:** {reason} The bot does not approve.");
             let conclusion = text_hash(&format!("break glass {} approves nothing", glass.note));
-            summary = summary.with_text(&text, conclusion, traits.limits.summary);
+            summary = summary.with_text(&text, conclusion, traits.form.max_summary);
         } else if is_stopped {
             outcome.warnings.push("not approved: the run was stopped".to_owned());
         } else if approval.is_for(&change.version, None) && !requested {

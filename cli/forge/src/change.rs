@@ -71,7 +71,8 @@ impl Change {
             .collect();
         subject.previous_review = bot.summary_text(&conversation).map(Into::into);
         let mut roles = Roles::new(api, &bot, author, &conversation);
-        subject.existing_findings = existing_findings(&mut roles, &bot, &conversation).await;
+        let ledger: CarryOver = bot.remembered(&conversation).unwrap_or_default();
+        subject.existing_findings = existing_findings(&mut roles, &bot, &conversation, &ledger).await;
         let unknown = || {
             let (forge, branch) = (api.traits().name, &target.branch);
             hold(format!(
@@ -81,7 +82,7 @@ impl Change {
         Ok(Self {
             subject,
             spent_before_usd: spent_usd(&bot, &conversation),
-            ledger: bot.remembered(&conversation).unwrap_or_default(),
+            ledger,
             aside_open: !bot.has_aside(&conversation),
             author,
             hold: target.tip.is_none().then(unknown),
@@ -134,6 +135,7 @@ async fn existing_findings(
     roles: &mut Roles<'_>,
     bot: &BotIdentity,
     conversation: &Conversation,
+    ledger: &CarryOver,
 ) -> Vec<ExistingFinding> {
     let mut existing = Vec::new();
     for own in bot.threads(conversation) {
@@ -146,7 +148,14 @@ async fn existing_findings(
                 edited: note.edited,
             });
         }
-        let state = if own.thread.resolved {
+        let remembered = ledger.find(&own.record.fingerprint);
+        let state = if own.thread.resolved && own.thread.resolved_by.is_none() {
+            // A forge may not say which program resolved it; that it was us, our signed note says.
+            match remembered.is_some_and(|entry| entry.before == Before::Resolved) {
+                true => ThreadState::ResolvedByUs,
+                false => ThreadState::ResolvedByOther,
+            }
+        } else if own.thread.resolved {
             match roles.at_least(own.thread.resolved_by.as_ref()).await {
                 AuthorRole::Us => ThreadState::ResolvedByUs,
                 AuthorRole::Member => ThreadState::ResolvedByPerson,

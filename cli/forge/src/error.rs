@@ -7,7 +7,7 @@ use conclave_shared::error_chain::with_sources;
 const MAX_WORDS: usize = 300;
 
 /// A forge failed, or refused.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[error("{text}")]
 pub struct ApiError {
     /// The kind of failure: all that is acted upon.

@@ -39,6 +39,8 @@ pub struct ClientTimeouts {
     pub request: Duration,
     /// When a request that failed is repeated.
     pub retry: RetryPolicy,
+    /// Time between two writes.
+    pub write_gap: Duration,
 }
 
 impl Default for ClientTimeouts {
@@ -50,6 +52,7 @@ impl Default for ClientTimeouts {
                 longest_asked: Duration::from_secs(30),
                 ..RetryPolicy::default()
             },
+            write_gap: Duration::ZERO,
         }
     }
 }
@@ -61,8 +64,12 @@ pub struct HttpDialect {
     pub forge: &'static str,
     /// Headers of every request, the token's among them, marked as sensitive.
     pub headers: HeaderMap,
+    /// The forge's word for a merge request.
+    pub noun: &'static str,
     /// Reads a refusal: what was asked, the status, the headers, and the body.
     pub refusal: fn(&str, StatusCode, &HeaderMap, &str) -> ApiError,
+    /// Reads the wait that a failed request's headers ask for.
+    pub wait: fn(&ApiError, &HeaderMap) -> Option<Duration>,
 }
 
 /// Whether a request may be carried out twice.
@@ -80,6 +87,7 @@ pub struct HttpClient {
     http: reqwest::Client,
     dialect: HttpDialect,
     retry: RetryPolicy,
+    write_gap: Duration,
     /// Time for one request, in milliseconds; it can be changed while the client is in use.
     request_ms: Arc<AtomicU64>,
     rate_limit: Arc<RateLimit>,
@@ -101,6 +109,7 @@ impl HttpClient {
             http,
             dialect,
             retry: timeouts.retry,
+            write_gap: timeouts.write_gap,
             request_ms: Arc::new(AtomicU64::new(milliseconds(timeouts.request))),
             rate_limit: Arc::default(),
         }
@@ -161,9 +170,9 @@ impl HttpClient {
             }
             page = next;
             if page > MAX_PAGES {
-                let (forge, rows) = (self.dialect.forge, rows.len());
+                let (forge, noun, rows) = (self.dialect.forge, self.dialect.noun, rows.len());
                 let text = format!(
-                    "{forge} has more than {rows} rows to tell when asked to {what}; a merge request that large is not reviewed"
+                    "{forge} has more than {rows} rows to tell when asked to {what}; a {noun} that large is not reviewed"
                 );
                 return Err(ApiError::new(ApiErrorKind::Other, text));
             }
@@ -202,7 +211,27 @@ impl HttpClient {
         }
     }
 
+    /// Reads by a request with a body, such as a query of GraphQL.
+    pub async fn query<T: DeserializeOwned>(&self, what: &str, url: &str, body: &Value) -> Result<T, ApiError> {
+        let answer = self.repeat(what, &Method::POST, url, Some(body), Repeat::Safe).await?;
+        self.read(what, &answer.body)
+    }
+
     async fn send(
+        &self,
+        what: &str,
+        method: &Method,
+        url: &str,
+        body: Option<&Value>,
+        repeat: Repeat,
+    ) -> Result<Answer, ApiError> {
+        if *method != Method::GET {
+            self.rate_limit.pace(self.write_gap).await;
+        }
+        self.repeat(what, method, url, body, repeat).await
+    }
+
+    async fn repeat(
         &self,
         what: &str,
         method: &Method,
@@ -276,7 +305,8 @@ impl HttpClient {
             }
             _ => (self.dialect.refusal)(what, status, &headers, &body),
         };
-        Err((error, rate_limit::asked(&headers)))
+        let wait = (self.dialect.wait)(&error, &headers);
+        Err((error, wait))
     }
 
     fn read<T: DeserializeOwned>(&self, what: &str, body: &str) -> Result<T, ApiError> {

@@ -34,4 +34,5 @@ pub use model::{
 };
 pub use one_by_one::one_by_one;
 pub use publisher::Publisher;
+pub use rate_limit::asked_wait;
 pub use withdrawal::Withdrawal;

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, FixedOffset};
 use conclave_engine::{
-    publish::{NoteLimits, Shown, SummaryState},
+    publish::{NoteForm, Shown, SummaryState},
     review::ReviewSubject,
 };
 
@@ -22,12 +22,12 @@ pub struct Target {
 pub struct ForgeTraits {
     /// Its name, as in `GitLab`.
     pub name: &'static str,
+    /// Its word for a merge request.
+    pub noun: &'static str,
     /// The people who may decide, as in `a person with the role Developer`.
     pub decider: &'static str,
-    /// The text that follows a merge request's address and precedes a number in the address of a note.
-    pub note_anchor: &'static str,
-    /// Maximum lengths of notes.
-    pub limits: NoteLimits,
+    /// The form of notes.
+    pub form: NoteForm,
     /// Threads that are opened at once.
     pub threads_at_once: usize,
 }

@@ -31,7 +31,7 @@ use crate::{
 impl Forge for Publisher {
     async fn publish(&self, publication: Publication<'_>) -> Result<PublishOutcome, ForgeError> {
         let change = self.change();
-        let change = change.ok_or_else(|| ForgeError("the merge request was never loaded".into()))?;
+        let change = change.ok_or_else(|| ForgeError(format!("the {} was never loaded", self.api.traits().noun)))?;
         let outcome = self.post(&change, publication).await;
         outcome.map_err(|error| ForgeError(error.to_string()))
     }
@@ -69,7 +69,7 @@ impl Publisher {
         if now.is_open() && !publication.hurried {
             let review = &current.review;
             let publication = Publication { review, ..publication };
-            let openings = plan_openings(bot, &publication, &conversation, api.traits().limits);
+            let openings = plan_openings(bot, &publication, &conversation, api.traits().form);
             beside = openings::open(api, bot, &change.version, openings, &mut conversation).await?;
             openings::withdraw_twins(api, bot, &mut conversation, &mut beside).await?;
             changed = thread_changes::apply(api, bot, review, &change.conversation, &now, &mut conversation).await;
@@ -229,7 +229,7 @@ impl Posting<'_> {
     }
 
     fn summary(&self, review: &Review, spent_micros: u64, requested_changes: bool, approves: bool) -> Summary {
-        let mut summary = Summary::of(review, self.publisher.api.traits().limits.summary);
+        let mut summary = Summary::of(review, self.publisher.api.traits().form);
         summary.spent_micros = spent_micros;
         summary.must_be_written = self.publication.review.cost_usd > 0.0 && self.publication.settings.remember_cost;
         summary.state.requested_changes = requested_changes;
@@ -242,7 +242,7 @@ impl Publisher {
     /// The address of a note.
     fn link(&self, change: &Change, note: u64) -> Option<String> {
         let url = change.subject.web_url.as_ref()?;
-        Some(format!("{url}{}{note}", self.api.traits().note_anchor))
+        Some(self.api.link(url, note))
     }
 
     /// Adds whom the rules name as reviewers. What does not work is a warning: the review says who has to look, whether or not the

@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep_until};
 #[derive(Debug, Default)]
 pub(crate) struct RateLimit {
     not_before: Mutex<Option<Instant>>,
+    next_write: Mutex<Option<Instant>>,
 }
 
 impl RateLimit {
@@ -28,6 +29,17 @@ impl RateLimit {
         }
     }
 
+    /// Waits for the turn of a write: so long after the one before.
+    pub(crate) async fn pace(&self, gap: Duration) {
+        let turn = {
+            let mut next = self.next_write.lock().unwrap_or_else(PoisonError::into_inner);
+            let turn = next.map_or_else(Instant::now, |next| next.max(Instant::now()));
+            *next = Some(turn + gap);
+            turn
+        };
+        sleep_until(turn).await;
+    }
+
     /// Holds all requests for so long from now.
     pub(crate) fn hold(&self, wait: Duration) {
         let mut not_before = self.not_before.lock().unwrap_or_else(PoisonError::into_inner);
@@ -37,7 +49,7 @@ impl RateLimit {
 
 /// The wait that the forge asks for, by the answer's headers: in seconds, or until a time, of which there are several spellings.
 /// The server's own clock says what time it is, so that a wrong one here does no harm.
-pub(crate) fn asked(headers: &HeaderMap) -> Option<Duration> {
+pub fn asked_wait(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let retry_after = text(RETRY_AFTER.as_str());
     if let Some(wait) = conclave_resilience::retry::retry_after(retry_after, None) {
@@ -63,7 +75,11 @@ pub(crate) fn used_up(headers: &HeaderMap) -> Option<Duration> {
         .get("ratelimit-remaining")
         .or_else(|| headers.get("x-ratelimit-remaining"));
     let remaining = remaining?.to_str().ok()?;
-    if remaining.trim() == "0" { asked(headers) } else { None }
+    if remaining.trim() == "0" {
+        asked_wait(headers)
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]
@@ -97,12 +113,24 @@ mod tests {
             (vec![("ratelimit-reset", "soon"), NOW], None),
             (vec![NOW], None),
         ] {
-            assert_eq!(asked(&map(&headers)).map(|wait| wait.as_secs()), seconds, "{headers:?}");
+            assert_eq!(
+                asked_wait(&map(&headers)).map(|wait| wait.as_secs()),
+                seconds,
+                "{headers:?}"
+            );
         }
         let reset = ("ratelimit-reset", "1772366411");
         assert!(used_up(&map(&[("ratelimit-remaining", "0"), reset, NOW])).is_some());
         assert!(used_up(&map(&[("x-ratelimit-remaining", "0"), reset, NOW])).is_some());
         assert!(used_up(&map(&[("ratelimit-remaining", "1"), reset, NOW])).is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn writes_keep_their_distance() {
+        let (limit, started) = (RateLimit::default(), Instant::now());
+        let gap = Duration::from_secs(1);
+        tokio::join!(limit.pace(gap), limit.pace(gap), limit.pace(gap));
+        assert_eq!(started.elapsed().as_secs(), 2);
     }
 
     #[tokio::test(start_paused = true)]

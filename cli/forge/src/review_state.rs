@@ -81,7 +81,8 @@ impl Run<'_> {
                 self.withdraw_approval().await?;
             }
             if self.wanted != ReviewState::None {
-                let warning = format!("{}: the merge request is {} by now", self.not(), now.lifecycle.word());
+                let noun = self.publisher.api.traits().noun;
+                let warning = format!("{}: the {noun} is {} by now", self.not(), now.lifecycle.word());
                 self.notes.warnings.push(warning);
             }
             let approved = self.approval.stands && !is_closed;
@@ -292,9 +293,11 @@ impl Run<'_> {
     }
 
     fn not_what_was_asked(&self, approved: bool) -> String {
+        let traits = self.publisher.api.traits();
         format!(
-            "{} shows the merge request as {} by the bot, which is not what was asked",
-            self.publisher.api.traits().name,
+            "{} shows the {} as {} by the bot, which is not what was asked",
+            traits.name,
+            traits.noun,
             if approved { "approved" } else { "not approved" }
         )
     }

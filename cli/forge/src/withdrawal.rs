@@ -80,7 +80,7 @@ impl Publisher {
             let mut conversation = LiveConversation::read(self.api.as_ref(), change.bot.account).await?;
             let requested = change.is_requested(&now, &conversation);
             let left_out = self.left_out();
-            let max_bytes = self.api.traits().limits.summary;
+            let max_bytes = self.api.traits().form.max_summary;
             let note = withdrawal_summary(&change.bot, &conversation, why.reason, &left_out, requested, max_bytes);
             summary::post(self.api.as_ref(), &change.bot, &note, &mut conversation).await?;
         }

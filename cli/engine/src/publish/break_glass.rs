@@ -80,8 +80,14 @@ fn word(text: &str) -> Option<BreakGlassWord> {
     words.last()
 }
 
-/// The summary of a review that did not happen. `comment` is the address of the comment, `decider` who may take the word back.
-pub fn skipped_text(glass: &BreakGlass, mode: ReviewMode, comment: Option<&str>, decider: &str) -> String {
+/// The summary of a review that did not happen. `comment` is the address of the comment, `noun` the forge's word for a merge
+/// request, `decider` who may take the word back.
+pub fn skipped_text(
+    glass: &BreakGlass,
+    mode: ReviewMode,
+    comment: Option<&str>,
+    (noun, decider): (&str, &str),
+) -> String {
     let user: String = glass
         .user
         .chars()
@@ -93,7 +99,7 @@ pub fn skipped_text(glass: &BreakGlass, mode: ReviewMode, comment: Option<&str>,
     };
     let comment = comment.map_or_else(|| "comment".to_owned(), |url| format!("[comment]({url})"));
     format!(
-        "## 🔨 Not reviewed: break glass\n\n`{user}` has broken the glass in this {comment}. The merge request is not \
+        "## 🔨 Not reviewed: break glass\n\n`{user}` has broken the glass in this {comment}. The {noun} is not \
          reviewed, at this commit and later ones, until {decider} writes a comment with the line \
          `break glass off`.{approval}"
     )

@@ -8,17 +8,21 @@ use super::{BotIdentity, Conversation, Note, OwnThread, length::limit};
 use crate::{
     diff::{ChangeKind, FileDiff, RowKind},
     ports::Publication,
-    report::{InlinePlace, committable, render_inline},
+    report::{InlinePlace, Suggestion, SuggestionSyntax, committable, render_inline},
     review::{FindingRecord, JudgedFinding},
 };
 
-/// Maximum lengths of what is posted, in bytes, below the forge's own: nobody reads a longer note.
+/// The form that a forge gives to notes. Lengths are in bytes, below the forge's own: nobody reads a longer note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoteLimits {
-    /// Of the summary's text, which its markers follow.
-    pub summary: usize,
-    /// Of a note beside its lines.
-    pub inline: usize,
+pub struct NoteForm {
+    /// Maximum length of the summary's text, which its markers follow.
+    pub max_summary: usize,
+    /// Maximum length of a note beside its lines.
+    pub max_inline: usize,
+    /// Maximum length of what the summary remembers of the findings, as a marker.
+    pub max_ledger: usize,
+    /// The header of a suggestion.
+    pub suggestion: SuggestionSyntax,
 }
 
 /// A place on the diff.
@@ -52,6 +56,7 @@ pub struct ThreadDraft<'a> {
     /// Where on the file, best first: what a forge refuses at one place goes to the next.
     pub places: Vec<Place>,
     on_lines: String,
+    on_last_line: String,
     on_file: String,
 }
 
@@ -60,7 +65,8 @@ impl ThreadDraft<'_> {
     pub fn body(&self, place: Place) -> &str {
         match place {
             Place::File => &self.on_file,
-            Place::Lines(..) | Place::Line(_) => &self.on_lines,
+            Place::Line(_) => &self.on_last_line,
+            Place::Lines(..) => &self.on_lines,
         }
     }
 }
@@ -101,7 +107,7 @@ pub fn plan_openings<'a>(
     bot: &BotIdentity,
     publication: &Publication<'a>,
     conversation: &Conversation,
-    limits: NoteLimits,
+    form: NoteForm,
 ) -> Openings<'a> {
     let threads = bot.threads(conversation);
     let files: HashMap<&str, &FileDiff> = publication
@@ -129,7 +135,7 @@ pub fn plan_openings<'a>(
                 publication,
                 entry,
                 files.get(entry.finding.file.as_str())?,
-                limits,
+                form,
             ))
         })
         .take(room)
@@ -139,14 +145,18 @@ pub fn plan_openings<'a>(
 
 /// Returns whether the thread shows this finding, so that it is not posted again.
 ///
-/// What we resolved ourselves was gone, and is back. What a person resolved stays so, unless it has become worse.
+/// What we resolved ourselves was gone, and is back, and so is what nobody knows to have resolved it. What a person resolved
+/// stays so, unless it has become worse.
 fn shows(own: &OwnThread<'_>, entry: &JudgedFinding, bot: &BotIdentity) -> bool {
     if entry.thread.as_deref() == Some(own.thread.id.as_str()) {
         return true;
     }
     let (finding, record) = (&entry.finding, &own.record);
     record.fingerprint == finding.fingerprint
-        && (!own.thread.resolved || (!own.thread.is_resolved_by(bot.account) && finding.severity <= record.severity))
+        && (!own.thread.resolved
+            || (own.thread.resolved_by.is_some()
+                && !own.thread.is_resolved_by(bot.account)
+                && finding.severity <= record.severity))
 }
 
 fn draft<'a>(
@@ -154,7 +164,7 @@ fn draft<'a>(
     publication: &Publication<'a>,
     entry: &JudgedFinding,
     file: &'a FileDiff,
-    limits: NoteLimits,
+    form: NoteForm,
 ) -> ThreadDraft<'a> {
     let finding = &entry.finding;
     let source = publication.sources.get(&finding.file);
@@ -168,8 +178,9 @@ fn draft<'a>(
     let marker = bot
         .signer
         .sign(&FindingRecord::new(entry, &publication.review.head_sha));
-    let body = |place, suggestion| {
-        let text = limit(&render_inline(entry, place, suggestion), limits.inline);
+    let body = |place, suggestion: Option<&Suggestion>| {
+        let suggestion = suggestion.map(|suggestion| (suggestion, form.suggestion));
+        let text = limit(&render_inline(entry, place, suggestion), form.max_inline);
         format!("{}\n\n{marker}", text.trim_end())
     };
     let is_on_diff = |line| file.row(line).is_some();
@@ -181,11 +192,15 @@ fn draft<'a>(
         places.push(Place::Line(last));
     }
     places.push(Place::File);
+    // Where the header does not say which lines are replaced, a note on the last of several cannot offer to replace them all.
+    let fits_last =
+        |suggestion: &&Suggestion| form.suggestion == SuggestionSyntax::Offsets || suggestion.first == suggestion.last;
     ThreadDraft {
         fingerprint: finding.fingerprint.clone(),
         file,
         places,
         on_lines: body(InlinePlace::Lines, suggestion.as_ref()),
+        on_last_line: body(InlinePlace::Lines, suggestion.as_ref().filter(fits_last)),
         on_file: body(InlinePlace::File, None),
     }
 }

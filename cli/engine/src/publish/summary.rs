@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    BotIdentity, Concluded, Conversation, Note, SummaryState,
+    BotIdentity, Concluded, Conversation, Note, NoteForm, SummaryState,
     length::limit,
     marker::{split, text_hash},
 };
@@ -42,9 +42,10 @@ pub enum SummaryStep {
 
 impl Summary {
     /// The summary of a review.
-    pub fn of(review: &Review, max_bytes: usize) -> Self {
-        let mut summary = Self::new(&render_markdown(review), conclusion(review), max_bytes);
-        summary.ledger = Some(review.ledger.clone());
+    pub fn of(review: &Review, form: NoteForm) -> Self {
+        let mut summary = Self::new(&render_markdown(review), conclusion(review), form.max_summary);
+        // A marker is its JSON in Base64.
+        summary.ledger = Some(review.ledger.clone().within(form.max_ledger / 4 * 3));
         summary.state.head = Some(review.head_sha.clone());
         summary.state.concluded = Some(Concluded {
             head: review.head_sha.clone(),

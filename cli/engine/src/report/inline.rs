@@ -22,8 +22,30 @@ pub enum InlinePlace {
     File,
 }
 
-/// The note, without the hidden record. A suggestion has to be for the line that the note stands on.
-pub fn render_inline(entry: &JudgedFinding, place: InlinePlace, suggestion: Option<&Suggestion>) -> String {
+/// The header of a code block that a forge offers to commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SuggestionSyntax {
+    /// It names how many lines above and below the note's last line are replaced.
+    Offsets,
+    /// It names none: exactly the lines that the note stands on are replaced.
+    LinesOfNote,
+}
+
+impl SuggestionSyntax {
+    fn header(self, suggestion: &Suggestion) -> String {
+        match self {
+            Self::Offsets => format!("suggestion:-{}+0", suggestion.last - suggestion.first),
+            Self::LinesOfNote => "suggestion".to_owned(),
+        }
+    }
+}
+
+/// The note, without the hidden record. A suggestion has to be for the lines that the note stands on.
+pub fn render_inline(
+    entry: &JudgedFinding,
+    place: InlinePlace,
+    suggestion: Option<(&Suggestion, SuggestionSyntax)>,
+) -> String {
     let finding = &entry.finding;
     let mark = match finding.severity {
         Severity::Critical => "🔴 **Critical**",
@@ -55,10 +77,10 @@ pub fn render_inline(entry: &JudgedFinding, place: InlinePlace, suggestion: Opti
         );
     }
     match (suggestion, &finding.fix) {
-        (Some(suggestion), _) => {
+        (Some((suggestion, syntax)), _) => {
             // `committable` has made sure that no line of it can end the block or act.
-            let above = suggestion.last - suggestion.first;
-            let _ = write!(text, "\n\n```suggestion:-{above}+0\n{}\n```", suggestion.text);
+            let header = syntax.header(suggestion);
+            let _ = write!(text, "\n\n```{header}\n{}\n```", suggestion.text);
         }
         (None, Some(fix)) => {
             // A sentence is short enough to be seen, and would not wrap in a block of code.
@@ -113,10 +135,15 @@ mod tests {
             last: 4,
             text: "x = 2".to_owned(),
         };
-        let text = render_inline(&entry(), InlinePlace::Lines, Some(&suggestion));
-        assert!(text.contains("\n\n```suggestion:-1+0\nx = 2\n```\n"), "{text}");
-        assert!(!text.contains("x = 1"), "the reader sees the code: {text}");
-        assert!(!text.contains("Possible fix"), "{text}");
+        for (syntax, header) in [
+            (SuggestionSyntax::Offsets, "suggestion:-1+0"),
+            (SuggestionSyntax::LinesOfNote, "suggestion"),
+        ] {
+            let text = render_inline(&entry(), InlinePlace::Lines, Some((&suggestion, syntax)));
+            assert!(text.contains(&format!("\n\n```{header}\nx = 2\n```\n")), "{text}");
+            assert!(!text.contains("x = 1"), "the reader sees the code: {text}");
+            assert!(!text.contains("Possible fix"), "{text}");
+        }
     }
 
     #[test]

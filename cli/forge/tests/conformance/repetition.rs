@@ -217,7 +217,7 @@ pub(crate) async fn a_run_that_died_half_way_is_gone_on_from<S: ForgeStage>() {
 }
 
 pub(crate) async fn many_pages_are_read_to_the_end<S: ForgeStage>() {
-    let stage = S::with_lines().await;
+    let mut stage = S::with_lines().await;
     stage.small_pages();
     for number in 0..7 {
         stage.start_thread(Who::Member, &format!("Thread {number}"));
@@ -313,6 +313,6 @@ pub(crate) async fn nothing_is_posted_before_the_merge_request_was_read<S: Forge
     let refused = stage
         .publish(&stage.publisher(), &review, PublishSettings::default())
         .await;
-    assert_eq!(refused, Err("the merge request was never loaded".to_owned()));
+    assert!(refused.unwrap_err().ends_with("request was never loaded"));
     assert_eq!(stage.requests(), 0);
 }

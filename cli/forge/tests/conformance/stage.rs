@@ -152,7 +152,7 @@ pub(crate) trait ForgeStage: Sized {
     fn troubles_left(&self) -> u64;
     fn end_troubles(&self);
     /// Lists come in pages of three from now on, one of them in the middle shorter, without totals.
-    fn small_pages(&self);
+    fn small_pages(&mut self);
 
     /// A merge request with one added line.
     async fn new() -> Self {

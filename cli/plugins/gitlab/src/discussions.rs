@@ -133,6 +133,10 @@ impl NotesApi for GitLab {
         Ok((rows.into_iter().map(|row| row.read(bot)).collect(), last))
     }
 
+    fn link(&self, url: &str, note: u64) -> String {
+        format!("{url}#note_{note}")
+    }
+
     async fn thread(&self, bot: u64, id: &str) -> Result<Thread, ApiError> {
         let row: Discussion = self.read("read a thread", &format!("/discussions/{id}")).await?;
         Ok(row.read(bot))

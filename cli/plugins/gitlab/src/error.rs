@@ -6,6 +6,8 @@ use serde_json::Value;
 
 /// The name in texts.
 pub(crate) const GITLAB: &str = "GitLab";
+/// The word in texts.
+pub(crate) const NOUN: &str = "merge request";
 
 /// An error status; `what` completes "asked to".
 pub(crate) fn refusal(what: &str, status: StatusCode, _headers: &HeaderMap, body: &str) -> ApiError {

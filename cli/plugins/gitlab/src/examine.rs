@@ -95,6 +95,7 @@ pub async fn examine(
     let timeouts = ClientTimeouts {
         request: limit,
         retry: once,
+        ..ClientTimeouts::default()
     };
     let gitlab = GitLab::new(settings, timeouts)?;
     let user = gitlab.url("user");

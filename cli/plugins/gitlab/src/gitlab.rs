@@ -3,7 +3,7 @@
 use std::{collections::HashSet, path::PathBuf};
 
 use conclave_forge::{
-    ApiError, ApiErrorKind, ClientTimeouts, HttpClient, HttpDialect, Publisher, Repeat, client_builder,
+    ApiError, ApiErrorKind, ClientTimeouts, HttpClient, HttpDialect, Publisher, Repeat, asked_wait, client_builder,
 };
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{
@@ -17,7 +17,7 @@ use tokio::sync::Mutex;
 
 use crate::{
     GitLabSettings,
-    error::{GITLAB, refusal},
+    error::{GITLAB, NOUN, refusal},
 };
 
 /// GitLab's API for one merge request.
@@ -55,8 +55,10 @@ impl GitLab {
             .map_err(|error| ApiError::unreachable(GITLAB, host, "prepare the client", error))?;
         let dialect = HttpDialect {
             forge: GITLAB,
+            noun: NOUN,
             headers: HeaderMap::from_iter([(HeaderName::from_static("private-token"), token)]),
             refusal,
+            wait: |_, headers| asked_wait(headers),
         };
         Ok(Self {
             http: HttpClient::new(http, dialect, timeouts),

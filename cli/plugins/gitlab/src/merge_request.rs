@@ -5,7 +5,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chrono::{DateTime, FixedOffset};
 use conclave_engine::{
-    publish::{Account, Conversation, NoteLimits},
+    publish::{Account, Conversation, NoteForm},
+    report::SuggestionSyntax,
     review::{AuthorRole, ReviewSubject},
 };
 use conclave_forge::{
@@ -14,7 +15,12 @@ use conclave_forge::{
 use conclave_resilience::retry::RetryPolicy;
 use serde::Deserialize;
 
-use crate::{GitLab, discussions::User, error::GITLAB, people, reviewers, target};
+use crate::{
+    GitLab,
+    discussions::User,
+    error::{GITLAB, NOUN},
+    people, reviewers, target,
+};
 
 #[derive(Debug, Deserialize)]
 struct MergeRequest {
@@ -119,11 +125,14 @@ impl ChangeApi for GitLab {
         ForgeTraits {
             name: GITLAB,
             decider: "a person with the role Developer",
-            note_anchor: "#note_",
+            noun: NOUN,
             // GitLab takes more, but nobody reads it.
-            limits: NoteLimits {
-                summary: 60_000,
-                inline: 20_000,
+            form: NoteForm {
+                max_summary: 60_000,
+                max_inline: 20_000,
+                // What is remembered is not read; a note takes a million characters.
+                max_ledger: 800_000,
+                suggestion: SuggestionSyntax::Offsets,
             },
             // GitLab locks a merge request for a moment with each note, so more gain nothing.
             threads_at_once: 8,

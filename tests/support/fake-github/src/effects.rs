@@ -61,7 +61,8 @@ static PATTERNS: LazyLock<Vec<(EffectKind, Regex)>> = LazyLock::new(|| {
             r"(https?://[^\s/]+/[\w.-]+/[\w.-]+/(?:issues|pull)/\d+)",
         ),
         pattern(EffectKind::Commit, r"(?:^|[\s(\[@])([0-9a-f]{7,40})(?:[\s.,;:!?)\]]|$)"),
-        pattern(EffectKind::Image, r"(!\[[^\]]*\]\([^)]*\)|<img\b[^>]*>)"),
+        // A backslash makes the mark behind it a plain one.
+        pattern(EffectKind::Image, r"(?:^|[^\\])(!\[[^\]]*\]\([^)]*\)|<img\b[^>]*>)"),
     ]
 });
 
@@ -80,9 +81,13 @@ pub(crate) fn of(body: &str, place: &str) -> Vec<Effect> {
             place: place.to_owned(),
         })
     });
-    // Numbers alone are no commits.
-    let is_word = |effect: &Effect| effect.kind != EffectKind::Commit || effect.text.contains(char::is_alphabetic);
-    found.filter(is_word).collect()
+    // Numbers alone are no commits, and a pull request's own address leads to no other one.
+    let acts = |effect: &Effect| match effect.kind {
+        EffectKind::Commit => effect.text.contains(char::is_alphabetic),
+        EffectKind::Reference => effect.text != place,
+        _ => true,
+    };
+    found.filter(acts).collect()
 }
 
 #[cfg(test)]
@@ -106,12 +111,15 @@ mod tests {
         assert_eq!(kinds("Duplicate of #12"), [Duplicate, Reference]);
         assert_eq!(kinds("since 0123abc it fails"), [Commit]);
         assert_eq!(kinds("![x](http://example.com/x.png)"), [Image]);
+        let own = "http://127.0.0.1/acme/shop/pull/1";
+        assert_eq!(of(&format!("[here]({own}#discussion_r3)"), own), []);
         for inert in [
             "`@alice` and `#12`",
             "```\n@alice fixes #12\n```",
             "<!-- fixes #12 -->",
             "@\u{2060}alice #\u{2060}12",
             "alice@example.com, 1234567 rows",
+            "\\<img src=x\\> and \\![x](y)",
         ] {
             assert_eq!(kinds(inert), [], "{inert}");
         }

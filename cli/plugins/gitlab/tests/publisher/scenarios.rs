@@ -214,7 +214,7 @@ impl ForgeStage for OnGitLab {
         self.0.gitlab.clear_faults();
     }
 
-    fn small_pages(&self) {
+    fn small_pages(&mut self) {
         self.0.gitlab.configure(|options| {
             options.pagination.largest_page = 3;
             options.pagination.short_middle_page = true;

@@ -1,0 +1,181 @@
+//! A pull request by the address that a person sees in the browser, and where its API is.
+
+use conclave_forge::{ApiError, ApiErrorKind};
+use percent_encoding::percent_decode_str;
+use url::Url;
+
+/// Where a pull request is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullRequestAddress {
+    /// The address of the REST API.
+    pub api_url: Url,
+    /// The address of the GraphQL API.
+    pub graphql_url: Url,
+    /// The target repository, as in `owner/name`.
+    pub repository: String,
+    /// The pull request's number.
+    pub number: u64,
+    /// Where the repository can be fetched over HTTP.
+    pub repository_url: Url,
+}
+
+impl PullRequestAddress {
+    /// Reads an address such as `https://github.com/owner/name/pull/7`, with whatever may stand behind the number. Where the server
+    /// is another one than github.com, it is an Enterprise Server, or a host of data residency.
+    pub fn parse(address: &str) -> Result<Self, ApiError> {
+        let fault = |problem: &str| refused(address, problem);
+        let mut origin = Url::parse(address.trim()).map_err(|error| fault(&error.to_string()))?;
+        if !matches!(origin.scheme(), "https" | "http") || origin.host_str().is_none() {
+            return Err(fault("it does not begin with https:// and a host"));
+        }
+        if !origin.username().is_empty() || origin.password().is_some() {
+            // Shown without it: this ends up in a log.
+            let address = format!("{}://…@{}", origin.scheme(), origin.host_str().unwrap_or_default());
+            return Err(refused(
+                &address,
+                "it holds a user or a password; the token is GITHUB_TOKEN",
+            ));
+        }
+        let segments: Vec<String> = origin
+            .path_segments()
+            .into_iter()
+            .flatten()
+            .filter(|segment| !segment.is_empty())
+            .map(|segment| percent_decode_str(segment).decode_utf8_lossy().into_owned())
+            .collect();
+        let [owner, name, pull, number, ..] = segments.as_slice() else {
+            return Err(fault("it names no repository and number"));
+        };
+        if pull != "pull" || [owner, name].iter().any(|part| !is_name(part)) {
+            return Err(fault("it names no repository and pull request"));
+        }
+        let number = number
+            .parse()
+            .map_err(|_| fault(&format!("`{number}` is no number of a pull request")))?;
+        origin.set_query(None);
+        origin.set_fragment(None);
+        origin.set_path("");
+        let (api_url, graphql_url) = apis(&origin).ok_or_else(|| fault("its host has no API"))?;
+        let mut repository_url = origin;
+        repository_url.set_path(&format!("/{owner}/{name}.git"));
+        Ok(Self {
+            api_url,
+            graphql_url,
+            repository: format!("{owner}/{name}"),
+            number,
+            repository_url,
+        })
+    }
+
+    /// Returns whether an address looks like one of a pull request, and not of a merge request.
+    pub fn is_one(address: &str) -> bool {
+        let url = Url::parse(address.trim()).ok();
+        let segments = url.as_ref().and_then(Url::path_segments);
+        segments.is_some_and(|segments| segments.collect::<Vec<_>>().get(2) == Some(&"pull"))
+    }
+}
+
+/// The addresses of both APIs of a server.
+fn apis(origin: &Url) -> Option<(Url, Url)> {
+    let host = origin.host_str()?;
+    let at = |host: &str, path: &str| {
+        let mut url = origin.clone();
+        url.set_host(Some(host)).ok()?;
+        url.set_path(path);
+        Some(url)
+    };
+    if host == "github.com" || host == "www.github.com" {
+        return Some((at("api.github.com", "")?, at("api.github.com", "/graphql")?));
+    }
+    if host.ends_with(".ghe.com") {
+        let api = format!("api.{host}");
+        return Some((at(&api, "")?, at(&api, "/graphql")?));
+    }
+    Some((at(host, "/api/v3")?, at(host, "/api/graphql")?))
+}
+
+/// Returns whether this can be the name of an owner or a repository.
+fn is_name(part: &str) -> bool {
+    !matches!(part, "." | "..")
+        && part
+            .chars()
+            .all(|character| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.'))
+}
+
+fn refused(address: &str, problem: &str) -> ApiError {
+    let text = format!(
+        "`{address}` is not the address of a pull request: {problem}. It looks like https://github.com/owner/name/pull/7"
+    );
+    ApiError::new(ApiErrorKind::Settings, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_as_people_copy_them() {
+        for (address, api, graphql, repository, number) in [
+            (
+                "https://github.com/acme/shop/pull/7",
+                "https://api.github.com/",
+                "https://api.github.com/graphql",
+                "https://github.com/acme/shop.git",
+                7,
+            ),
+            (
+                " https://github.example.com:8443/acme/my.shop/pull/12/files?w=1#r3 ",
+                "https://github.example.com:8443/api/v3",
+                "https://github.example.com:8443/api/graphql",
+                "https://github.example.com:8443/acme/my.shop.git",
+                12,
+            ),
+            (
+                "https://acme.ghe.com/acme/shop/pull/1",
+                "https://api.acme.ghe.com/",
+                "https://api.acme.ghe.com/graphql",
+                "https://acme.ghe.com/acme/shop.git",
+                1,
+            ),
+        ] {
+            assert!(PullRequestAddress::is_one(address));
+            let read = PullRequestAddress::parse(address).expect(address);
+            assert_eq!(
+                (
+                    read.api_url.as_str(),
+                    read.graphql_url.as_str(),
+                    read.repository_url.as_str(),
+                    read.number
+                ),
+                (api, graphql, repository, number)
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_says_why() {
+        for (address, problem) in [
+            ("7", "relative URL"),
+            ("ssh://github.com/acme/shop/pull/7", "https://"),
+            ("https://github.com/acme/shop", "no repository and number"),
+            (
+                "https://github.com/acme/shop/issues/7",
+                "no repository and pull request",
+            ),
+            ("https://github.com/acme/shop/pull/new", "`new` is no number"),
+            ("https://github.com/a%2Fb/shop/pull/7", "no repository and pull request"),
+            ("https://me:secret@github.com/acme/shop/pull/7", "GITHUB_TOKEN"),
+        ] {
+            let error = PullRequestAddress::parse(address).expect_err(address).to_string();
+            assert!(error.contains(problem), "{address}: {error}");
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_merge_request_is_none() {
+        assert!(!PullRequestAddress::is_one(
+            "https://gitlab.com/group/pull/-/merge_requests/7"
+        ));
+    }
+}

@@ -1,0 +1,300 @@
+//! Everything that is written on the pull request, read in one query: comments, texts of reviews, and threads.
+//!
+//! Where the GraphQL API does not answer (its own limit is used up in busy repositories), REST has the same notes without what
+//! became of the threads: they are left as they are then.
+
+use conclave_engine::publish::{Note, Thread};
+use conclave_forge::{ApiError, ApiErrorKind};
+use conclave_shared::telemetry::FindingPlacement;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    GitHub,
+    memory::{Cursors, KnownThread, Memory},
+    wire::{ACTOR, Actor, NoteKind, order, text},
+};
+
+const WHAT: &str = "read its comments";
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Page {
+    comments: Connection<Post>,
+    reviews: Option<Connection<Post>>,
+    review_threads: Connection<ThreadRow>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Connection<T> {
+    nodes: Option<Vec<Option<T>>>,
+    page_info: PageInfo,
+}
+
+impl<T> Connection<T> {
+    fn rows(self) -> impl Iterator<Item = T> {
+        self.nodes.into_iter().flatten().flatten()
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PageInfo {
+    has_next_page: bool,
+    end_cursor: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Post {
+    full_database_id: Option<String>,
+    author: Option<Actor>,
+    body: String,
+    created_at: Option<String>,
+    submitted_at: Option<String>,
+    last_edited_at: Option<String>,
+    editor: Option<Actor>,
+    #[serde(default)]
+    is_minimized: bool,
+    /// Of a review.
+    state: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ThreadRow {
+    id: String,
+    is_resolved: bool,
+    resolved_by: Option<Actor>,
+    subject_type: Option<String>,
+    viewer_can_resolve: bool,
+    viewer_can_unresolve: bool,
+    comments: Connection<Post>,
+}
+
+/// The fields that all notes have.
+fn fields(more: &str) -> String {
+    format!(
+        "pageInfo {{ hasNextPage endCursor }} nodes {{ fullDatabaseId body lastEditedAt \
+         author {{ {ACTOR} }} editor {{ {ACTOR} }} {more} }}"
+    )
+}
+
+fn thread_fields(comments: &str) -> String {
+    let posts = fields("createdAt isMinimized");
+    format!(
+        "id isResolved resolvedBy {{ __typename login databaseId }} subjectType viewerCanResolve viewerCanUnresolve \
+         comments({comments}) {{ {posts} }}"
+    )
+}
+
+fn query() -> String {
+    let (comments, reviews) = (fields("createdAt isMinimized"), fields("submittedAt state"));
+    let threads = thread_fields("first: 100");
+    format!(
+        "query($owner: String!, $name: String!, $number: Int!, $size: Int!, $comments: String, $reviews: String, $threads: String) {{ \
+           repository(owner: $owner, name: $name) {{ pullRequest(number: $number) {{ \
+             comments(first: $size, after: $comments) {{ {comments} }} \
+             reviews(first: $size, after: $reviews) {{ {reviews} }} \
+             reviewThreads(first: $size, after: $threads) {{ pageInfo {{ hasNextPage endCursor }} nodes {{ {threads} }} }} \
+           }} }} }}"
+    )
+}
+
+impl GitHub {
+    /// Reads everything from a page on, and returns the number of the last page.
+    pub(crate) async fn read_threads(&self, bot: u64, from_page: u64) -> Result<(Vec<Thread>, u64), ApiError> {
+        match self.read_pages(bot, from_page).await {
+            Err(error) if is_without_graphql(&error) => {
+                tracing::warn!(%error, "threads are read without their state");
+                Ok((self.read_without_graphql(bot).await?, 1))
+            }
+            read => read,
+        }
+    }
+
+    async fn read_pages(&self, bot: u64, from_page: u64) -> Result<(Vec<Thread>, u64), ApiError> {
+        let from = usize::try_from(from_page.max(1) - 1).unwrap_or(usize::MAX);
+        let mut memory = self.memory.lock().await;
+        // A page that was never reached is read from the beginning.
+        let mut index = from.min(memory.cursors.len());
+        memory.cursors.truncate(index);
+        let mut found = Vec::new();
+        loop {
+            let at = index
+                .checked_sub(1)
+                .map(|at| memory.cursors[at].clone())
+                .unwrap_or_default();
+            let mut variables = self.place();
+            variables["size"] = json!(self.page_size);
+            for (name, cursor) in [
+                ("comments", &at.comments),
+                ("reviews", &at.reviews),
+                ("threads", &at.threads),
+            ] {
+                variables[name] = json!(cursor);
+            }
+            let page: Page = self
+                .query(WHAT, &query(), &variables, "/repository/pullRequest")
+                .await?;
+            let mut has_more = false;
+            let mut behind = |info: &PageInfo, before: &Option<String>| {
+                has_more |= info.has_next_page;
+                info.end_cursor.clone().or_else(|| before.clone())
+            };
+            let next = Cursors {
+                comments: behind(&page.comments.page_info, &at.comments),
+                threads: behind(&page.review_threads.page_info, &at.threads),
+                reviews: match &page.reviews {
+                    Some(reviews) => behind(&reviews.page_info, &at.reviews),
+                    None => at.reviews.clone(),
+                },
+            };
+            found.extend(
+                page.comments
+                    .rows()
+                    .filter_map(|post| single(post, NoteKind::Issue, bot)),
+            );
+            let reviews = page.reviews.into_iter().flat_map(Connection::rows);
+            found.extend(reviews.filter_map(|post| single(post, NoteKind::Review, bot)));
+            for row in page.review_threads.rows() {
+                found.extend(self.thread_of(row, bot, &mut memory).await?);
+            }
+            if !has_more || next == at {
+                let last = u64::try_from(index + 1).unwrap_or(u64::MAX);
+                return Ok((found, last));
+            }
+            memory.cursors.push(next);
+            index += 1;
+        }
+    }
+
+    /// Reads one thread by the number of its first comment.
+    pub(crate) async fn read_thread(&self, bot: u64, id: &str) -> Result<Thread, ApiError> {
+        let known = self.known_thread(id).await?;
+        let threads = thread_fields("first: 100");
+        let query = format!("query($id: ID!) {{ node(id: $id) {{ ... on PullRequestReviewThread {{ {threads} }} }} }}");
+        let row: ThreadRow = self
+            .query("read a thread", &query, &json!({ "id": known.node }), "/node")
+            .await?;
+        let mut memory = self.memory.lock().await;
+        self.thread_of(row, bot, &mut memory).await?.ok_or_else(|| gone(id))
+    }
+
+    /// The thread as GraphQL knows it.
+    pub(crate) async fn known_thread(&self, id: &str) -> Result<KnownThread, ApiError> {
+        let top: Option<u64> = id.parse().ok();
+        let memory = self.memory.lock().await;
+        let known = top.and_then(|top| memory.threads.get(&top)).cloned();
+        known.ok_or_else(|| gone(id))
+    }
+
+    async fn thread_of(&self, row: ThreadRow, bot: u64, memory: &mut Memory) -> Result<Option<Thread>, ApiError> {
+        let placement = match row.subject_type.as_deref() {
+            Some("FILE") => FindingPlacement::File,
+            _ => FindingPlacement::Line,
+        };
+        let mut notes: Vec<Note> = Vec::new();
+        let mut comments = row.comments;
+        loop {
+            let PageInfo {
+                has_next_page,
+                end_cursor,
+            } = PageInfo {
+                has_next_page: comments.page_info.has_next_page,
+                end_cursor: comments.page_info.end_cursor.take(),
+            };
+            let posts = comments.rows().filter_map(|post| note(post, NoteKind::Line, bot));
+            notes.extend(posts.map(|note| Note { placement, ..note }));
+            let Some(cursor) = end_cursor.filter(|_| has_next_page) else {
+                break;
+            };
+            comments = self.more_comments(&row.id, &cursor).await?;
+        }
+        let Some(top) = notes.first().map(|note| NoteKind::of(note.id).1) else {
+            return Ok(None);
+        };
+        let known = KnownThread {
+            node: row.id,
+            may_change: if row.is_resolved {
+                row.viewer_can_unresolve
+            } else {
+                row.viewer_can_resolve
+            },
+        };
+        memory.threads.insert(top, known);
+        Ok(Some(Thread {
+            id: top.to_string(),
+            notes,
+            resolved: row.is_resolved,
+            // None where a program resolved it: the schema has no place for one.
+            resolved_by: row.resolved_by.and_then(Actor::account),
+        }))
+    }
+
+    /// The comments of a long thread.
+    async fn more_comments(&self, thread: &str, after: &str) -> Result<Connection<Post>, ApiError> {
+        let posts = fields("createdAt isMinimized");
+        let query = format!(
+            "query($id: ID!, $after: String) {{ node(id: $id) {{ ... on PullRequestReviewThread {{ \
+             comments(first: 100, after: $after) {{ {posts} }} }} }} }}"
+        );
+        let variables: Value = json!({ "id": thread, "after": after });
+        self.query(WHAT, &query, &variables, "/node/comments").await
+    }
+}
+
+/// Returns whether REST may still answer.
+fn is_without_graphql(error: &ApiError) -> bool {
+    !matches!(
+        error.kind,
+        ApiErrorKind::Unauthorized | ApiErrorKind::NotFound | ApiErrorKind::Unreachable | ApiErrorKind::TimedOut
+    )
+}
+
+fn gone(id: &str) -> ApiError {
+    let text = format!("GitHub shows no thread that begins with the comment {id}");
+    ApiError::new(ApiErrorKind::NotFound, text)
+}
+
+/// A note of its own; none for a review without a text, or one that is not submitted.
+fn single(post: Post, kind: NoteKind, bot: u64) -> Option<Thread> {
+    if post.state.as_deref() == Some("PENDING") || post.body.trim().is_empty() {
+        return None;
+    }
+    let note = note(post, kind, bot)?;
+    Some(alone(note))
+}
+
+/// A note that is in no thread.
+pub(crate) fn alone(note: Note) -> Thread {
+    Thread {
+        id: format!("note-{}", note.id),
+        notes: vec![note],
+        ..Thread::default()
+    }
+}
+
+fn note(post: Post, kind: NoteKind, bot: u64) -> Option<Note> {
+    let id: u64 = post.full_database_id?.parse().ok()?;
+    let (author, editor) = (
+        post.author.and_then(Actor::account),
+        post.editor.and_then(Actor::account),
+    );
+    let number = |account: &Option<conclave_engine::publish::Account>| account.as_ref().map(|account| account.id);
+    let (by, edited_by) = (number(&author), number(&editor));
+    let written = post.created_at.or(post.submitted_at);
+    Some(Note {
+        id: kind.number(id),
+        order: order(written.as_deref(), id),
+        // People with write access edit each other's texts; one's own words stay one's own.
+        edited: post.last_edited_at.is_some() && edited_by != by,
+        // What people have hidden does not count in the conversation; our own is found again all the same.
+        internal: post.is_minimized && by != Some(bot),
+        author,
+        text: text(Some(post.body)),
+        by_forge: false,
+        placement: FindingPlacement::Line,
+    })
+}

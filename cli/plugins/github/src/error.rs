@@ -1,0 +1,125 @@
+//! GitHub's refusals, in words that say what to do.
+
+use std::time::Duration;
+
+use conclave_forge::{ApiError, ApiErrorKind, asked_wait};
+use reqwest::{StatusCode, header::HeaderMap};
+use serde_json::Value;
+
+/// The name in texts.
+pub(crate) const GITHUB: &str = "GitHub";
+/// The word in texts.
+pub(crate) const NOUN: &str = "pull request";
+
+/// Time to wait where GitHub says that requests came too fast, and not for how long.
+const UNSAID_WAIT: Duration = Duration::from_secs(60);
+
+/// The header that names the permissions that a request needs.
+const ACCEPTED: &str = "x-accepted-github-permissions";
+
+/// An error status; `what` completes "asked to".
+pub(crate) fn refusal(what: &str, status: StatusCode, headers: &HeaderMap, body: &str) -> ApiError {
+    let (status, words) = (status.as_u16(), message(body));
+    let (kind, text) = match status {
+        _ if is_limit(status, headers, &words) => {
+            return ApiError::status(ApiErrorKind::RateLimited, GITHUB, what, status, words);
+        }
+        401 => (
+            ApiErrorKind::Unauthorized,
+            format!(
+                "GitHub refused the token ({what}: 401 {words}). Set GITHUB_TOKEN to a token that is valid: the job's own ends with \
+                 the job, an App's after an hour. `conclave doctor` says more"
+            ),
+        ),
+        403 if words.contains("locked") => (
+            ApiErrorKind::Forbidden,
+            format!(
+                "the conversation of the pull request is locked ({what}: 403 {words}). Unlock it, and run the job again"
+            ),
+        ),
+        403 => (ApiErrorKind::Forbidden, forbidden(what, &words, headers)),
+        404 => (
+            ApiErrorKind::NotFound,
+            format!(
+                "GitHub does not find it ({what}: 404 {words}). A private repository that the token cannot see looks the same; \
+                 `conclave doctor` says what it sees"
+            ),
+        ),
+        status => return ApiError::status(kind(status), GITHUB, what, status, words),
+    };
+    ApiError::new(kind, text).with_words(words)
+}
+
+fn kind(status: u16) -> ApiErrorKind {
+    match status {
+        400 | 413 | 422 => ApiErrorKind::Refused,
+        405 | 409 => ApiErrorKind::Conflict,
+        500.. => ApiErrorKind::Failed(status),
+        _ => ApiErrorKind::Other,
+    }
+}
+
+/// The refusal for a missing permission, with the line that a workflow needs.
+fn forbidden(what: &str, words: &str, headers: &HeaderMap) -> String {
+    let accepted = headers.get(ACCEPTED).and_then(|value| value.to_str().ok());
+    let needed = accepted.and_then(|accepted| accepted.split([';', ',']).next());
+    let advice = needed.and_then(|needed| needed.trim().split_once('=')).map_or_else(
+        || "Give it the permission".to_owned(),
+        |(name, access)| {
+            let name = name.replace('_', "-");
+            format!("Add `{name}: {access}` to the `permissions` of the workflow, or to the App or token that is used")
+        },
+    );
+    format!("the token may not {what} (403 {words}). {advice}. `conclave doctor` says what else is missing")
+}
+
+/// Returns whether requests came too fast: GitHub says so in several ways, one of which looks like a refusal of the content.
+fn is_limit(status: u16, headers: &HeaderMap, words: &str) -> bool {
+    let is_used_up = || headers.get("x-ratelimit-remaining").is_some_and(|value| value == "0");
+    match status {
+        429 => true,
+        403 => {
+            headers.contains_key("retry-after")
+                || is_used_up()
+                || words.contains("secondary rate limit")
+                || words.contains("abuse detection")
+        }
+        422 => words.contains("\"code\":\"abuse\"") || words.contains("was submitted too quickly"),
+        _ => false,
+    }
+}
+
+/// The wait that a failed request asks for. Each answer says when the token's hour ends, which matters only where it is used up.
+pub(crate) fn wait(error: &ApiError, headers: &HeaderMap) -> Option<Duration> {
+    if error.kind != ApiErrorKind::RateLimited {
+        return None;
+    }
+    let says_when =
+        headers.contains_key("retry-after") || headers.get("x-ratelimit-remaining").is_some_and(|value| value == "0");
+    Some(says_when.then(|| asked_wait(headers)).flatten().unwrap_or(UNSAID_WAIT))
+}
+
+/// GitHub's words: the message, and the errors, which are texts or objects.
+pub(crate) fn message(body: &str) -> String {
+    let text = match serde_json::from_str::<Value>(body) {
+        Ok(value) => {
+            let message = value["message"].as_str().unwrap_or_default();
+            let errors = value["errors"].as_array().into_iter().flatten();
+            let errors: Vec<String> = errors
+                .map(|error| error.as_str().map_or_else(|| error.to_string(), str::to_owned))
+                .collect();
+            match (message, errors.as_slice()) {
+                ("", []) => value.to_string(),
+                (message, []) => message.to_owned(),
+                (message, errors) => format!("{message}: {}", errors.join("; ")),
+            }
+        }
+        Err(_) if body.trim_start().starts_with('<') => "an HTML page".to_owned(),
+        Err(_) => body.trim().to_owned(),
+    };
+    ApiError::shorten(&text)
+}
+
+#[cfg(test)]
+#[path = "error_tests.rs"]
+mod tests;

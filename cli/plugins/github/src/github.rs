@@ -1,0 +1,209 @@
+//! GitHub's API for one pull request: its addresses and its authentication.
+
+use std::{path::PathBuf, time::Duration};
+
+use conclave_forge::{
+    ApiError, ApiErrorKind, ClientTimeouts, HttpClient, HttpDialect, Publisher, Repeat, client_builder,
+};
+use conclave_resilience::retry::RetryPolicy;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::{
+    ClientBuilder, Method,
+    header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue},
+};
+use secrecy::{ExposeSecret, SecretString};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::sync::{Mutex, OnceCell};
+
+use crate::{
+    GitHubSettings,
+    error::{GITHUB, NOUN, refusal, wait},
+    memory::{Authors, Memory},
+};
+
+/// The version of the REST API that is spoken.
+const API_VERSION: &str = "2022-11-28";
+
+/// Characters of names that stay as they are.
+const NAME: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// GitHub's API for one pull request.
+#[derive(Debug)]
+pub struct GitHub {
+    pub(crate) http: HttpClient,
+    /// The addresses of both APIs, without a slash at their ends.
+    api_url: String,
+    graphql_url: String,
+    pub(crate) owner: String,
+    pub(crate) name: String,
+    pub(crate) number: u64,
+    pub(crate) secret: SecretString,
+    /// Our account.
+    pub(crate) account: OnceCell<u64>,
+    /// The number of the target repository.
+    pub(crate) repository_id: OnceCell<u64>,
+    /// The commit that is reviewed.
+    pub(crate) reviewed: Mutex<Option<String>>,
+    pub(crate) memory: Mutex<Memory>,
+    pub(crate) authors: Mutex<Option<Authors>>,
+    /// Rows of a page.
+    pub(crate) page_size: u32,
+}
+
+impl GitHub {
+    /// The API with these time limits; nothing is asked yet.
+    pub fn new(settings: &GitHubSettings, timeouts: ClientTimeouts) -> Result<Self, ApiError> {
+        let unusable = || {
+            let text =
+                "GITHUB_TOKEN holds characters that no token has, such as a line break or a letter with an accent";
+            ApiError::new(ApiErrorKind::UnusableToken, text)
+        };
+        let token = format!("Bearer {}", settings.token.expose_secret());
+        let mut token = HeaderValue::from_str(&token).map_err(|_| unusable())?;
+        token.set_sensitive(true);
+        let (owner, name) = settings.repository.split_once('/').ok_or_else(|| {
+            let text = format!(
+                "`{}` is not a repository: it looks like OWNER/NAME",
+                settings.repository
+            );
+            ApiError::new(ApiErrorKind::Settings, text)
+        })?;
+        let host = settings.api_url.host_str().unwrap_or_default();
+        let http = builder(&settings.ca_files)?
+            .build()
+            .map_err(|error| ApiError::unreachable(GITHUB, host, "prepare the client", error))?;
+        let version = HeaderName::from_static("x-github-api-version");
+        let dialect = HttpDialect {
+            forge: GITHUB,
+            noun: NOUN,
+            headers: HeaderMap::from_iter([
+                (AUTHORIZATION, token),
+                (ACCEPT, HeaderValue::from_static("application/vnd.github+json")),
+                (version, HeaderValue::from_static(API_VERSION)),
+            ]),
+            refusal,
+            wait,
+        };
+        let text = |url: &url::Url| url.as_str().trim_end_matches('/').to_owned();
+        Ok(Self {
+            http: HttpClient::new(http, dialect, timeouts),
+            api_url: text(&settings.api_url),
+            graphql_url: text(&settings.graphql_url),
+            owner: owner.to_owned(),
+            name: name.to_owned(),
+            number: settings.number,
+            secret: settings.secret.clone(),
+            account: OnceCell::new(),
+            repository_id: OnceCell::new(),
+            reviewed: Mutex::default(),
+            memory: Mutex::default(),
+            authors: Mutex::default(),
+            page_size: 100,
+        })
+    }
+
+    /// The time limits of a job. What GitHub asks for when comments come too fast is a minute and more: it is waited for, as the
+    /// end of the job's time ends any wait.
+    pub fn timeouts() -> ClientTimeouts {
+        let usual = ClientTimeouts::default();
+        ClientTimeouts {
+            retry: RetryPolicy {
+                longest_asked: Duration::from_mins(10),
+                ..usual.retry
+            },
+            // GitHub's advice for requests that create something.
+            write_gap: Duration::from_secs(1),
+            ..usual
+        }
+    }
+
+    /// A publisher for the pull request, with the usual time limits.
+    pub fn publisher(settings: &GitHubSettings) -> Result<Publisher, ApiError> {
+        let api = Self::new(settings, Self::timeouts())?;
+        Ok(Publisher::new(Box::new(api), settings.secret.clone()))
+    }
+
+    /// The same with pages of so many rows.
+    #[must_use]
+    pub fn with_pages_of(mut self, rows: u32) -> Self {
+        self.page_size = rows;
+        self
+    }
+
+    /// The address of something in the API.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("{}/{path}", self.api_url)
+    }
+
+    /// The address of the repository, or of something below it.
+    pub(crate) fn repository(&self, below: &str) -> String {
+        let (owner, name) = (encoded(&self.owner), encoded(&self.name));
+        self.url(&format!("repos/{owner}/{name}{below}"))
+    }
+
+    /// The address of the pull request, or of something below it.
+    pub(crate) fn pull(&self, below: &str) -> String {
+        self.repository(&format!("/pulls/{}{below}", self.number))
+    }
+
+    /// The address of something below the issue that the pull request is.
+    pub(crate) fn issue(&self, below: &str) -> String {
+        self.repository(&format!("/issues/{}{below}", self.number))
+    }
+
+    /// Reads one object.
+    pub(crate) async fn get<T: DeserializeOwned>(&self, what: &str, url: &str) -> Result<T, ApiError> {
+        self.http.get(what, url).await
+    }
+
+    /// Reads all pages of a list.
+    pub(crate) async fn list<T: DeserializeOwned>(&self, what: &str, url: &str) -> Result<Vec<T>, ApiError> {
+        Ok(self.http.list_from(what, url, 1).await?.0)
+    }
+
+    /// Creates something, which must not happen twice.
+    pub(crate) async fn create(&self, what: &str, url: &str, body: &Value) -> Result<Value, ApiError> {
+        self.http.write(what, Method::POST, url, body, Repeat::Never).await
+    }
+
+    /// Sends a query or a mutation to the GraphQL API.
+    pub(crate) async fn send_graphql(&self, what: &str, body: &Value, writes: bool) -> Result<Value, ApiError> {
+        if writes {
+            let (method, url) = (Method::POST, &self.graphql_url);
+            self.http.write(what, method, url, body, Repeat::Safe).await
+        } else {
+            self.http.query(what, &self.graphql_url, body).await
+        }
+    }
+}
+
+/// A part of a path.
+pub(crate) fn encoded(part: &str) -> impl std::fmt::Display {
+    utf8_percent_encode(part, NAME)
+}
+
+/// A client's settings that hold for every request to GitHub.
+pub(crate) fn builder(ca_files: &[PathBuf]) -> Result<ClientBuilder, ApiError> {
+    client_builder(ca_files, "--ca-file")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_token_is_not_printed() {
+        let settings = GitHubSettings {
+            api_url: "https://api.github.com".parse().expect("an address"),
+            graphql_url: "https://api.github.com/graphql".parse().expect("an address"),
+            token: "ghs_12_x.y.z".to_owned().into(),
+            repository: "acme/shop".to_owned(),
+            number: 1,
+            secret: "s".to_owned().into(),
+            ca_files: Vec::new(),
+        };
+        let client = GitHub::new(&settings, GitHub::timeouts()).expect("a client");
+        assert!(!format!("{client:?}").contains("ghs_12"));
+    }
+}

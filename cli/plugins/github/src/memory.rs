@@ -1,0 +1,37 @@
+//! Answers of GitHub that are needed again.
+
+use std::collections::{HashMap, HashSet};
+
+/// Memory of reading the pull request.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    /// The ends of the pages before each page, from the second on.
+    pub(crate) cursors: Vec<Cursors>,
+    /// Threads by the number of their first comment.
+    pub(crate) threads: HashMap<u64, KnownThread>,
+}
+
+/// A thread as GraphQL knows it.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownThread {
+    /// Its id in GraphQL.
+    pub(crate) node: String,
+    /// Whether our token may resolve it, or open it again.
+    pub(crate) may_change: bool,
+}
+
+/// The ends of what was read of each list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Cursors {
+    pub(crate) comments: Option<String>,
+    pub(crate) reviews: Option<String>,
+    pub(crate) threads: Option<String>,
+}
+
+/// The accounts that have a part in the change.
+#[derive(Debug)]
+pub(crate) enum Authors {
+    Known(HashSet<u64>),
+    /// GitHub did not say, or not all of them: no account can be told from a committer.
+    Unknown,
+}

@@ -1,0 +1,235 @@
+//! The pull request as GitHub sends it.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use conclave_engine::{
+    publish::{Account, Conversation, NoteForm},
+    report::SuggestionSyntax,
+    review::{AuthorRole, ReviewSubject},
+};
+use conclave_forge::{
+    ApiError, ApiErrorKind, ChangeApi, ForgeTraits, Lifecycle, LoadedChange, MergeRequestState, Target, Version,
+};
+use conclave_resilience::retry::RetryPolicy;
+use serde::Deserialize;
+
+use crate::{
+    GitHub,
+    error::{GITHUB, NOUN},
+    github::encoded,
+    people, reviewers,
+    wire::User,
+};
+
+/// A pull request.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Pull {
+    #[serde(default)]
+    title: String,
+    #[serde(default)]
+    body: Option<String>,
+    state: String,
+    #[serde(default)]
+    merged: bool,
+    #[serde(default)]
+    draft: bool,
+    html_url: String,
+    #[serde(default)]
+    user: Option<User>,
+    pub(crate) head: End,
+    pub(crate) base: End,
+}
+
+/// One end of a pull request.
+#[derive(Debug, Deserialize)]
+pub(crate) struct End {
+    #[serde(rename = "ref")]
+    branch: String,
+    pub(crate) sha: String,
+    /// None where a fork was deleted.
+    #[serde(default)]
+    repo: Option<Repository>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Repository {
+    id: u64,
+    full_name: String,
+}
+
+impl End {
+    /// The number of its repository.
+    pub(crate) fn repository_id(&self) -> u64 {
+        self.repo.as_ref().map_or(0, |repository| repository.id)
+    }
+}
+
+impl Pull {
+    fn lifecycle(&self) -> Lifecycle {
+        match (self.merged, self.state.as_str()) {
+            (true, _) => Lifecycle::Over("merged".to_owned()),
+            (false, "open") => Lifecycle::Open,
+            (false, _) => Lifecycle::Closed,
+        }
+    }
+
+    /// Returns whether its branch is elsewhere; an unknown place is a foreign one.
+    fn is_from_fork(&self) -> bool {
+        self.head
+            .repo
+            .as_ref()
+            .is_none_or(|head| head.id != self.base.repository_id())
+    }
+}
+
+/// The commits where two branches part.
+#[derive(Debug, Deserialize)]
+struct Comparison {
+    base_commit: Commit,
+    merge_base_commit: Commit,
+}
+
+#[derive(Debug, Deserialize)]
+struct Commit {
+    sha: String,
+}
+
+impl GitHub {
+    pub(crate) async fn read_pull(&self) -> Result<Pull, ApiError> {
+        self.get("read the pull request", &self.pull("")).await
+    }
+
+    /// Compares two commits or branches. The second page has no files, which can be many and are not needed.
+    async fn compare(&self, what: &str, base: &str, head: &str) -> Result<Comparison, ApiError> {
+        let range = format!("/compare/{}...{}?per_page=1&page=2", encoded(base), encoded(head));
+        self.get(what, &self.repository(&range)).await
+    }
+
+    /// The version of the diff: the merge base is GitHub's own, because a branch's tip is none.
+    async fn version(&self, pull: &Pull) -> Result<(Version, String), ApiError> {
+        let what = "find where the branch began";
+        let Comparison {
+            base_commit,
+            merge_base_commit,
+        } = self.compare(what, &pull.base.branch, &pull.head.sha).await?;
+        let version = Version {
+            base: merge_base_commit.sha,
+            start: base_commit.sha.clone(),
+            head: pull.head.sha.clone(),
+            created_at: None,
+        };
+        Ok((version, base_commit.sha))
+    }
+}
+
+#[async_trait]
+impl ChangeApi for GitHub {
+    fn traits(&self) -> ForgeTraits {
+        ForgeTraits {
+            name: GITHUB,
+            noun: NOUN,
+            decider: "a person with write access",
+            // 65,536 is GitHub's limit for all of a note.
+            form: NoteForm {
+                max_summary: 29_000,
+                max_inline: 20_000,
+                max_ledger: 33_000,
+                suggestion: SuggestionSyntax::LinesOfNote,
+            },
+            threads_at_once: 1,
+        }
+    }
+
+    fn retry(&self) -> RetryPolicy {
+        self.http.retry()
+    }
+
+    fn limit_requests(&self, limit: Duration) {
+        self.http.limit_requests(limit);
+    }
+
+    async fn load(&self) -> Result<LoadedChange, ApiError> {
+        *self.authors.lock().await = None;
+        let bot = self.account().await?;
+        let pull = self.read_pull().await?;
+        let lifecycle = pull.lifecycle();
+        if lifecycle != Lifecycle::Open {
+            let word = lifecycle.word().to_owned();
+            let text = format!("the pull request is {word}: only an open one is reviewed");
+            return Err(ApiError::new(ApiErrorKind::NotOpen(word), text));
+        }
+        let (version, tip) = self.version(&pull).await?;
+        let marker_scope = {
+            // What was read need not be asked for.
+            let _ = self.repository_id.set(pull.base.repository_id());
+            self.marker_scope().await?
+        };
+        *self.reviewed.lock().await = Some(version.head.clone());
+        let from_fork = pull.is_from_fork();
+        let branch = pull.base.branch;
+        let project = pull.base.repo.map(|repository| repository.full_name);
+        let subject = ReviewSubject {
+            forge: "github",
+            project: project.unwrap_or_else(|| format!("{}/{}", self.owner, self.name)),
+            merge_request: Some(self.number),
+            web_url: Some(pull.html_url),
+            base_sha: version.base.clone(),
+            head_sha: version.head.clone(),
+            settings_sha: Some(tip.clone()),
+            title: pull.title.into(),
+            description: pull.body.unwrap_or_default().into(),
+            source_branch: pull.head.branch.into(),
+            target_branch: branch.clone().into(),
+            draft: pull.draft,
+            from_fork,
+            ..ReviewSubject::default()
+        };
+        Ok(LoadedChange {
+            bot,
+            marker_scope,
+            subject,
+            version,
+            target: Target { branch, tip: Some(tip) },
+            author: pull.user.map(|user| user.id),
+        })
+    }
+
+    async fn state(&self) -> Result<MergeRequestState, ApiError> {
+        let pull = self.read_pull().await?;
+        Ok(MergeRequestState {
+            lifecycle: pull.lifecycle(),
+            shows_request: self.own_opinions().await?.requests_changes(),
+            head: Some(pull.head.sha),
+            target_branch: Some(pull.base.branch),
+        })
+    }
+
+    async fn newest_version(&self) -> Result<Version, ApiError> {
+        let pull = self.read_pull().await?;
+        Ok(self.version(&pull).await?.0)
+    }
+
+    async fn heads(&self) -> Result<Vec<String>, ApiError> {
+        // GitHub keeps no list of the heads that there were: those that were not replaced by force are commits of the branch.
+        let commits: Vec<Commit> = self.list("read its commits", &self.pull("/commits")).await?;
+        Ok(commits.into_iter().rev().map(|commit| commit.sha).collect())
+    }
+
+    async fn branch_tip(&self, branch: &str, base: &str) -> Result<Option<String>, ApiError> {
+        let compared = self.compare("read the tip of the target branch", branch, base).await;
+        match compared {
+            Ok(comparison) => Ok(Some(comparison.base_commit.sha)),
+            Err(error) if error.kind == ApiErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn role(&self, user: &Account, author: Option<u64>, _written: &Conversation) -> Result<AuthorRole, ApiError> {
+        people::role(self, user, author).await
+    }
+
+    async fn add_reviewers(&self, names: &[&str]) -> Result<Vec<String>, ApiError> {
+        reviewers::add(self, names).await
+    }
+}

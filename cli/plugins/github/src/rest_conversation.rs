@@ -1,0 +1,86 @@
+//! The conversation by REST: the same notes, without the state of threads.
+
+use std::collections::BTreeMap;
+
+use conclave_engine::publish::{Note, Thread};
+use conclave_forge::ApiError;
+use conclave_shared::telemetry::FindingPlacement;
+use serde::Deserialize;
+
+use crate::{
+    GitHub,
+    conversation::alone,
+    wire::{NoteKind, User, order, text},
+};
+
+/// A comment, or the text of a review.
+#[derive(Debug, Deserialize)]
+struct Row {
+    id: u64,
+    #[serde(default)]
+    user: Option<User>,
+    #[serde(default)]
+    body: Option<String>,
+    #[serde(default)]
+    created_at: Option<String>,
+    #[serde(default)]
+    updated_at: Option<String>,
+    #[serde(default)]
+    submitted_at: Option<String>,
+    #[serde(default)]
+    in_reply_to_id: Option<u64>,
+    #[serde(default)]
+    subject_type: Option<String>,
+    #[serde(default)]
+    state: Option<String>,
+}
+
+impl Row {
+    fn note(self, kind: NoteKind, bot: u64) -> Note {
+        let is_ours = self.user.as_ref().is_some_and(|user| user.id == bot);
+        // Who edited it is not said here.
+        let edited = self.updated_at.is_some() && self.updated_at != self.created_at && !is_ours;
+        let written = self.created_at.or(self.submitted_at);
+        Note {
+            id: kind.number(self.id),
+            order: order(written.as_deref(), self.id),
+            author: self.user.map(Into::into),
+            text: text(self.body),
+            by_forge: false,
+            internal: false,
+            edited,
+            placement: match self.subject_type.as_deref() {
+                Some("file") => FindingPlacement::File,
+                _ => FindingPlacement::Line,
+            },
+        }
+    }
+}
+
+impl GitHub {
+    /// Reads everything that is written, by REST.
+    pub(crate) async fn read_without_graphql(&self, bot: u64) -> Result<Vec<Thread>, ApiError> {
+        const WHAT: &str = "read its comments";
+        self.memory.lock().await.threads.clear();
+        let comments: Vec<Row> = self.list(WHAT, &self.issue("/comments")).await?;
+        let reviews: Vec<Row> = self.list(WHAT, &self.pull("/reviews")).await?;
+        let lines: Vec<Row> = self.list(WHAT, &self.pull("/comments")).await?;
+        let reviews = reviews.into_iter().filter(|row| {
+            let is_pending = row.state.as_deref() == Some("PENDING");
+            !is_pending && row.body.as_ref().is_some_and(|body| !body.trim().is_empty())
+        });
+        let comments = comments.into_iter().map(|row| row.note(NoteKind::Issue, bot));
+        let reviews = reviews.map(|row| row.note(NoteKind::Review, bot));
+        let mut threads: BTreeMap<u64, Vec<Note>> = BTreeMap::new();
+        for row in lines {
+            let top = row.in_reply_to_id.unwrap_or(row.id);
+            threads.entry(top).or_default().push(row.note(NoteKind::Line, bot));
+        }
+        let threads = threads.into_iter().map(|(top, notes)| Thread {
+            id: top.to_string(),
+            notes,
+            ..Thread::default()
+        });
+        Ok(comments.chain(reviews).map(alone).chain(threads).collect())
+    }
+}

@@ -1,0 +1,212 @@
+//! The state that the pull request shows of the bot: reviews that approve or request changes, and their dismissal.
+//!
+//! A review counts as ours only with our signature: `github-actions[bot]` is one account for all workflows of a repository. The
+//! commit that GitHub shows beside a review proves nothing, since a force-push gives it the new head: the signature has it.
+
+use async_trait::async_trait;
+use conclave_engine::publish::Marker;
+use conclave_forge::{ApiError, ApiErrorKind, Approval, ApprovedCommit, Lifted, RequestShown, ReviewStateApi};
+use reqwest::Method;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::{
+    GitHub,
+    wire::{User, text},
+};
+
+/// The reviewed commit, signed at the end of our review.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignedOpinion {
+    /// The commit that was reviewed.
+    pub head: String,
+}
+
+impl Marker for SignedOpinion {
+    const KIND: &'static str = "stance";
+}
+
+#[derive(Debug, Deserialize)]
+struct Row {
+    id: u64,
+    #[serde(default)]
+    user: Option<User>,
+    #[serde(default)]
+    body: Option<String>,
+    state: String,
+}
+
+/// Our reviews that approve or request changes and were not dismissed, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct OwnOpinions(Vec<OwnOpinion>);
+
+#[derive(Debug)]
+struct OwnOpinion {
+    id: u64,
+    approves: bool,
+    head: String,
+}
+
+impl OwnOpinions {
+    fn approval(&self) -> Approval {
+        let newest = self.0.iter().rfind(|opinion| opinion.approves);
+        Approval {
+            stands: newest.is_some(),
+            of: newest.map_or(ApprovedCommit::Unknown, |opinion| {
+                ApprovedCommit::Head(opinion.head.clone())
+            }),
+        }
+    }
+
+    /// Returns whether the newest one requests changes: it is what GitHub counts.
+    pub(crate) fn requests_changes(&self) -> bool {
+        self.0.last().is_some_and(|newest| !newest.approves)
+    }
+}
+
+impl GitHub {
+    /// Reads our reviews.
+    pub(crate) async fn own_opinions(&self) -> Result<OwnOpinions, ApiError> {
+        let (bot, signer) = (self.account().await?, self.signer().await?);
+        let rows: Vec<Row> = self.list("read its reviews", &self.pull("/reviews")).await?;
+        let own = rows.into_iter().filter_map(|row| {
+            let approves = match row.state.as_str() {
+                "APPROVED" => true,
+                "CHANGES_REQUESTED" => false,
+                _ => return None,
+            };
+            row.user.filter(|user| user.id == bot)?;
+            let SignedOpinion { head } = signer.read(&text(row.body))?;
+            Some(OwnOpinion {
+                id: row.id,
+                approves,
+                head,
+            })
+        });
+        Ok(OwnOpinions(own.collect()))
+    }
+
+    /// Submits a review of this commit.
+    async fn submit(&self, what: &str, event: &str, words: &str, head: &str) -> Result<(), ApiError> {
+        let marker = self.signer().await?.sign(&SignedOpinion { head: head.to_owned() });
+        let body = format!("{words}\n\n{marker}");
+        let review = json!({ "commit_id": head, "event": event, "body": body });
+        self.create(what, &self.pull("/reviews"), &review).await.map(drop)
+    }
+
+    async fn dismiss(&self, what: &str, review: u64) -> Result<(), ApiError> {
+        let url = self.pull(&format!("/reviews/{review}/dismissals"));
+        let body = json!({ "message": "A newer review takes its place.", "event": "DISMISS" });
+        match self.http.put(what, Method::PUT, &url, &body).await {
+            // It was dismissed before, or by a request whose answer was lost.
+            Err(error) if error.kind == ApiErrorKind::Refused && error.words.contains("dismissed") => Ok(()),
+            dismissed => dismissed,
+        }
+    }
+
+    async fn head_now(&self) -> Result<String, ApiError> {
+        Ok(self.read_pull().await?.head.sha)
+    }
+
+    /// Approves the commit, as long as it is the newest.
+    async fn approve_head(&self, head: &str) -> Result<(), String> {
+        const NEWER: &str = "not approved: there is a newer commit than the reviewed one";
+        let not = |error: ApiError| format!("not approved: {error}");
+        // GitHub takes an approval of any commit, and counts it for all.
+        if self.head_now().await.map_err(not)? != head {
+            return Err(NEWER.to_owned());
+        }
+        let words = "Approved by the review in the summary.";
+        let submitted = self.submit("approve it", "APPROVE", words, head).await;
+        match submitted {
+            Ok(()) => {}
+            Err(error) if error.may_have_happened() => {
+                let own = self.own_opinions().await.map_err(not)?;
+                if !own
+                    .0
+                    .last()
+                    .is_some_and(|newest| newest.approves && newest.head == head)
+                {
+                    return Err(not(error));
+                }
+            }
+            Err(error) => return Err(refusal(&error)),
+        }
+        // A push may have come between.
+        match self.head_now().await {
+            Ok(now) if now == head => Ok(()),
+            now => {
+                let reason = now.map_or_else(not, |_| NEWER.to_owned());
+                Err(match self.withdraw_approval().await {
+                    Ok(()) => reason,
+                    Err(error) => format!("{reason}, and the approval stands: {error}"),
+                })
+            }
+        }
+    }
+}
+
+fn refusal(error: &ApiError) -> String {
+    if error.words.contains("GitHub Actions is not permitted") {
+        return "not approved: GitHub does not let workflows approve. Allow it in the repository's settings (Actions, General, \
+                \"Allow GitHub Actions to create and approve pull requests\"), or use an App's token"
+            .to_owned();
+    }
+    if error.words.contains("your own pull request") {
+        return "not approved: GitHub does not let the bot approve its own pull request".to_owned();
+    }
+    format!("not approved: {error}")
+}
+
+#[async_trait]
+impl ReviewStateApi for GitHub {
+    async fn approval(&self, _bot: u64) -> Result<Approval, ApiError> {
+        Ok(self.own_opinions().await?.approval())
+    }
+
+    async fn approve(&self, head: &str, _stands: bool) -> Result<(), String> {
+        self.approve_head(head).await
+    }
+
+    async fn withdraw_approval(&self) -> Result<(), ApiError> {
+        let OwnOpinions(own) = self.own_opinions().await?;
+        let Some(newest) = own.iter().rposition(|opinion| opinion.approves) else {
+            return Ok(());
+        };
+        // Each, newest first: an older one counts again where a newer one is gone. A request for changes that an approval has
+        // taken back must not come back with it.
+        for opinion in own[..=newest].iter().rev() {
+            self.dismiss("take its approval back", opinion.id).await?;
+        }
+        Ok(())
+    }
+
+    async fn request_changes(&self) -> Result<(), ApiError> {
+        let head = self.reviewed.lock().await.clone().unwrap_or_default();
+        let words = "Changes are requested by the review in the summary.";
+        self.submit("request changes", "REQUEST_CHANGES", words, &head).await
+    }
+
+    async fn request_shown(&self, _bot: u64) -> Result<RequestShown, ApiError> {
+        let stands = self.own_opinions().await?.requests_changes();
+        Ok(if stands {
+            RequestShown::Stands
+        } else {
+            RequestShown::Absent("changes were requested, but GitHub does not show the review".to_owned())
+        })
+    }
+
+    async fn lift_request(&self, _shown: bool) -> Result<Lifted, ApiError> {
+        let OwnOpinions(own) = self.own_opinions().await?;
+        for request in own.iter().rev().filter(|opinion| !opinion.approves) {
+            match self.dismiss("take its request for changes back", request.id).await {
+                Err(error) if error.kind == ApiErrorKind::Forbidden => {
+                    let advice = "a person with write access can dismiss it on the pull request's page";
+                    return Ok(Lifted::Stands(advice.to_owned()));
+                }
+                dismissed => dismissed?,
+            }
+        }
+        Ok(Lifted::Gone)
+    }
+}

@@ -1,0 +1,8 @@
+//! The publisher over real HTTP, against a GitHub that keeps state.
+#![expect(clippy::unwrap_used, reason = "a broken fixture must stop the test")]
+
+#[path = "../../../../forge/tests/conformance/mod.rs"]
+mod conformance;
+mod publishing;
+mod scenarios;
+mod stage;

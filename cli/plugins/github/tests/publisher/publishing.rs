@@ -1,0 +1,467 @@
+//! What only GitHub does: reviews that are all or nothing, pending ones, rights by kind of token, limits, opinions of others.
+
+use std::time::Duration;
+
+use conclave_engine::{
+    ports::{Forge, PublishSettings},
+    review::{Review, ReviewMode, ThreadAction, ThreadChange},
+};
+use conclave_fake_github::{Fault, FaultKind, Permissions, ReviewState, Side};
+use conclave_forge::{ApiErrorKind, ChangeApi, ClientTimeouts, NotesApi, ReviewStateApi};
+use conclave_plugin_github::GitHub;
+use conclave_shared::verdict::Verdict;
+
+use crate::{
+    conformance::stage::{Act, ForgeStage, Trouble, Who, at, in_mode, on_lines},
+    scenarios::OnGitHub,
+};
+
+const REVIEWS: &str = "/repos/*/*/pulls/*/reviews";
+
+/// A refusal as a review gets one for any of its comments.
+fn refused() -> FaultKind {
+    FaultKind::Answer {
+        status: 422,
+        content_type: "application/json".to_owned(),
+        body: r#"{"message":"Unprocessable Entity","errors":["Pull request review thread line must be part of the diff"]}"#
+            .to_owned(),
+    }
+}
+
+fn api(stage: &OnGitHub) -> GitHub {
+    GitHub::new(&stage.0.settings(), stage.0.timeouts).unwrap()
+}
+
+#[tokio::test]
+async fn all_findings_come_in_one_review_on_lines_of_hunks() {
+    let stage = OnGitHub::with_lines().await;
+    let outcome = stage
+        .run(&stage.with_findings(on_lines(16)), PublishSettings::default())
+        .await;
+    assert_eq!((outcome.posted_inline, outcome.warnings), (16, Vec::new()));
+    let reviews = stage.acts().iter().filter(|(act, _)| *act == Act::OpenThread).count();
+    let threads = stage.0.snapshot().threads;
+    let on_file = threads.iter().filter(|thread| thread.is_file).count();
+    // What is not in a hunk stands at the file, which no review takes.
+    assert_eq!(
+        (reviews, on_file),
+        (
+            1 + on_file,
+            16 - threads.iter().filter(|thread| !thread.is_file).count()
+        )
+    );
+    assert!(on_file > 0 && on_file < 16, "{on_file}");
+}
+
+#[tokio::test]
+async fn a_refused_review_loses_no_finding() {
+    for times in [1, 2] {
+        let stage = OnGitHub::with_lines().await;
+        stage
+            .0
+            .github
+            .inject(Fault::once("POST", REVIEWS, refused()).times(times));
+        let findings = vec![at("src/a.py", (4, 4), "new one"), at("fresh.py", (1, 3), "f")];
+        let outcome = stage
+            .run(&stage.with_findings(findings), PublishSettings::default())
+            .await;
+        assert_eq!((outcome.posted_inline, outcome.warnings), (2, Vec::new()));
+        assert_eq!(stage.shown().threads.len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn one_place_that_github_does_not_have_falls_back_to_the_file_and_the_others_stay() {
+    let stage = OnGitHub::with_lines().await;
+    let publisher = stage.loaded().await;
+    let findings = vec![at("src/a.py", (4, 5), "new one"), at("fresh.py", (1, 3), "f")];
+    let review = stage.with_findings(findings);
+    let mut files = stage.files();
+    // Our diff says another path than GitHub's, as where a rename is seen by one of the two only.
+    let file = files.iter_mut().find(|file| file.path == "src/a.py").unwrap();
+    file.path = "src/b.py".to_owned();
+    let mut review = review;
+    review.findings[0].finding.file = "src/b.py".to_owned();
+    let outcome = stage
+        .publish_of(&files, &publisher, &review, PublishSettings::default())
+        .await
+        .unwrap();
+    let shown = stage.shown();
+    assert_eq!((outcome.posted_inline, shown.threads.len()), (1, 1));
+    let warning = &outcome.warnings[0];
+    assert!(
+        warning.contains("1 finding could not be posted beside the code"),
+        "{warning}"
+    );
+    assert!(shown.summary().contains("new one"), "{}", shown.summary());
+}
+
+#[tokio::test]
+async fn a_pending_review_of_ours_blocks_nothing() {
+    let stage = OnGitHub::with_lines().await;
+    stage
+        .0
+        .github
+        .review(stage.0.pull, stage.0.bot(), ReviewState::Pending, "Left behind.");
+    let review = stage.with_findings(vec![at("src/a.py", (4, 4), "new one")]);
+    let outcome = stage.run(&review, PublishSettings::default()).await;
+    assert_eq!((outcome.posted_inline, outcome.warnings), (1, Vec::new()));
+    let left = stage.0.snapshot().reviews;
+    assert!(
+        left.iter().all(|review| review.state != ReviewState::Pending),
+        "{left:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_suggestion_replaces_exactly_the_lines_that_it_stands_on() {
+    let stage = OnGitHub::with_lines().await;
+    let mut entry = at("src/a.py", (4, 5), "new one\nnew two");
+    entry.finding.fix = Some("newer = 1".to_owned());
+    stage
+        .run(&stage.with_findings(vec![entry]), PublishSettings::default())
+        .await;
+    let thread = &stage.0.snapshot().threads[0];
+    assert_eq!(
+        (thread.start_line, thread.line, thread.side),
+        (Some(4), Some(5), Side::Right)
+    );
+    let text = stage.0.github.with_suggestion(stage.0.pull, thread.comments[0].id);
+    assert!(text.starts_with("a1\na3\na4\nnewer = 1\na5\n"), "{text}");
+}
+
+#[tokio::test]
+async fn an_opinion_without_our_signature_is_not_ours() {
+    let stage = OnGitHub::new().await;
+    // Another workflow that posts as the same account.
+    stage
+        .0
+        .github
+        .review(stage.0.pull, stage.0.bot(), ReviewState::Approved, "LGTM");
+    stage.conclude(ReviewMode::Gate, Verdict::MinorIssues).await;
+    let states: Vec<_> = stage.0.snapshot().reviews.iter().map(|review| review.state).collect();
+    assert_eq!(states, [ReviewState::Approved], "it is left alone");
+}
+
+#[tokio::test]
+async fn a_push_between_the_approval_and_the_look_takes_it_back() {
+    let stage = OnGitHub::new().await;
+    let copy = stage.0.github.clone();
+    let (repository, path) = (stage.0.repository, stage.0.github.repository_path(stage.0.repository));
+    let publisher = stage.loaded().await;
+    let review = stage.review(Verdict::Approved);
+    stage.0.github.after("POST", REVIEWS, move || {
+        // Any other commit at the branch is a push.
+        let other = std::process::Command::new("git")
+            .args([
+                "-c",
+                "user.name=A",
+                "-c",
+                "user.email=a@example.com",
+                "commit-tree",
+                "-p",
+                "feature",
+                "-m",
+                "x",
+            ])
+            .arg("feature^{tree}")
+            .current_dir(&path)
+            .output()
+            .unwrap();
+        let sha = String::from_utf8(other.stdout).unwrap();
+        let moved = std::process::Command::new("git")
+            .args(["update-ref", "refs/heads/feature", sha.trim()])
+            .current_dir(&path)
+            .status()
+            .unwrap();
+        assert!(moved.success());
+        let _ = (&copy, repository);
+    });
+    let outcome = stage
+        .publish(&publisher, &review, in_mode(ReviewMode::Gate))
+        .await
+        .unwrap();
+    assert!(!outcome.approved, "{outcome:?}");
+    assert!(outcome.warnings[0].contains("newer commit"), "{outcome:?}");
+    assert!(!stage.shown().bot_approves());
+}
+
+#[tokio::test]
+async fn workflows_that_may_not_approve_say_where_to_allow_it() {
+    let mut stage = OnGitHub::new().await;
+    stage.0.app = stage.0.github.actions_app();
+    stage.0.token = stage.0.github.actions_token(stage.0.repository, Permissions::review());
+    let outcome = stage.conclude(ReviewMode::Approve, Verdict::Approved).await;
+    assert!(!outcome.approved);
+    assert!(
+        outcome.warnings[0].contains("Allow GitHub Actions to create and approve pull requests"),
+        "{outcome:?}"
+    );
+}
+
+#[tokio::test]
+async fn without_the_right_to_resolve_a_thread_is_left_open_and_one_warning_says_why() {
+    let mut stage = OnGitHub::with_lines().await;
+    let app = stage.0.app;
+    stage.0.token = stage
+        .0
+        .github
+        .installation_token(app, stage.0.repository, Permissions::review());
+    let entries = vec![at("src/a.py", (4, 4), "new one"), at("fresh.py", (2, 2), "f")];
+    stage
+        .run(&stage.with_findings(entries.clone()), PublishSettings::default())
+        .await;
+    let threads = stage.shown().threads;
+    let actions = threads.iter().zip(&entries).map(|(thread, entry)| ThreadAction {
+        thread: thread.id.clone(),
+        fingerprint: entry.finding.fingerprint.clone(),
+        change: ThreadChange::Resolve {
+            why: "fixed".to_owned(),
+        },
+    });
+    let review = Review {
+        threads: actions.collect(),
+        ..stage.review(Verdict::Approved)
+    };
+    stage.forget();
+    let outcome = stage.run(&review, PublishSettings::default()).await;
+    assert_eq!(outcome.warnings.len(), 1, "{outcome:?}");
+    assert!(outcome.warnings[0].contains("contents: write"), "{outcome:?}");
+    assert!(stage.shown().threads.iter().all(|thread| !thread.resolved));
+    assert!(
+        stage.acts().iter().all(|(act, _)| *act != Act::ChangeThread),
+        "no attempt"
+    );
+}
+
+#[tokio::test]
+async fn a_thread_is_resolved_and_opened_again() {
+    let stage = OnGitHub::with_lines().await;
+    stage
+        .run(
+            &stage.with_findings(vec![at("src/a.py", (4, 4), "new one")]),
+            PublishSettings::default(),
+        )
+        .await;
+    let github = api(&stage);
+    let bot = github.load().await.unwrap().bot;
+    let (threads, _) = github.threads(bot, 1).await.unwrap();
+    let id = &threads
+        .iter()
+        .find(|thread| !thread.id.starts_with("note-"))
+        .unwrap()
+        .id;
+    for resolved in [true, false] {
+        github.set_resolved(id, resolved).await.unwrap();
+        assert_eq!(stage.shown().threads[0].resolved, resolved);
+        github.threads(bot, 1).await.unwrap();
+    }
+    github.reply(id, "Once more.").await.unwrap();
+    let thread = github.thread(bot, id).await.unwrap();
+    assert_eq!(thread.answers().next_back().unwrap().text, "Once more.");
+    assert_eq!(
+        github.set_resolved("1", true).await.unwrap_err().kind,
+        ApiErrorKind::NotFound
+    );
+}
+
+#[tokio::test]
+async fn a_used_up_graphql_limit_leaves_the_threads_as_they_are() {
+    let stage = OnGitHub::with_lines().await;
+    let review = stage.with_findings(vec![at("src/a.py", (4, 4), "new one")]);
+    stage.run(&review, PublishSettings::default()).await;
+    let publisher = stage.loaded().await;
+    let kind = FaultKind::GraphqlError {
+        kind: "RATE_LIMITED".to_owned(),
+        message: "API rate limit exceeded".to_owned(),
+    };
+    stage.0.github.inject(Fault::once("POST", "/graphql", kind).times(99));
+    stage.forget();
+    let outcome = stage
+        .publish(&publisher, &review, PublishSettings::default())
+        .await
+        .unwrap();
+    assert_eq!((outcome.posted_inline, stage.shown().threads.len()), (0, 1));
+    let acts = stage.acts();
+    assert!(acts.iter().all(|(act, _)| *act == Act::EditNote), "{acts:?}");
+}
+
+#[tokio::test]
+async fn a_limit_in_disguise_is_waited_for() {
+    for kind in [
+        FaultKind::Abuse,
+        FaultKind::SecondaryLimit { retry_after: None },
+        FaultKind::TooManyRequests { retry_after: Some(1) },
+        FaultKind::RateLimit { reset: 1 },
+    ] {
+        let stage = OnGitHub::with_lines().await;
+        stage.0.github.inject(Fault::once("POST", REVIEWS, kind.clone()));
+        let review = stage.with_findings(vec![at("src/a.py", (4, 4), "new one")]);
+        let outcome = stage.run(&review, PublishSettings::default()).await;
+        assert_eq!((outcome.posted_inline, outcome.warnings), (1, Vec::new()), "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn writes_keep_the_distance_that_is_asked_for() {
+    let gap = Duration::from_millis(40);
+    let mut stage = OnGitHub::with_lines().await;
+    stage.0.timeouts = ClientTimeouts {
+        write_gap: gap,
+        ..stage.0.timeouts
+    };
+    let findings = vec![at("src/a.py", (4, 4), "new one"), at("image.bin", (1, 1), "i")];
+    stage
+        .run(&stage.with_findings(findings), PublishSettings::default())
+        .await;
+    let writes = stage.0.github.writes();
+    assert_eq!(writes.len(), 3);
+    for pair in writes.windows(2) {
+        assert!(
+            pair[1].at.saturating_sub(pair[0].at) + Duration::from_millis(5) >= gap,
+            "{pair:?}"
+        );
+    }
+    assert_eq!(GitHub::timeouts().write_gap, Duration::from_secs(1));
+}
+
+#[tokio::test]
+async fn a_token_without_a_right_says_which_line_to_add() {
+    for (permissions, line) in [
+        (Permissions::read_only(), "`pull-requests: write`"),
+        (
+            Permissions::none().read("contents").read("pull_requests"),
+            "`pull-requests: write`",
+        ),
+    ] {
+        let mut stage = OnGitHub::with_lines().await;
+        let app = stage.0.app;
+        stage.0.token = stage.0.github.installation_token(app, stage.0.repository, permissions);
+        let publisher = stage.loaded().await;
+        let review = stage.with_findings(vec![at("src/a.py", (4, 4), "new one")]);
+        let refused = stage
+            .publish(&publisher, &review, PublishSettings::default())
+            .await
+            .unwrap_err();
+        assert!(
+            refused.contains("may not post findings") && refused.contains(line),
+            "{refused}"
+        );
+    }
+    let mut stage = OnGitHub::new().await;
+    stage.0.token = "ghs_unknown".to_owned();
+    let error = stage.publisher().load().await.unwrap_err();
+    assert_eq!(error.kind, ApiErrorKind::Unauthorized);
+}
+
+#[tokio::test]
+async fn a_locked_conversation_and_a_moved_repository_are_named() {
+    let stage = OnGitHub::new().await;
+    let publisher = stage.loaded().await;
+    stage.0.github.set_locked(stage.0.pull, true);
+    let review = stage.review(Verdict::MinorIssues);
+    let error = stage
+        .publish(&publisher, &review, PublishSettings::default())
+        .await
+        .unwrap_err();
+    assert!(error.contains("conversation of the pull request is locked"), "{error}");
+    stage.0.github.rename_repository(stage.0.repository, "store");
+    let error = stage.publisher().load().await.unwrap_err();
+    assert_eq!(error.kind, ApiErrorKind::Moved, "the token does not follow: {error}");
+}
+
+#[tokio::test]
+async fn a_closed_or_merged_pull_request_is_not_reviewed() {
+    use conclave_fake_github::PullState::{Closed, Merged};
+    for (state, word) in [(Closed, "closed"), (Merged, "merged")] {
+        let stage = OnGitHub::new().await;
+        stage.0.github.set_state(stage.0.pull, state);
+        let error = stage.publisher().load().await.unwrap_err();
+        assert_eq!(error.kind, ApiErrorKind::NotOpen(word.to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_fork_is_still_a_fork() {
+    let mut stage = OnGitHub::new().await;
+    stage.0.open_from_fork();
+    let fork = conclave_fake_github::RepositoryId(stage.0.repository.0 + 1);
+    stage.0.github.delete_repository(fork);
+    assert!(stage.loaded().await.subject().await.unwrap().from_fork);
+}
+
+#[tokio::test]
+async fn roles_are_asked_of_the_api_and_programs_decide_nothing() {
+    use conclave_engine::publish::BreakGlassPolicy::Developers;
+    use conclave_fake_github::Role;
+    let stage = OnGitHub::new().await;
+    let github = &stage.0.github;
+    let stranger = github.create_user("mallory");
+    let reader = github.create_user("rita");
+    github.set_role(stage.0.repository, reader, Some(Role::Triage));
+    let program = github.bot(github.create_app("helper"));
+    for user in [stranger, reader, program] {
+        github.comment(stage.0.pull, user, "break glass");
+    }
+    let found = stage.publisher().break_glass(Developers).await.unwrap();
+    assert_eq!(found, None);
+    // Neither do words that another person put into a member's comment, nor hidden ones.
+    let edited = stage.say(Who::Member, "Fine.");
+    github.edit_comment(stage.0.pull, stage.0.author, edited, "break glass");
+    let hidden = stage.say(Who::Member, "break glass");
+    github.minimize_comment(stage.0.pull, hidden, "OFF_TOPIC");
+    assert_eq!(stage.publisher().break_glass(Developers).await.unwrap(), None);
+    // A member's own words do, also after the member has edited them.
+    let own = stage.say(Who::Member, "break glas");
+    github.edit_comment(stage.0.pull, stage.0.human, own, "break glass");
+    assert!(stage.publisher().break_glass(Developers).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn five_hundreds_after_the_write_leave_one_of_each() {
+    for trouble in [Trouble::ErrorAfterStore, Trouble::CutAnswer] {
+        let stage = OnGitHub::new().await;
+        stage.trouble(Act::RequestChanges, trouble, 0, 1);
+        stage.conclude(ReviewMode::Gate, Verdict::SignificantConcerns).await;
+        let github = api(&stage);
+        let bot = github.load().await.unwrap().bot;
+        let requests = stage.0.snapshot().reviews;
+        assert!(requests.len() <= 1, "{requests:?}");
+        assert!(!github.approval(bot).await.unwrap().stands);
+    }
+}
+
+#[tokio::test]
+async fn reviewers_are_asked_once() {
+    use conclave_fake_github::Role;
+    let stage = OnGitHub::new().await;
+    let carol = stage.0.github.create_user("carol");
+    stage.0.github.set_role(stage.0.repository, carol, Some(Role::Write));
+    let github = api(&stage);
+    let warnings = github.add_reviewers(&["carol", "nobody-here"]).await.unwrap();
+    assert!(
+        warnings.len() == 1 && warnings[0].contains("nobody-here was not made a reviewer"),
+        "{warnings:?}"
+    );
+    assert_eq!(stage.0.snapshot().requested_reviewers, ["carol"]);
+    stage.forget();
+    assert_eq!(github.add_reviewers(&["Carol"]).await.unwrap(), Vec::<String>::new());
+    assert_eq!(stage.acts(), []);
+}
+
+#[tokio::test]
+async fn an_enterprise_server_is_reached_by_its_addresses() {
+    let builder = conclave_fake_github::FakeGithub::builder().enterprise("3.19.0");
+    let base = [("file.txt", Some("one\n"))];
+    let head = [("file.txt", Some("one\ntwo\n"))];
+    let stage = OnGitHub(crate::stage::Stage::of_change(builder, &base, &head).await);
+    let review = stage.with_findings(vec![at("file.txt", (2, 2), "two")]);
+    let outcome = stage.run(&review, PublishSettings::default()).await;
+    assert_eq!((outcome.posted_inline, outcome.warnings), (1, Vec::new()));
+    assert!(
+        Forge::meanwhile(&stage.loaded().await, &review)
+            .await
+            .unwrap()
+            .is_empty()
+    );
+}

@@ -1,0 +1,267 @@
+//! The scenarios of every forge, on GitHub.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use conclave_engine::diff::RowKind;
+use conclave_fake_github::{
+    FakeGithub, Fault, FaultKind, NewPull, PullState, RequestRecord, ReviewState, Side, UserId,
+};
+use conclave_forge::Publisher;
+use conclave_plugin_github::SignedOpinion;
+
+use crate::{
+    conformance::{
+        conformance,
+        sample::Files,
+        stage::{Act, ForgeStage, Shown, ShownThread, Trouble, Who},
+    },
+    stage::{BOT, Stage},
+};
+
+conformance!(OnGitHub);
+
+pub(crate) struct OnGitHub(pub(crate) Stage);
+
+impl OnGitHub {
+    fn user(&self, who: Who) -> UserId {
+        match who {
+            Who::Author => self.0.author,
+            Who::Member => self.0.human,
+            Who::Bot => self.0.bot(),
+        }
+    }
+
+    /// Submits a review as somebody; ours is signed.
+    fn opine(&self, who: Who, state: ReviewState) {
+        let text = match who {
+            Who::Bot => self.0.signer().sign(&SignedOpinion {
+                head: self.0.github.head(self.0.pull),
+            }),
+            _ => "As it says.".to_owned(),
+        };
+        self.0.github.review(self.0.pull, self.user(who), state, &text);
+    }
+}
+
+fn who(name: &str) -> Option<Who> {
+    match name {
+        "alice" => Some(Who::Author),
+        "bob" => Some(Who::Member),
+        BOT => Some(Who::Bot),
+        _ => None,
+    }
+}
+
+fn act(write: &RequestRecord) -> Act {
+    let below = write.path.splitn(5, '/').nth(4).unwrap_or_default();
+    let parts: Vec<&str> = below.split('/').collect();
+    let event = write.body["event"].as_str();
+    match (write.method.as_str(), &parts[..], event) {
+        ("POST", ["issues", _, "comments"], _) => Act::PostNote,
+        ("PATCH", ["issues", "comments", _], _) => Act::EditNote,
+        ("DELETE", ["issues", "comments", _], _) => Act::DeleteNote,
+        ("POST", ["pulls", _, "reviews"], Some("APPROVE")) => Act::Approve,
+        ("POST", ["pulls", _, "reviews"], Some("REQUEST_CHANGES")) => Act::RequestChanges,
+        ("POST", ["pulls", _, "reviews" | "comments"], _) => Act::OpenThread,
+        ("PUT", ["pulls", _, "reviews", _, "dismissals"], _) => Act::WithdrawApproval,
+        (_, ["pulls", ..], _) | ("POST", [""], _) => Act::ChangeThread,
+        _ => Act::Other,
+    }
+}
+
+impl ForgeStage for OnGitHub {
+    async fn of_change(base: &Files<'_>, head: &Files<'_>) -> Self {
+        Self(Stage::of_change(FakeGithub::builder(), base, head).await)
+    }
+
+    fn publisher(&self) -> Publisher {
+        self.0.plugin()
+    }
+
+    fn range(&self) -> (PathBuf, String, String) {
+        let found = self.0.snapshot();
+        (
+            self.0.github.repository_path(self.0.repository),
+            found.merge_base,
+            found.head,
+        )
+    }
+
+    fn push(&self, files: &Files<'_>) {
+        self.0.push_change(files);
+    }
+
+    fn advance(&self, branch: &str, text: &str) {
+        self.0.advance(branch, text);
+    }
+
+    fn retarget(&self, branch: &str) {
+        self.0.github.retarget(self.0.pull, branch);
+    }
+
+    fn close(&self) {
+        self.0.github.set_state(self.0.pull, PullState::Closed);
+    }
+
+    fn open_by_bot(&mut self) {
+        let new = NewPull::new(self.0.bot(), "feature", "main");
+        self.0.pull = self.0.github.open_pull(self.0.repository, new);
+    }
+
+    fn open_from_fork(&mut self) {
+        self.0.open_from_fork();
+    }
+
+    fn say(&self, who: Who, text: &str) -> u64 {
+        self.0.github.comment(self.0.pull, self.user(who), text)
+    }
+
+    fn start_thread(&self, who: Who, text: &str) -> String {
+        let files = self.files();
+        let mut lines = files.iter().flat_map(|file| (1..20).map(move |line| (file, line)));
+        let is_added = |line: &(&conclave_engine::diff::FileDiff, u32)| {
+            line.0.row(line.1).is_some_and(|row| row.kind == RowKind::Added)
+        };
+        let (file, line) = lines.find(is_added).unwrap();
+        let place = (file.path.as_str(), Side::Right, u64::from(line));
+        let comment = self.0.github.review_comment(self.0.pull, self.user(who), place, text);
+        comment.to_string()
+    }
+
+    fn reply(&self, who: Who, thread: &str, text: &str) {
+        let top = thread.parse().unwrap();
+        self.0.github.reply(self.0.pull, self.user(who), top, text);
+    }
+
+    fn resolve(&self, who: Who, thread: &str) {
+        let top = thread.parse().unwrap();
+        self.0.github.set_resolved(self.0.pull, top, Some(self.user(who)));
+    }
+
+    fn edit_note(&self, note: u64, text: &str) {
+        self.0.github.edit_comment(self.0.pull, self.0.bot(), note, text);
+    }
+
+    fn delete_note(&self, note: u64) {
+        self.0.github.delete_comment(self.0.pull, note);
+    }
+
+    fn approve(&self, who: Who) {
+        self.opine(who, ReviewState::Approved);
+    }
+
+    fn request_changes(&self, who: Who) {
+        self.opine(who, ReviewState::ChangesRequested);
+    }
+
+    fn shown(&self) -> Shown {
+        let found = self.0.snapshot();
+        let own = found.comments.into_iter().filter(|comment| comment.author == BOT);
+        let threads = found.threads.into_iter().map(|thread| {
+            let first = &thread.comments[0];
+            ShownThread {
+                id: first.id.to_string(),
+                note: first.id,
+                author: who(&first.author),
+                body: first.body.clone(),
+                resolved: thread.resolved_by.is_some(),
+                outdated: thread.outdated,
+                line: thread.line.filter(|_| thread.side == Side::Right),
+            }
+        });
+        // What counts of each account is its newest opinion.
+        let mut opinions: BTreeMap<Who, ReviewState> = BTreeMap::new();
+        for review in found.reviews {
+            let is_opinion = matches!(review.state, ReviewState::Approved | ReviewState::ChangesRequested);
+            if let Some(who) = who(&review.post.author).filter(|_| is_opinion) {
+                opinions.insert(who, review.state);
+            }
+        }
+        let with = |state| {
+            opinions
+                .iter()
+                .filter(move |own| *own.1 == state)
+                .map(|own| *own.0)
+                .collect()
+        };
+        Shown {
+            notes: own.map(|note| (note.id, note.body)).collect(),
+            threads: threads.collect(),
+            approved: with(ReviewState::Approved),
+            requested: with(ReviewState::ChangesRequested),
+            carried_out: self.0.github.effects().len(),
+        }
+    }
+
+    fn acts(&self) -> Vec<(Act, bool)> {
+        let writes = self.0.github.writes();
+        writes
+            .iter()
+            .map(|write| (act(write), write.status.is_some_and(|status| status < 300)))
+            .collect()
+    }
+
+    fn requests(&self) -> usize {
+        self.0.github.requests().len()
+    }
+
+    fn forget(&self) {
+        assert_eq!(self.0.github.violations(), []);
+        self.0.github.forget_requests();
+    }
+
+    fn trouble(&self, act: Act, trouble: Trouble, after: u64, times: u64) {
+        let (method, below, event) = match act {
+            Act::PostNote => ("POST", "issues/*/comments", ""),
+            Act::EditNote => ("PATCH", "issues/comments/*", ""),
+            Act::DeleteNote => ("DELETE", "issues/comments/*", ""),
+            Act::OpenThread => ("POST", "pulls/*/reviews", "\"COMMENT\""),
+            Act::Approve => ("POST", "pulls/*/reviews", "\"APPROVE\""),
+            Act::RequestChanges => ("POST", "pulls/*/reviews", "\"REQUEST_CHANGES\""),
+            Act::WithdrawApproval => ("PUT", "pulls/*/reviews/*/dismissals", ""),
+            Act::ChangeThread | Act::Other => unreachable!("no such request"),
+        };
+        let kind = match trouble {
+            Trouble::ErrorAfterStore => FaultKind::ErrorAfterStore,
+            Trouble::CutAnswer => FaultKind::TruncatedBody,
+            Trouble::ServerError => FaultKind::ServerError,
+            Trouble::BadGateway => FaultKind::BadGateway,
+            Trouble::TooFast => FaultKind::SecondaryLimit { retry_after: Some(1) },
+            Trouble::NoRight => FaultKind::NotAccessible,
+        };
+        let path = |below: &str| format!("/repos/*/*/{below}");
+        // One request opens all threads: it cannot be carried out more than once, and fails for all of them.
+        let times = match (act, trouble) {
+            (Act::OpenThread, Trouble::ErrorAfterStore | Trouble::CutAnswer) => 1,
+            (Act::OpenThread, Trouble::BadGateway) => times.min(2),
+            _ => times,
+        };
+        if act == Act::OpenThread && after > 0 {
+            // Some threads are there only where each is opened alone: where the review is refused as a whole.
+            let refused = FaultKind::Answer {
+                status: 422,
+                content_type: "application/json".to_owned(),
+                body: r#"{"message":"Unprocessable Entity","errors":["Pull request review thread line must be part of the diff"]}"#
+                    .to_owned(),
+            };
+            self.0.github.inject(Fault::once(method, &path(below), refused));
+            let alone = Fault::once("POST", &path("pulls/*/comments"), kind);
+            self.0.github.inject(alone.after(after).times(times));
+            return;
+        }
+        let fault = Fault::once(method, &path(below), kind).containing(event);
+        self.0.github.inject(fault.after(after).times(times));
+    }
+
+    fn troubles_left(&self) -> u64 {
+        self.0.github.remaining_faults()
+    }
+
+    fn end_troubles(&self) {
+        self.0.github.clear_faults();
+    }
+
+    fn small_pages(&mut self) {
+        self.0.page_size = 3;
+    }
+}
