@@ -7,7 +7,7 @@ mod memory;
 mod review;
 mod setup;
 
-pub(crate) use choices::{Format, Gate, ReviewFormat};
+pub(crate) use choices::{CommentsConclude, Format, Gate, ReviewFormat};
 pub(crate) use common::{CommonArguments, PlanningArguments};
 pub(crate) use config::{
     ApplyArguments, ChangeArguments, ConfigArguments, ConfigCommand, FailbackArguments, HistoryArguments,
@@ -75,7 +75,7 @@ const AFTER_HELP: &str = "Examples:
   conclave local main..my-branch     review a range of commits
   conclave local --staged            review what the next commit would add
   conclave plan main..my-branch      who would review that, with which models, at what cost; asks no model
-  conclave review                    in a GitLab merge-request pipeline: review and post
+  conclave review                    in a job of GitLab CI or GitHub Actions: review and post
   conclave review --dry-run          the same, but print instead of posting
   conclave init                      make a repository ready for reviews in its pipelines
   conclave doctor                    is everything here that a review needs?

@@ -1,5 +1,6 @@
 //! Everything that a person sees in the terminal: the only door to standard output and standard error.
 
+mod annotations;
 mod ask;
 pub(crate) mod door;
 mod excerpts;
@@ -18,6 +19,7 @@ pub(crate) mod table;
 mod terminal;
 
 pub(crate) use self::{
+    annotations::workflow_annotation,
     excerpts::Excerpts,
     links::Links,
     plain::set_locale,

@@ -14,6 +14,7 @@ pub(crate) mod reports;
 pub(crate) mod start;
 pub(crate) mod stopwatch;
 pub(crate) mod telemetry;
+pub(crate) mod workflow;
 
 use std::{sync::Arc, time::Duration};
 

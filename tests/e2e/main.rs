@@ -1,5 +1,5 @@
 //! End to end: the real `conclave`, the real OpenCode, the real Workers in `workerd`, real git; only the model provider and
-//! GitLab are stand-ins, over real HTTP.
+//! the forges are stand-ins, over real HTTP.
 
 #![expect(
     clippy::unwrap_used,
@@ -18,6 +18,7 @@ mod config_command;
 mod doctor;
 mod failure_table;
 mod fullreview;
+mod github_review;
 mod gitlab_review;
 mod hook;
 mod hostile_repository;

@@ -7,6 +7,7 @@ mod repository;
 mod terminal;
 mod usage;
 mod workers;
+mod workflow;
 mod wrapper;
 
 pub(crate) use installation::{Component, Installation, JobToken};
@@ -19,4 +20,5 @@ pub(crate) use repository::Repository;
 pub(crate) use terminal::Terminal;
 pub(crate) use usage::{crowd, used};
 pub(crate) use workers::Workers;
+pub(crate) use workflow::Workflow;
 pub(crate) use wrapper::Wrapper;

@@ -151,9 +151,11 @@ async fn existing_findings(
         let remembered = ledger.find(&own.record.fingerprint);
         let state = if own.thread.resolved && own.thread.resolved_by.is_none() {
             // A forge may not say which program resolved it; that it was us, our signed note says.
-            match remembered.is_some_and(|entry| entry.before == Before::Resolved) {
-                true => ThreadState::ResolvedByUs,
-                false => ThreadState::ResolvedByOther,
+            let by_us = remembered.is_some_and(|entry| entry.before == Before::Resolved);
+            if by_us {
+                ThreadState::ResolvedByUs
+            } else {
+                ThreadState::ResolvedByOther
             }
         } else if own.thread.resolved {
             match roles.at_least(own.thread.resolved_by.as_ref()).await {

@@ -5,7 +5,7 @@
 //! nothing is approved before the summary is there. A run that dies in between leaves what the next one finds and goes on
 //! from.
 
-use std::time::Duration;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use async_trait::async_trait;
 use conclave_engine::{
@@ -17,7 +17,7 @@ use conclave_engine::{
 use conclave_shared::finding::Fingerprint;
 
 use crate::{
-    ApiError, Approval, Change, MergeRequestState, Publisher,
+    ApiError, ApiErrorKind, Approval, Change, MergeRequestState, Publisher,
     conversation::LiveConversation,
     meanwhile::CurrentReview,
     openings::{self, BesideLines},
@@ -33,7 +33,15 @@ impl Forge for Publisher {
         let change = self.change();
         let change = change.ok_or_else(|| ForgeError(format!("the {} was never loaded", self.api.traits().noun)))?;
         let outcome = self.post(&change, publication).await;
-        outcome.map_err(|error| ForgeError(error.to_string()))
+        outcome.map_err(|error| {
+            let is_denied = matches!(error.kind, ApiErrorKind::Forbidden | ApiErrorKind::Scope);
+            self.denied.store(is_denied, Ordering::Relaxed);
+            ForgeError(error.to_string())
+        })
+    }
+
+    fn was_denied(&self) -> bool {
+        self.denied.load(Ordering::Relaxed)
     }
 
     async fn meanwhile(&self, review: &Review) -> Result<Meanwhile, ForgeError> {

@@ -29,6 +29,8 @@ pub struct Publisher {
     pub(crate) stop: Option<StopSignal>,
     /// Whether this run has set the bot's review state.
     concluded: AtomicBool,
+    /// Whether posting ended because the account may not write.
+    pub(crate) denied: AtomicBool,
     memory: Mutex<Memory>,
 }
 
@@ -55,6 +57,7 @@ impl Publisher {
             pipeline_head: None,
             stop: None,
             concluded: AtomicBool::new(false),
+            denied: AtomicBool::new(false),
             memory: Mutex::default(),
         }
     }

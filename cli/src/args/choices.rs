@@ -61,6 +61,16 @@ impl Gate {
     }
 }
 
+/// The conclusion of the check of an approval with comments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum CommentsConclude {
+    /// It is green
+    #[default]
+    Success,
+    /// It is grey, and passes
+    Neutral,
+}
+
 /// The values of a flag that become a type from elsewhere: each with its name, and what it means.
 pub(crate) type Choices<T> = &'static [(&'static str, T, &'static str)];
 

@@ -7,7 +7,7 @@ use clap::Args;
 use conclave_engine::{publish::BreakGlassPolicy, review::ReviewMode};
 
 use super::{
-    choices::{BREAK_GLASS, Format, MODES, ReviewFormat, one_of},
+    choices::{BREAK_GLASS, CommentsConclude, Format, MODES, ReviewFormat, one_of},
     common::{CommonArguments, PlanningArguments},
 };
 use crate::env::{Environment, names};
@@ -45,13 +45,13 @@ pub(crate) struct ReviewArguments {
     /// Review nothing: print what `conclave plan` prints, for this merge request
     #[arg(long, env = "CONCLAVE_ESTIMATE")]
     pub(crate) estimate: bool,
-    /// The merge request's address, as in the browser; by default that of the pipeline
-    #[arg(long, value_name = "URL", env = "CONCLAVE_MR")]
+    /// The address of the merge request or pull request, as in the browser; by default that of the job
+    #[arg(long, visible_alias = "pr", value_name = "URL", env = "CONCLAVE_MR")]
     pub(crate) mr: Option<String>,
     /// With --mr: a directory in a clone of the project, or in no repository at all; by default the current one
     #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
     pub(crate) repo: Option<Utf8PathBuf>,
-    /// What the verdict may do on the merge request; by default what `.conclave.toml` says, else `approve`
+    /// What the verdict may do on the merge request; by default what `.conclave.toml` says, else `approve`, and on GitHub `comment`
     #[arg(long, value_parser = one_of(MODES), env = "CONCLAVE_MODE")]
     pub(crate) mode: Option<ReviewMode>,
     /// Most findings beside their lines, the others stand in the summary; by default what `.conclave.toml` says, else 20
@@ -61,7 +61,13 @@ pub(crate) struct ReviewArguments {
     /// that of developers without a part in the change, or nobody's
     #[arg(long, value_parser = one_of(BREAK_GLASS), default_value = "developers", env = "CONCLAVE_BREAK_GLASS")]
     pub(crate) break_glass: BreakGlassPolicy,
-    /// Additional certificates (PEM) to trust when talking to GitLab and to model providers
+    /// In a job of GitHub Actions: the name of the check on the commit, which a branch's rules ask for
+    #[arg(long, value_name = "NAME", default_value = "conclave", env = "CONCLAVE_CHECK_NAME")]
+    pub(crate) check_name: String,
+    /// In a job of GitHub Actions: the conclusion of the check of an approval with comments
+    #[arg(long, value_enum, default_value_t, env = "CONCLAVE_COMMENTS_CONCLUDE")]
+    pub(crate) comments_conclude: CommentsConclude,
+    /// Additional certificates (PEM) to trust when talking to the forge and to model providers
     #[arg(long, value_name = "FILE", env = "CONCLAVE_CA_FILE")]
     pub(crate) ca_file: Option<Utf8PathBuf>,
     #[command(flatten)]
@@ -127,7 +133,7 @@ impl RefusedReview {
             given.or_else(|| environment.get(variable)).map(str::to_owned)
         };
         Some(Self {
-            mr: value("--mr", "CONCLAVE_MR"),
+            mr: value("--pr", "").or_else(|| value("--mr", "CONCLAVE_MR")),
             ca_file: value("--ca-file", names::CA_FILE).map(Utf8PathBuf::from),
         })
     }
@@ -187,6 +193,10 @@ mod tests {
         );
         assert_eq!(
             read("conclave review --mr=https://x/1 --agents many", &[]),
+            of(Some("https://x/1"))
+        );
+        assert_eq!(
+            read("conclave review --pr https://x/1 --nonsense", &[]),
             of(Some("https://x/1"))
         );
         assert_eq!(

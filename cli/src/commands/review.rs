@@ -1,9 +1,8 @@
-//! `conclave review`: the job of a merge-request pipeline.
+//! `conclave review`: the job of a merge request or a pull request.
 
 use std::{sync::Arc, time::Duration};
 
 use conclave_forge::{ApiError, Publisher, Withdrawal};
-use conclave_plugin_gitlab::GitLab;
 use conclave_shared::{config::TimeLimitOverrides, telemetry::RunStage};
 use tokio::time::timeout;
 
@@ -23,6 +22,7 @@ use crate::{
             checkout::Checkout,
         },
         report::{RunReport, RunSubject},
+        workflow::WorkflowReport,
     },
 };
 
@@ -49,7 +49,14 @@ pub(crate) async fn run(arguments: ReviewArguments, context: &Context) -> Result
     };
     let mr = arguments.mr.as_deref();
     let subject = match (&pipeline, mr) {
-        (Ok(pipeline), Some(_)) => Some(RunSubject::gitlab(&pipeline.project_path, Some(pipeline.gitlab.iid))),
+        (Ok(pipeline), Some(_)) => {
+            let forge = &pipeline.forge;
+            Some(RunSubject::new(
+                forge.name(),
+                &pipeline.project_path,
+                Some(forge.number()),
+            ))
+        }
         _ => subject_of(mr, env),
     };
     let report = match subject.filter(|_| !arguments.estimate) {
@@ -58,14 +65,26 @@ pub(crate) async fn run(arguments: ReviewArguments, context: &Context) -> Result
     };
     let read = pipeline.and_then(|pipeline| {
         report.enter(RunStage::Forge);
-        let gitlab = GitLab::publisher(&pipeline.gitlab).map_err(|error| Err(error.into()))?;
-        let gitlab = gitlab.in_pipeline_of(pipeline.head_sha.clone());
-        Ok((pipeline, Arc::new(gitlab.stopped_by(signals.stop()))))
+        let publisher = pipeline.forge.publisher().map_err(|error| Err(error.into()))?;
+        let publisher = publisher.in_pipeline_of(pipeline.head_sha.clone());
+        Ok((pipeline, Arc::new(publisher.stopped_by(signals.stop()))))
     });
-    let (result, gitlab) = match read {
-        Ok((pipeline, gitlab)) => {
-            let review = review(&arguments, pipeline, Arc::clone(&gitlab), &report, context);
-            (Box::pin(review).await, Some(gitlab))
+    let shows_only = arguments.dry_run || arguments.estimate;
+    let workflow = match &read {
+        Ok((pipeline, _)) if !shows_only => {
+            let (name, comments) = (&arguments.check_name, arguments.comments_conclude);
+            tokio::select! {
+                _ = signals.arrived() => None,
+                workflow = WorkflowReport::begin(pipeline, name, comments, context) => workflow.map(Arc::new),
+            }
+        }
+        _ => None,
+    };
+    let (result, publisher) = match read {
+        Ok((pipeline, publisher)) => {
+            let posts = (Arc::clone(&publisher), workflow.clone());
+            let review = review(&arguments, pipeline, posts, &report, context);
+            (Box::pin(review).await, Some(publisher))
         }
         Err(end) => (end.map(|exit| nothing_reviewed(exit, output)), None),
     };
@@ -75,15 +94,41 @@ pub(crate) async fn run(arguments: ReviewArguments, context: &Context) -> Result
             reason: &why(&result, context),
             stopped: signals.exit().is_some(),
         };
-        match gitlab {
-            _ if arguments.dry_run || arguments.estimate => {}
-            Some(gitlab) if gitlab.has_concluded() => {}
-            Some(gitlab) => take_back(gitlab.withdraw(withdrawal), TAKEN_BACK, context).await,
+        match publisher {
+            _ if shows_only => {}
+            Some(publisher) if publisher.has_concluded() => {}
+            Some(publisher) => take_back(publisher.withdraw(withdrawal), TAKEN_BACK, context).await,
             None => withdraw_anyway(mr, withdrawal, context).await,
         }
     };
     tokio::join!(last_word, report.flush(output));
-    result
+    // Last: what waits for the check may merge.
+    match workflow {
+        Some(workflow) => with_gate(&workflow, result, context).await,
+        None => result,
+    }
+}
+
+/// Ends the report to the workflow. Where the gate could not be set, the run has failed, whatever the review says.
+async fn with_gate(
+    workflow: &WorkflowReport,
+    result: Result<Exit, Failure>,
+    context: &Context,
+) -> Result<Exit, Failure> {
+    let ending = workflow.end(&result, context);
+    let ended = match context.signals.exit() {
+        // What kills the job does not wait.
+        Some(_) => timeout(LAST_WORD, ending).await.unwrap_or(Ok(())),
+        None => ending.await,
+    };
+    match (ended, result) {
+        (Ok(()), result) => result,
+        (Err(failure), Ok(_)) => Err(failure),
+        (Err(failure), Err(first)) => {
+            context.output.warn(failure);
+            Err(first)
+        }
+    }
 }
 
 /// What the run is about, before the server was asked.
@@ -92,7 +137,7 @@ fn subject_of(mr: Option<&str>, env: &Environment) -> Option<RunSubject> {
         Some(address) => RunSubject::at(address),
         None => env
             .run_subject()
-            .map(|(project, number)| RunSubject::gitlab(project, number)),
+            .map(|(forge, project, number)| RunSubject::new(forge, project, number)),
     }
 }
 
@@ -100,7 +145,7 @@ fn subject_of(mr: Option<&str>, env: &Environment) -> Option<RunSubject> {
 async fn review(
     arguments: &ReviewArguments,
     pipeline: CiEnvironment,
-    gitlab: Arc<Publisher>,
+    (publisher, workflow): (Arc<Publisher>, Option<Arc<WorkflowReport>>),
     report: &RunReport,
     context: &Context,
 ) -> Result<Exit, Failure> {
@@ -112,16 +157,17 @@ async fn review(
         ..
     } = limits.unwrap_or_default();
     if let Some(seconds) = forge_seconds {
-        gitlab.limit_requests(Duration::from_secs(seconds));
+        publisher.limit_requests(Duration::from_secs(seconds));
     }
     let post = !arguments.dry_run;
     let posting = Posting {
         mode: arguments.mode,
         max_inline: arguments.max_inline,
+        default_mode: pipeline.forge.default_mode(),
     };
     if !arguments.estimate {
         let request = Request {
-            gitlab: &gitlab,
+            publisher: &publisher,
             pipeline: &pipeline,
             policy: arguments.break_glass,
             mode: posting.mode,
@@ -133,8 +179,11 @@ async fn review(
         if let Some(broken) = broken {
             // Before anything else, which may be what is broken.
             broken.skip_review(&request, post, report, context).await?;
+            if let Some(workflow) = &workflow {
+                workflow.skipped(broken.user());
+            }
             return Ok(match signals.exit() {
-                Some(stopped) if !gitlab.has_concluded() => nothing_reviewed(stopped, output),
+                Some(stopped) if !publisher.has_concluded() => nothing_reviewed(stopped, output),
                 _ => Exit::Reviewed,
             });
         }
@@ -143,7 +192,7 @@ async fn review(
         if !arguments.estimate && post {
             // Should that fail, the end of the run does it.
             let done = "The bot's approval of an earlier commit was taken back.";
-            take_back(gitlab.withdraw_outdated(), done, context).await;
+            take_back(publisher.withdraw_outdated(), done, context).await;
         }
         report.enter(RunStage::Checkout);
         let scratch = Scratch::create()?;
@@ -156,13 +205,14 @@ async fn review(
         opened = opening => opened?,
     };
     let source = Source {
-        origin: Origin::GitLab {
-            gitlab,
+        origin: Origin::Forge {
+            publisher,
             checkout: Box::new(checkout),
             post: post.then_some(posting),
+            workflow,
         },
         project: pipeline.project_path,
-        secret: Some(pipeline.gitlab.secret),
+        secret: Some(pipeline.forge.secret().clone()),
     };
     if arguments.estimate {
         let CommonArguments { planning, format, .. } = &arguments.common;
@@ -203,13 +253,13 @@ async fn withdraw_anyway(mr: Option<&str>, withdrawal: Withdrawal<'_>, context: 
             None => env.pipeline(),
         }
         .ok()?;
-        let gitlab = GitLab::publisher(&pipeline.gitlab).ok()?;
-        Some(gitlab.in_pipeline_of(pipeline.head_sha))
+        let publisher = pipeline.forge.publisher().ok()?;
+        Some(publisher.in_pipeline_of(pipeline.head_sha))
     };
     let attempt = async {
         // Without a known merge request there is no approval to withdraw.
         match reading.await {
-            Some(gitlab) => gitlab.withdraw(withdrawal).await,
+            Some(publisher) => publisher.withdraw(withdrawal).await,
             None => Ok(false),
         }
     };
@@ -225,7 +275,7 @@ async fn take_back(attempt: impl Future<Output = Result<bool, ApiError>>, done: 
         Ok(Ok(true)) => return context.output.note(done),
         Ok(Ok(false)) => return,
         Ok(Err(error)) => error.to_string(),
-        Err(_) => "GitLab took too long".to_owned(),
+        Err(_) => "the forge took too long".to_owned(),
     };
     context.output.warn(format!("an earlier approval may stand: {problem}"));
 }

@@ -4,6 +4,8 @@ use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use conclave_forge::{ApiError, ApiErrorKind};
 use conclave_plugin_gitlab::{Examination, MIN_ROLE, MergeRequestFacts, ProjectFacts, TokenFacts, examine as ask};
 
+use crate::env::ci::ForgeSettings;
+
 use super::{Check, Found, Request, network::unreachable_step, project};
 
 /// What a token that will do is like.
@@ -26,7 +28,10 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
             return Found::one(Check::failure("gitlab", wrong).next(step));
         }
     };
-    let (gitlab, project) = (forge.gitlab, forge.project_path);
+    let project = forge.project_path;
+    let ForgeSettings::GitLab(gitlab) = forge.forge else {
+        return Found::absent("GitLab: this is a pull request of GitHub");
+    };
     let host = gitlab.api_url.host_str().unwrap_or_default().to_owned();
     let examination = match ask(&gitlab, with_merge_request, request.limit).await {
         Ok(examination) => examination,

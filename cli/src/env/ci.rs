@@ -1,9 +1,16 @@
-//! The variables of GitLab CI: all reading of them is in this file.
+//! The variables of CI systems: all reading of them is in this file, and in those below it.
+
+mod github;
+
+pub(crate) use github::WorkflowFiles;
 
 use std::{path::PathBuf, time::Duration};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use chrono::{DateTime, Utc};
+use conclave_engine::review::ReviewMode;
+use conclave_forge::{ApiError, Publisher};
+use conclave_plugin_github::{GitHub, GitHubSettings, PullRequestAddress};
 use secrecy::SecretString;
 use url::Url;
 
@@ -11,12 +18,70 @@ use crate::{
     env::{Environment, names},
     exit::Failure,
 };
-use conclave_plugin_gitlab::{GitLabSettings, Located, MergeRequestAddress, check_certificates};
+use conclave_plugin_gitlab::{GitLab, GitLabSettings, Located, MergeRequestAddress, check_certificates};
 
-/// What a merge-request pipeline says of itself.
+/// Where the change is, and who posts.
+#[derive(Debug)]
+pub(crate) enum ForgeSettings {
+    GitLab(GitLabSettings),
+    GitHub(GitHubSettings),
+}
+
+impl ForgeSettings {
+    /// The forge's name in events and reports.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::GitLab(_) => "gitlab",
+            Self::GitHub(_) => "github",
+        }
+    }
+
+    /// The forge's word for a merge request.
+    pub(crate) const fn noun(&self) -> &'static str {
+        match self {
+            Self::GitLab(_) => "merge request",
+            Self::GitHub(_) => "pull request",
+        }
+    }
+
+    /// The number of the merge request.
+    pub(crate) const fn number(&self) -> u64 {
+        match self {
+            Self::GitLab(settings) => settings.iid,
+            Self::GitHub(settings) => settings.number,
+        }
+    }
+
+    /// The installation's secret.
+    pub(crate) const fn secret(&self) -> &SecretString {
+        match self {
+            Self::GitLab(settings) => &settings.secret,
+            Self::GitHub(settings) => &settings.secret,
+        }
+    }
+
+    /// What the verdict may do where nothing says so. On GitHub the check is the gate, and GitHub itself calls approvals by programs
+    /// a risk.
+    pub(crate) fn default_mode(&self) -> ReviewMode {
+        match self {
+            Self::GitLab(_) => ReviewMode::default(),
+            Self::GitHub(_) => ReviewMode::Comment,
+        }
+    }
+
+    /// The publisher of the merge request.
+    pub(crate) fn publisher(&self) -> Result<Publisher, ApiError> {
+        match self {
+            Self::GitLab(settings) => GitLab::publisher(settings),
+            Self::GitHub(settings) => GitHub::publisher(settings),
+        }
+    }
+}
+
+/// What a job says of the merge request that it is for.
 #[derive(Debug)]
 pub(crate) struct CiEnvironment {
-    pub(crate) gitlab: GitLabSettings,
+    pub(crate) forge: ForgeSettings,
     /// The checkout.
     pub(crate) directory: Utf8PathBuf,
     /// The target project's path, for the configuration service; the number where there is no path.
@@ -27,6 +92,8 @@ pub(crate) struct CiEnvironment {
     pub(crate) repository_url: Option<SecretString>,
     /// The certificate authority of the GitLab server, if it is not a public one.
     pub(crate) ca_file: Option<Utf8PathBuf>,
+    /// The commit that must not be checked out, because the job has secrets that the change's author does not.
+    pub(crate) refused_checkout: Option<String>,
     /// The project that a repository in `directory` has to be a clone of, where nobody has checked it out for this.
     pub(crate) clone_of: Option<CloneOf>,
 }
@@ -56,18 +123,31 @@ impl Environment {
     pub(crate) fn project(&self) -> Option<&str> {
         self.get("CI_MERGE_REQUEST_PROJECT_PATH")
             .or_else(|| self.get("CI_PROJECT_PATH"))
+            .or_else(|| Some(self.github_subject()?.0))
     }
 
-    /// The project of the pipeline, and the number of its merge request, as far as its variables say; nothing outside of a pipeline.
-    pub(crate) fn run_subject(&self) -> Option<(&str, Option<u64>)> {
+    /// The forge, the project and the number of the merge request, as far as the job's variables say; nothing outside of a job.
+    pub(crate) fn run_subject(&self) -> Option<(&'static str, &str, Option<u64>)> {
+        if let Some((repository, number)) = self.github_subject() {
+            return Some(("github", repository, number));
+        }
         let project = self.project().or_else(|| self.get("CI_MERGE_REQUEST_PROJECT_ID"))?;
         let number = self.get("CI_MERGE_REQUEST_IID");
-        Some((project, number.and_then(|number| number.parse().ok())))
+        Some(("gitlab", project, number.and_then(|number| number.parse().ok())))
     }
 
-    /// Reads the pipeline's variables.
+    /// Reads the variables of the job.
     pub(crate) fn pipeline(&self) -> Result<CiEnvironment, Failure> {
-        let hint = "`conclave review` runs in a GitLab merge-request pipeline; locally use `conclave local`";
+        if self.is_github_job() {
+            self.github_job()
+        } else {
+            self.gitlab_pipeline()
+        }
+    }
+
+    fn gitlab_pipeline(&self) -> Result<CiEnvironment, Failure> {
+        let hint = "`conclave review` runs in a GitLab merge-request pipeline or a GitHub Actions job of a pull request; locally use \
+                    `conclave local`";
         let required = |name: &str| self.required(name, hint);
         let iid = required("CI_MERGE_REQUEST_IID")?;
         let iid = iid
@@ -95,24 +175,28 @@ impl Environment {
                 .map(str::to_owned),
             repository_url: self.secret("CI_REPOSITORY_URL"),
             ca_file: self.get("CI_SERVER_TLS_CA_FILE").map(Utf8PathBuf::from),
+            refused_checkout: None,
             clone_of: None,
-            gitlab: GitLabSettings {
+            forge: ForgeSettings::GitLab(GitLabSettings {
                 ca_files: self.ca_files(),
                 api_url,
                 token: SecretString::from(token),
                 project,
                 iid,
                 secret: SecretString::from(secret),
-            },
+            }),
         })
     }
 
-    /// Reads the address of a merge request, and finds out where its GitLab is.
+    /// Reads the address of a merge request or a pull request, and finds out where its forge is.
     pub(crate) async fn merge_request(
         &self,
         address: &str,
         directory: Option<&Utf8Path>,
     ) -> Result<CiEnvironment, Failure> {
+        if PullRequestAddress::is_one(address) {
+            return self.pull_request(address, directory);
+        }
         let address = MergeRequestAddress::parse(address)?;
         let token = self.required(
             names::GITLAB_TOKEN,
@@ -148,15 +232,16 @@ impl Environment {
                 .first()
                 .cloned()
                 .and_then(|path| Utf8PathBuf::from_path_buf(path).ok()),
+            refused_checkout: None,
             clone_of: Some(clone_of),
-            gitlab: GitLabSettings {
+            forge: ForgeSettings::GitLab(GitLabSettings {
                 ca_files,
                 api_url,
                 token: SecretString::from(token),
                 project,
                 iid,
                 secret: SecretString::from(secret),
-            },
+            }),
         })
     }
     /// Finds the forge as a review does; nothing where neither a pipeline nor an address names one. Whether there is a merge request
@@ -164,6 +249,9 @@ impl Environment {
     pub(crate) async fn forge(&self, address: Option<&str>) -> Result<Option<(CiEnvironment, bool)>, Failure> {
         if let Some(address) = address {
             return Ok(Some((self.merge_request(address, None).await?, true)));
+        }
+        if self.is_github_job() {
+            return Ok(Some((self.github_job()?, true)));
         }
         if self.get("CI_API_V4_URL").is_none() {
             return Ok(None);
@@ -183,7 +271,7 @@ impl Environment {
 
     /// The checkout of a job.
     pub(crate) fn job_checkout(&self) -> Option<&str> {
-        self.get("CI_PROJECT_DIR")
+        self.get("CI_PROJECT_DIR").or_else(|| self.github_checkout())
     }
 
     /// Certificates to trust besides the system's: those of the job, and those that somebody names.
@@ -213,7 +301,18 @@ impl Environment {
     }
 
     fn left_at(&self, now: DateTime<Utc>) -> Option<Duration> {
-        let timeout: u64 = self.get("CI_JOB_TIMEOUT")?.parse().ok()?;
+        let minutes = || {
+            Some(
+                self.get(names::TIMEOUT_MINUTES)?
+                    .parse::<u64>()
+                    .ok()?
+                    .saturating_mul(60),
+            )
+        };
+        let timeout = match self.get("CI_JOB_TIMEOUT") {
+            Some(seconds) => seconds.parse().ok()?,
+            None => minutes()?,
+        };
         let started = self
             .get("CI_JOB_STARTED_AT")
             .and_then(|text| DateTime::parse_from_rfc3339(text).ok());
@@ -240,5 +339,7 @@ mod tests {
         let started = ("CI_JOB_STARTED_AT", "2026-03-01T12:00:00Z");
         assert_eq!(left(&[("CI_JOB_TIMEOUT", "3600"), started]), Some(2970));
         assert_eq!(left(&[("CI_JOB_TIMEOUT", "60"), started]), Some(0));
+        // Where nothing says when the job began, it began now.
+        assert_eq!(left(&[("CONCLAVE_TIMEOUT_MINUTES", "45")]), Some(45 * 60 - 30));
     }
 }

@@ -57,7 +57,12 @@ variables! {
     TRACKER_OPERATOR_TOKEN = "CONCLAVE_TRACKER_OPERATOR_TOKEN";
     /// GitLab token of the bot: scope `api`, role Developer.
     GITLAB_TOKEN = "GITLAB_TOKEN";
-    /// The installation's secret, for hidden markers and prompt boundaries; by default made from the GitLab token.
+    /// GitHub token: the job's own (`github.token`), an App's, or a fine-grained one with `Pull requests: write`.
+    GITHUB_TOKEN = "GITHUB_TOKEN";
+    /// Minutes that the job has in all, where the CI system does not say: GitHub Actions.
+    TIMEOUT_MINUTES = "CONCLAVE_TIMEOUT_MINUTES";
+    /// The installation's secret, for hidden markers and prompt boundaries; by default made from the GitLab token, and on GitHub from
+    /// the provider's key.
     SECRET = "CONCLAVE_SECRET";
     /// Address of the organization's template for AGENTS.md files, which all prompts get.
     AGENTS_MD_TEMPLATE_URL = "CONCLAVE_AGENTS_MD_TEMPLATE_URL";

@@ -55,7 +55,7 @@ impl Environment {
         };
         Ok(Some(TelemetrySettings {
             access,
-            // The installation's own one: what is made of the GitLab token is not known to the Worker.
+            // The installation's own one: what is made of the forge's token or a key is not known to the Worker.
             secret: self.secret(names::SECRET),
             url,
             run_id,

@@ -50,7 +50,7 @@ struct SettingsRead {
 
 /// How a person's word is looked for.
 pub(crate) struct Request<'a> {
-    pub(crate) gitlab: &'a Publisher,
+    pub(crate) publisher: &'a Publisher,
     pub(crate) pipeline: &'a CiEnvironment,
     /// Whose word counts, as far as the job says: it can only be stricter than the target branch, because the author of a
     /// change may write its pipeline.
@@ -61,7 +61,7 @@ pub(crate) struct Request<'a> {
 
 impl Request<'_> {
     async fn settings(&self, env: &Environment) -> Result<SettingsRead, Failure> {
-        let subject = self.gitlab.subject().await?;
+        let subject = self.publisher.subject().await?;
         let scratch = Scratch::create()?;
         let checkout = Checkout::open(self.pipeline, env, scratch.path(), None).await?;
         let (repository, _, later) = checkout.complete(&subject).await?;
@@ -80,7 +80,7 @@ impl Broken {
     /// Finds the word that is in force. The settings of the target branch are read only where there is such a word. Where they
     /// cannot be read, which may be what is broken, the strict ones count: not the author's word, and no approval.
     pub(crate) async fn find(request: &Request<'_>, context: &Context) -> Result<Option<Self>, Failure> {
-        let Some(glass) = request.gitlab.break_glass(request.policy).await? else {
+        let Some(glass) = request.publisher.break_glass(request.policy).await? else {
             return Ok(None);
         };
         let read = request.settings(&context.env).await;
@@ -96,7 +96,7 @@ impl Broken {
         let counts = match by {
             BreakGlassBy::Developers => Some(glass),
             BreakGlassBy::NotAuthor => {
-                let other = request.gitlab.break_glass(BreakGlassPolicy::NotAuthor).await?;
+                let other = request.publisher.break_glass(BreakGlassPolicy::NotAuthor).await?;
                 if other.is_none() {
                     context.output.note(&format!(
                         "`break glass` by {} (note {}) does not count: who opened a merge request or committed to it cannot skip \
@@ -111,13 +111,18 @@ impl Broken {
         let mode = if [request.mode, mode].contains(&Some(ReviewMode::Comment)) {
             ReviewMode::Comment
         } else {
-            request.mode.or(mode).unwrap_or_default()
+            request.mode.or(mode).unwrap_or(request.pipeline.forge.default_mode())
         };
         Ok(counts.map(|glass| Self {
             glass,
             mode,
             settings: read.ok(),
         }))
+    }
+
+    /// The name of the person.
+    pub(crate) fn user(&self) -> &str {
+        &self.glass.user
     }
 
     /// Says so on the merge request, approves it unless the mode forbids that, and reports to the tracker who it was. Nothing else
@@ -131,17 +136,20 @@ impl Broken {
     ) -> Result<(), Failure> {
         let glass = &self.glass;
         context.output.note(&format!(
-            "Break glass: {} has said so in note {}. The merge request is not reviewed.",
-            glass.user, glass.note
+            "Break glass: {} has said so in note {}. The {} is not reviewed.",
+            glass.user,
+            glass.note,
+            request.pipeline.forge.noun()
         ));
         if !post {
             return Ok(());
         }
-        let secret = request.pipeline.gitlab.secret.expose_secret().as_bytes();
+        let secret = request.pipeline.forge.secret().expose_secret().as_bytes();
         report.record(EventBody::BreakGlass(telemetry::BreakGlass {
             merge_request: glass.merge_request,
             // The note says who; the tracker knows people by their hashes only.
-            user: anonymous_person(secret, "gitlab", glass.user_id).unwrap_or_else(|| "unknown".to_owned()),
+            user: anonymous_person(secret, request.pipeline.forge.name(), glass.user_id)
+                .unwrap_or_else(|| "unknown".to_owned()),
             note: glass.note,
             head_sha: glass.head_sha.clone(),
         }));
@@ -150,7 +158,7 @@ impl Broken {
             SettingsInUse::new(&read.repository, later, &read.commit, config)
         });
         let watch: &dyn SettingsWatch = watch.as_ref().map_or(&NoSettings, |watch| watch);
-        let posted = request.gitlab.skip_review(glass, self.mode, watch).await;
+        let posted = request.publisher.skip_review(glass, self.mode, watch).await;
         report.enter(RunStage::Publish);
         let outcome = posted?;
         report.skipped_by_person();

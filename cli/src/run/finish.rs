@@ -63,7 +63,14 @@ impl Ending<'_> {
         report.ended();
         telemetry::record_figures(sink.as_ref(), &review, figures, &self.run.stopwatch.laps());
         match early {
-            None => posted.map(|_| exit_of(&review, gate, self.run.arguments.strict)),
+            None => posted.map(|_| {
+                let strict = self.run.arguments.strict;
+                match exit_of(&review, gate, strict) {
+                    // A review that nobody was shown is not finished.
+                    Exit::Reviewed if strict && self.was_denied() => Exit::Inconclusive,
+                    exit => exit,
+                }
+            }),
             Some(exit) => Ok(ended_early(exit, posted.map(drop), &context.output)),
         }
     }
@@ -130,6 +137,12 @@ impl Ending<'_> {
         Ok(posted)
     }
 
+    /// Returns whether the token may not write, and the workflow shows the review all the same.
+    fn was_denied(&self) -> bool {
+        let job = &self.executed.job;
+        job.workflow.is_some() && job.forge.as_ref().is_some_and(|forge| forge.was_denied())
+    }
+
     fn record(&self, review: &Review, excerpts: &output::Excerpts) -> Result<(), Failure> {
         let Run { context, arguments, .. } = self.run;
         let lines = serde_json::to_string(excerpts).unwrap_or_default();
@@ -162,7 +175,19 @@ impl Ending<'_> {
                 hurried,
                 settings_watch: &SettingsInUse::new(&job.repository, later, commit, settings),
             })
-            .await?;
+            .await;
+        if let Some(workflow) = &job.workflow {
+            workflow.reviewed(&review, outcome.as_ref(), self.directory.path());
+        }
+        let outcome = match outcome {
+            Err(error) if self.was_denied() => {
+                output.warn(format!(
+                    "nothing was posted: {error}. Every finding is in the job's summary, and the first are annotations of the job"
+                ));
+                return Ok(None);
+            }
+            outcome => outcome?,
+        };
         record_stance(self.run.observers.sink().as_ref(), review.merge_request, &outcome);
         output.posted(&outcome);
         Ok(Some(outcome))

@@ -9,6 +9,7 @@ use std::{
 };
 
 use conclave_engine::ports::TelemetrySink;
+use conclave_plugin_github::PullRequestAddress;
 use conclave_plugin_gitlab::MergeRequestAddress;
 use conclave_plugin_telemetry::{Telemetry, TelemetrySettings};
 use conclave_shared::telemetry::{EventBody, FailureKind, RunFailed, RunSkipped, RunStage, RunStarted, SkipReason};
@@ -26,7 +27,7 @@ use crate::{
 pub(crate) struct RunSubject {
     /// The project's path, or the directory's name.
     pub(crate) project: String,
-    /// `gitlab` or `local`.
+    /// `gitlab`, `github` or `local`.
     pub(crate) forge: &'static str,
     /// The merge request's number, where there is one.
     pub(crate) merge_request: Option<u64>,
@@ -34,18 +35,22 @@ pub(crate) struct RunSubject {
 
 impl RunSubject {
     /// A merge request of this project.
-    pub(crate) fn gitlab(project: impl Into<String>, merge_request: Option<u64>) -> Self {
+    pub(crate) fn new(forge: &'static str, project: impl Into<String>, merge_request: Option<u64>) -> Self {
         Self {
             project: project.into(),
-            forge: "gitlab",
+            forge,
             merge_request,
         }
     }
 
     /// A merge request by its address, before the server was asked.
     pub(crate) fn at(address: &str) -> Option<Self> {
+        if PullRequestAddress::is_one(address) {
+            let address = PullRequestAddress::parse(address).ok()?;
+            return Some(Self::new("github", address.repository, Some(address.number)));
+        }
         let address = MergeRequestAddress::parse(address).ok()?;
-        Some(Self::gitlab(address.path(), Some(address.iid())))
+        Some(Self::new("gitlab", address.path(), Some(address.iid())))
     }
 }
 

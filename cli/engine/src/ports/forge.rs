@@ -117,6 +117,11 @@ pub trait Forge: Send + Sync {
     /// Posts the review and takes the stance that its verdict asks for. A second time it changes nothing.
     async fn publish(&self, publication: Publication<'_>) -> Result<PublishOutcome, ForgeError>;
 
+    /// Returns whether posting ended because the account may not write at all.
+    fn was_denied(&self) -> bool {
+        false
+    }
+
     /// Reads what other runs have posted since this one read the merge request, and what counts against this review.
     async fn meanwhile(&self, review: &Review) -> Result<Meanwhile, ForgeError>;
 

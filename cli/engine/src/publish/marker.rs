@@ -59,6 +59,16 @@ pub(crate) fn without_markers(text: &str) -> String {
     kept.trim().to_owned()
 }
 
+/// A secret for markers, made from another one that is as stable: a provider's key. Nothing of that key can be found out from what
+/// it signs.
+pub fn installation_secret(key: &SecretString) -> SecretString {
+    let mac = Hmac::<Sha256>::new_from_slice(key.expose_secret().as_bytes()).map(|mut mac| {
+        mac.update(b"conclave markers");
+        hex::encode(mac.finalize().into_bytes())
+    });
+    SecretString::from(mac.unwrap_or_default())
+}
+
 /// A short hash of a text.
 pub fn text_hash(text: &str) -> String {
     hex::encode(&Sha256::digest(text.as_bytes())[..8])

@@ -126,6 +126,11 @@ impl Summary {
     }
 }
 
+/// The review as Markdown of at most so many bytes, for a place that is no note: without markers.
+pub fn summary_within(review: &Review, max_bytes: usize) -> String {
+    limit(render_markdown(review).trim_end(), max_bytes)
+}
+
 /// The costs of the reviews of the merge request with this one, by the note as it is now: another job may have paid since the
 /// merge request was loaded.
 #[expect(

@@ -70,8 +70,8 @@ impl PullRequestAddress {
     /// Returns whether an address looks like one of a pull request, and not of a merge request.
     pub fn is_one(address: &str) -> bool {
         let url = Url::parse(address.trim()).ok();
-        let segments = url.as_ref().and_then(Url::path_segments);
-        segments.is_some_and(|segments| segments.collect::<Vec<_>>().get(2) == Some(&"pull"))
+        let segments: Vec<&str> = url.iter().filter_map(Url::path_segments).flatten().collect();
+        matches!(segments[..], [_, _, "pull", ..]) && !segments.contains(&"merge_requests")
     }
 }
 
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn a_merge_request_is_none() {
         assert!(!PullRequestAddress::is_one(
-            "https://gitlab.com/group/pull/-/merge_requests/7"
+            "https://gitlab.com/group/sub/pull/-/merge_requests/7"
         ));
     }
 }

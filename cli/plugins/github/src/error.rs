@@ -12,7 +12,7 @@ pub(crate) const GITHUB: &str = "GitHub";
 pub(crate) const NOUN: &str = "pull request";
 
 /// Time to wait where GitHub says that requests came too fast, and not for how long.
-const UNSAID_WAIT: Duration = Duration::from_secs(60);
+const UNSAID_WAIT: Duration = Duration::from_mins(1);
 
 /// The header that names the permissions that a request needs.
 const ACCEPTED: &str = "x-accepted-github-permissions";
@@ -32,7 +32,7 @@ pub(crate) fn refusal(what: &str, status: StatusCode, headers: &HeaderMap, body:
             ),
         ),
         403 if words.contains("locked") => (
-            ApiErrorKind::Forbidden,
+            ApiErrorKind::Conflict,
             format!(
                 "the conversation of the pull request is locked ({what}: 403 {words}). Unlock it, and run the job again"
             ),

@@ -51,7 +51,7 @@ fn every_error_says_what_to_do() {
             403,
             &[],
             r#"{"message":"Unable to create comment because issue is locked."}"#,
-            ApiErrorKind::Forbidden,
+            ApiErrorKind::Conflict,
             "Unlock it",
         ),
         (403, &[], secondary, ApiErrorKind::RateLimited, "answered 403"),

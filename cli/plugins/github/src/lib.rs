@@ -7,6 +7,7 @@
 //! redirects with the token, hides the headers that hold pages and limits, and knows neither threads nor file-level comments.
 
 mod address;
+mod check;
 mod conversation;
 mod error;
 mod github;
@@ -23,6 +24,7 @@ mod reviewers;
 mod wire;
 
 pub use address::PullRequestAddress;
+pub use check::{Annotation, Check, CheckEnd, CheckSettings, Conclusion};
 pub use github::GitHub;
 pub use review_state::SignedOpinion;
 

@@ -219,7 +219,7 @@ impl GitHub {
 }
 
 /// The drafts with the comments that show them. Where the list could not be read, or holds another text, it has to be looked for.
-fn shown<'d>(batch: Vec<Placed<'d>>, mut notes: Vec<Created>) -> Vec<(ThreadDraft<'d>, Opened)> {
+fn shown(batch: Vec<Placed<'_>>, mut notes: Vec<Created>) -> Vec<(ThreadDraft<'_>, Opened)> {
     batch
         .into_iter()
         .map(|(draft, place)| {

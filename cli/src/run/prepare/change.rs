@@ -15,7 +15,7 @@ use conclave_shared::config::BudgetLimits;
 use secrecy::SecretString;
 
 use super::checkout::{Checkout, LaterCommits};
-use crate::exit::Failure;
+use crate::{exit::Failure, run::workflow::WorkflowReport};
 
 /// What is reviewed and where the result goes.
 pub(crate) struct Job {
@@ -43,6 +43,8 @@ pub(crate) struct Job {
     pub(crate) holds: Vec<ApprovalHold>,
     /// Fetches commits that become necessary after the review began.
     pub(crate) later: Option<LaterCommits>,
+    /// Reports to the workflow that this is a job of.
+    pub(crate) workflow: Option<Arc<WorkflowReport>>,
 }
 
 /// What a command asks for. Nothing of it has been read yet.
@@ -58,12 +60,14 @@ pub(crate) struct Source {
 /// Where the change comes from.
 pub(crate) enum Origin {
     /// A merge request.
-    GitLab {
-        gitlab: Arc<Publisher>,
-        /// The checkout of its pipeline, as far as there is one.
+    Forge {
+        publisher: Arc<Publisher>,
+        /// The checkout of its job, as far as there is one.
         checkout: Box<Checkout>,
         /// How the review is posted; not at all without.
         post: Option<Posting>,
+        /// Reports to the workflow that this is a job of.
+        workflow: Option<Arc<WorkflowReport>>,
     },
     /// A range of a repository on this machine.
     Local {
@@ -82,13 +86,15 @@ pub(crate) struct Posting {
     pub(crate) mode: Option<ReviewMode>,
     /// Maximum number of findings beside their lines.
     pub(crate) max_inline: Option<u16>,
+    /// What the verdict may do where neither the job nor the repository says so.
+    pub(crate) default_mode: ReviewMode,
 }
 
 impl Posting {
     /// How the review is posted.
     pub(crate) fn settings(self, repo: &ReviewSettings, budget: &BudgetLimits) -> PublishSettings {
         PublishSettings {
-            mode: self.mode.or(repo.mode).unwrap_or_default(),
+            mode: self.mode.or(repo.mode).unwrap_or(self.default_mode),
             max_inline: self
                 .max_inline
                 .or(repo.max_inline)
@@ -103,8 +109,13 @@ impl Source {
     pub(crate) async fn load(self) -> Result<Job, Failure> {
         let secret = self.secret;
         match self.origin {
-            Origin::GitLab { gitlab, checkout, post } => {
-                let info = gitlab.load().await?;
+            Origin::Forge {
+                publisher,
+                checkout,
+                post,
+                workflow,
+            } => {
+                let info = publisher.load().await?;
                 let mut subject = info.subject.clone();
                 let (repository, notes, later) = checkout.complete(&subject).await?;
                 let subjects = repository.subjects(&subject.base_sha, &subject.head_sha).await?;
@@ -112,7 +123,7 @@ impl Source {
                 Ok(Job {
                     subject,
                     repository,
-                    forge: post.map(|_| gitlab as _),
+                    forge: post.map(|_| publisher as _),
                     posting: post.unwrap_or_default(),
                     secret,
                     spent_before_usd: info.spent_before_usd,
@@ -122,6 +133,7 @@ impl Source {
                     notes,
                     holds: info.hold.iter().cloned().collect(),
                     later: Some(later),
+                    workflow,
                 })
             }
             Origin::Local {
@@ -143,6 +155,7 @@ impl Source {
                     notes: review.notes,
                     holds: Vec::new(),
                     later: None,
+                    workflow: None,
                 })
             }
         }

@@ -100,6 +100,9 @@ impl Checkout {
                 )));
             }
         }
+        if let (Some(repository), Some(head)) = (&repository, &pipeline.refused_checkout) {
+            refuse_head(repository, head).await?;
+        }
         let origin = match &repository {
             Some(repository) => repository.origin().await,
             None => None,
@@ -157,6 +160,21 @@ impl Checkout {
         });
         Ok((repository, notes.into_iter().collect(), later))
     }
+}
+
+/// Refuses a checkout of the change, or of a merge of it, in a job that has secrets: whatever runs in it beside this program would
+/// run the author's code with them.
+async fn refuse_head(repository: &Repository, head: &str) -> Result<(), Failure> {
+    for revision in ["HEAD", "HEAD^1", "HEAD^2"] {
+        if repository.commit(revision).await.is_ok_and(|commit| commit == head) {
+            return Err(Failure::Settings(format!(
+                "this job runs with the repository's secrets (`pull_request_target`) and has checked out the code of the pull request \
+                 ({revision} is {head}): what runs there could steal them. Remove `ref:` from the step with `actions/checkout`; the \
+                 commits that are reviewed are fetched as data"
+            )));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

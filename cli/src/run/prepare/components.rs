@@ -70,7 +70,7 @@ impl Components {
             DirectProviders::if_any(env.providers()?)
         };
         env.telemetry(Uuid::nil(), project)?;
-        let remembers = matches!(source.origin, Origin::GitLab { .. })
+        let remembers = matches!(source.origin, Origin::Forge { .. })
             && review.is_some_and(|(recording, _)| matches!(recording, RunRecording::Off));
         let memory = report.and_then(RunReport::settings).filter(|_| remembers);
         notes.extend(env.without_tracker_token().filter(|_| report.is_some()));

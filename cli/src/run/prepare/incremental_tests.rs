@@ -228,6 +228,7 @@ impl Scene {
             notes: Vec::new(),
             holds: Vec::new(),
             later: None,
+            workflow: None,
         };
         let prior = narrow_down(
             &mut job,

@@ -1,0 +1,284 @@
+//! The report of a run to the GitHub workflow that it is a job of: the check on the commit, the job's summary, and its outputs.
+//!
+//! What a workflow reads is made of our own words and of the review as it is posted, from which secrets and everything that acts have
+//! been taken out. Nothing is ever written to `GITHUB_ENV` or `GITHUB_PATH`.
+
+use std::{
+    fs::OpenOptions,
+    io::Write,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use conclave_engine::{
+    ports::{ForgeError, PublishOutcome},
+    publish::summary_within,
+    report::headline,
+    review::{JudgedFinding, Review},
+    untrusted::{code_span, escape},
+};
+use conclave_forge::ClientTimeouts;
+use conclave_plugin_github::{Annotation, Check, CheckEnd, CheckSettings, Conclusion, GitHub};
+use conclave_shared::{severity::Severity, verdict::Verdict};
+use uuid::Uuid;
+
+use crate::{
+    args::CommentsConclude,
+    context::Context,
+    env::ci::{CiEnvironment, ForgeSettings, WorkflowFiles},
+    exit::{Exit, Failure},
+    output::workflow_annotation,
+};
+
+/// Maximum bytes of a check's summary, and of the job's, whose own limit is a megabyte.
+const MAX_CHECK: usize = 60_000;
+const MAX_SUMMARY: usize = 900_000;
+
+/// Annotations that a step may make of each level.
+const MAX_ANNOTATIONS: usize = 10;
+
+/// The report of one run.
+#[derive(Debug)]
+pub(crate) struct WorkflowReport {
+    check: Option<Check>,
+    files: WorkflowFiles,
+    comments: CommentsConclude,
+    noted: Mutex<Noted>,
+}
+
+/// What became of the run.
+#[derive(Debug, Default)]
+enum Noted {
+    /// Nothing was reviewed.
+    #[default]
+    Nothing,
+    /// This person has broken the glass.
+    Skipped(String),
+    Reviewed(Box<Reviewed>),
+}
+
+/// A review as it stands in the end.
+#[derive(Debug)]
+struct Reviewed {
+    review: Review,
+    /// Where it can be read; nowhere if it could not be posted.
+    url: Option<String>,
+    /// The findings without a note beside the code.
+    elsewhere: Vec<Annotation>,
+    /// The records of the run.
+    directory: Utf8PathBuf,
+    /// Why it could not be posted, if it could not.
+    withheld: Option<String>,
+}
+
+impl WorkflowReport {
+    /// Begins the report of a job of GitHub Actions; none elsewhere.
+    pub(crate) async fn begin(
+        pipeline: &CiEnvironment,
+        name: &str,
+        comments: CommentsConclude,
+        context: &Context,
+    ) -> Option<Self> {
+        let ForgeSettings::GitHub(settings) = &pipeline.forge else {
+            return None;
+        };
+        let files = context.env.workflow_files()?;
+        let check = CheckSettings {
+            name: name.to_owned(),
+            details_url: files.run_url.clone(),
+            timeouts: ClientTimeouts {
+                write_gap: Duration::ZERO,
+                ..GitHub::timeouts()
+            },
+        };
+        let begun = match &pipeline.head_sha {
+            Some(head) => Check::begin(settings, check, head).await.map(Some),
+            None => Ok(None),
+        };
+        let check = match begun {
+            Ok(Some((check, said))) => {
+                if let Some(said) = said {
+                    context.output.warn(said);
+                }
+                Some(check)
+            }
+            Ok(None) => None,
+            Err(error) => {
+                context.output.warn(format!("there is no check run: {error}"));
+                None
+            }
+        };
+        Some(Self {
+            check,
+            files,
+            comments,
+            noted: Mutex::default(),
+        })
+    }
+
+    /// Notes the review, and what became of posting it.
+    pub(crate) fn reviewed(&self, review: &Review, posted: Result<&PublishOutcome, &ForgeError>, directory: &Utf8Path) {
+        let review = posted
+            .ok()
+            .and_then(|outcome| outcome.amended.as_deref())
+            .unwrap_or(review);
+        let is_beside = |entry: &&JudgedFinding| {
+            let shown = posted.is_ok_and(|outcome| outcome.placements.contains_key(&entry.finding.fingerprint));
+            shown || entry.thread.is_some()
+        };
+        let reviewed = Reviewed {
+            url: posted.ok().and_then(|outcome| outcome.url.clone()),
+            elsewhere: review
+                .standing()
+                .filter(|entry| !is_beside(entry))
+                .map(annotation)
+                .collect(),
+            directory: directory.to_owned(),
+            withheld: posted.err().map(ToString::to_string),
+            review: review.clone(),
+        };
+        self.note(Noted::Reviewed(Box::new(reviewed)));
+    }
+
+    /// Notes that this person has broken the glass.
+    pub(crate) fn skipped(&self, user: &str) {
+        self.note(Noted::Skipped(user.to_owned()));
+    }
+
+    fn note(&self, noted: Noted) {
+        *self.noted.lock().unwrap_or_else(PoisonError::into_inner) = noted;
+    }
+
+    /// Ends the report. An error means that the gate could not be set.
+    pub(crate) async fn end(&self, result: &Result<Exit, Failure>, context: &Context) -> Result<(), Failure> {
+        let noted = std::mem::take(&mut *self.noted.lock().unwrap_or_else(PoisonError::into_inner));
+        let end = self.check_end(&noted, result, context);
+        let reviewed = match &noted {
+            Noted::Reviewed(reviewed) => Some(reviewed.as_ref()),
+            Noted::Nothing | Noted::Skipped(_) => None,
+        };
+        let head = reviewed.map(|reviewed| reviewed.review.head_sha.as_str());
+        if let Some(reviewed) = reviewed.filter(|reviewed| reviewed.withheld.is_some()) {
+            for one in reviewed.elsewhere.iter().take(MAX_ANNOTATIONS) {
+                workflow_annotation(&one.path, one.lines, one.is_failure, &one.title, &one.message);
+            }
+        }
+        for written in [self.write_summary(reviewed, &end), self.write_outputs(reviewed)] {
+            if let Err(failure) = written {
+                context.output.warn(failure);
+            }
+        }
+        match &self.check {
+            Some(check) => check.end(head, &end).await.map_err(Failure::from),
+            None => Ok(()),
+        }
+    }
+
+    fn check_end(&self, noted: &Noted, result: &Result<Exit, Failure>, context: &Context) -> CheckEnd {
+        let short = |conclusion, title: &str| CheckEnd {
+            conclusion,
+            title: title.to_owned(),
+            summary: title.to_owned(),
+            annotations: Vec::new(),
+        };
+        match (result, noted) {
+            (Ok(Exit::OutOfTime), _) => short(Conclusion::TimedOut, "Out of time: this is no complete review"),
+            (Ok(Exit::Interrupted | Exit::Terminated), _) => {
+                short(Conclusion::Cancelled, "The review was stopped before its end")
+            }
+            (Ok(_), Noted::Reviewed(reviewed)) => CheckEnd {
+                conclusion: self.conclusion(&reviewed.review),
+                title: headline(&reviewed.review),
+                summary: summary_within(&reviewed.review, MAX_CHECK),
+                annotations: reviewed.elsewhere.clone(),
+            },
+            (Ok(_), Noted::Skipped(user)) => CheckEnd {
+                // In a code span nothing acts.
+                summary: format!("{} has broken the glass.", code_span(user)),
+                ..short(Conclusion::Success, "Not reviewed: break glass")
+            },
+            (Ok(_), Noted::Nothing) => short(Conclusion::Neutral, "Nothing was reviewed"),
+            (Err(failure), _) => {
+                let text = context.redactor.redact(&failure.to_string());
+                CheckEnd {
+                    summary: code_span(&text),
+                    ..short(Conclusion::Failure, "The review failed")
+                }
+            }
+        }
+    }
+
+    fn conclusion(&self, review: &Review) -> Conclusion {
+        match review.verdict {
+            Verdict::Approved => Conclusion::Success,
+            Verdict::ApprovedWithComments => match self.comments {
+                CommentsConclude::Success => Conclusion::Success,
+                CommentsConclude::Neutral => Conclusion::Neutral,
+            },
+            Verdict::MinorIssues => Conclusion::Neutral,
+            Verdict::SignificantConcerns => Conclusion::Failure,
+            Verdict::Inconclusive => Conclusion::ActionRequired,
+        }
+    }
+
+    fn write_summary(&self, reviewed: Option<&Reviewed>, end: &CheckEnd) -> Result<(), Failure> {
+        let Some(path) = &self.files.summary else { return Ok(()) };
+        let mut text = reviewed.map_or_else(
+            || format!("## {}\n", end.title),
+            |reviewed| summary_within(&reviewed.review, MAX_SUMMARY),
+        );
+        if let Some(reason) = reviewed.and_then(|reviewed| reviewed.withheld.as_ref()) {
+            let reason = escape(reason).replace('\n', " ");
+            text = format!("> **Not posted:** {reason}\n\n{text}");
+        }
+        append(path, &format!("{text}\n"))
+    }
+
+    fn write_outputs(&self, reviewed: Option<&Reviewed>) -> Result<(), Failure> {
+        let (Some(path), Some(reviewed)) = (&self.files.output, reviewed) else {
+            return Ok(());
+        };
+        let json = reviewed.directory.join("review.json");
+        let values = [
+            ("verdict", reviewed.review.verdict.to_string()),
+            ("url", reviewed.url.clone().unwrap_or_default()),
+            ("review-json", json.into_string()),
+        ];
+        // The delimiter cannot be known beforehand, and a value is one line: none can begin another output.
+        let outputs: String = values
+            .into_iter()
+            .map(|(name, value)| {
+                let delimiter = format!("conclave_{}", Uuid::now_v7().simple());
+                let value: String = value.chars().filter(|character| !character.is_control()).collect();
+                format!("{name}<<{delimiter}\n{value}\n{delimiter}\n")
+            })
+            .collect();
+        append(path, &outputs)
+    }
+}
+
+fn append(path: &Utf8Path, text: &str) -> Result<(), Failure> {
+    let mut file = OpenOptions::new()
+        .append(true)
+        .open(path)
+        .map_err(Failure::io(format!("open {path}")))?;
+    file.write_all(text.as_bytes())
+        .map_err(Failure::io(format!("write {path}")))
+}
+
+fn annotation(entry: &JudgedFinding) -> Annotation {
+    let finding = &entry.finding;
+    let severity = match finding.severity {
+        Severity::Critical => "Critical",
+        Severity::Warning => "Warning",
+        Severity::Suggestion => "Suggestion",
+    };
+    Annotation {
+        path: finding.file.clone(),
+        lines: (finding.line, finding.end_line.unwrap_or(finding.line)),
+        is_failure: finding.severity == Severity::Critical,
+        title: format!("{severity}: {}", finding.category),
+        message: finding.claim.clone(),
+    }
+}

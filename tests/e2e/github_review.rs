@@ -1,0 +1,444 @@
+//! `conclave review` in a job of GitHub Actions, against the stateful GitHub stand-in: the whole program with the real OpenCode.
+
+use conclave_fake_github::{FakeGithub, JobEvent, ReviewState};
+use serde_json::{Value, json};
+
+use crate::support::{Conclave, Repository, Workflow, provider};
+
+/// The lines of the change that findings of the demo model are about.
+const SQL: (&str, Option<u64>) = ("src/users.py", Some(6));
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_first_review_on_github_is_posted_and_an_unchanged_run_again_writes_nothing() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let workflow = Workflow::new(&repository).await;
+    let job = workflow.opened(repository.path());
+    let review = || workflow.review_in(&job, &repository, &[]).anthropic(&provider);
+    let first = review().run().await.expect_code(0);
+    assert_eq!(first.review()["forge"], "github");
+    let found = workflow.snapshot();
+    let thread = found
+        .threads
+        .iter()
+        .find(|thread| thread.comments[0].body.contains("sql-injection"))
+        .expect("the finding has a thread");
+    assert_eq!((thread.path.as_str(), thread.line), SQL);
+    let summary = workflow.comments().concat();
+    for part in [
+        "Significant concerns",
+        "`src/users.py:6`",
+        "#discussion_r",
+        "<!-- conclave:summary:",
+    ] {
+        assert!(summary.contains(part), "{part} is missing in:\n{summary}");
+    }
+    // It only comments unless the mode says otherwise.
+    let opinions = found
+        .reviews
+        .iter()
+        .filter(|review| review.state != ReviewState::Commented);
+    assert_eq!(opinions.count(), 0);
+    assert!(!first.stderr.contains(&workflow.token) && !summary.contains(&workflow.token));
+
+    let before = workflow.snapshot();
+    workflow.github.forget_requests();
+    review().run().await.expect_code(0);
+    let writes: Vec<String> = workflow
+        .github
+        .writes()
+        .iter()
+        .filter(|write| !write.path.contains("/check-runs"))
+        .map(|write| format!("{} {}", write.method, write.path))
+        .collect();
+    assert_eq!(writes, Vec::<String>::new());
+    assert_eq!(workflow.snapshot().comments, before.comments);
+    assert_eq!(workflow.github.violations(), []);
+    assert_eq!(workflow.github.effects(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_next_push_on_github_is_reviewed_and_people_are_answered() {
+    let (provider, repository) = (provider().await, Repository::two_flaws());
+    let mut workflow = Workflow::new(&repository).await;
+    // Threads are resolved only with this right.
+    let permissions = conclave_fake_github::Permissions::review().write("contents");
+    workflow.token = workflow.github.actions_token(workflow.repository, permissions);
+    let bob = workflow.member("bob");
+    let run = async || {
+        let job = workflow.opened(repository.path());
+        let review = workflow.review_in(&job, &repository, &[]).anthropic(&provider);
+        review.run().await.expect_code(0).review()
+    };
+    run().await;
+    let threads = workflow.snapshot().threads;
+    let orders = threads.iter().find(|thread| thread.path == "src/orders.py").unwrap();
+    let question = orders.comments[0].id;
+    workflow
+        .github
+        .reply(workflow.pull, bob, question, "I disagree: nobody calls it.");
+
+    repository.git(&["checkout", "--quiet", "feature"]);
+    repository.write(
+        "src/users.py",
+        "import sqlite3\n\n\ndef find(connection, name):\n    query = \"SELECT * FROM users WHERE name = ?\"\n    return \
+         connection.execute(query, (name,)).fetchall()\n",
+    );
+    repository.commit("Bind the name");
+    workflow.push(&repository);
+    let second = run().await;
+    assert_eq!(second["coverage"]["reviewed"], json!(["src/users.py"]));
+    assert_eq!(second["verdict"], "significant_concerns", "the other one stands");
+    for thread in workflow.snapshot().threads {
+        let is_fixed = thread.path == "src/users.py";
+        assert_eq!(thread.resolved_by.is_some(), is_fixed, "{thread:?}");
+        if thread.comments[0].id == question {
+            assert!(
+                thread.comments[2].body.contains("still does what the finding says"),
+                "{thread:?}"
+            );
+        }
+    }
+    // What we have resolved stays so, although GitHub does not say that it was us.
+    let third = run().await;
+    assert_eq!(third["coverage"]["reviewed"], json!([]));
+    assert_eq!(workflow.snapshot().threads.len(), threads.len());
+    assert_eq!(workflow.github.violations(), []);
+    assert_eq!(workflow.github.effects(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn approving_and_requesting_changes_on_github_is_opt_in() {
+    let provider = provider().await;
+    for (repository, mode, verdict, state) in [
+        (Repository::clean(), "approve", "approved", Some(ReviewState::Approved)),
+        (Repository::clean(), "comment", "approved", None),
+        (
+            Repository::flawed(),
+            "gate",
+            "significant_concerns",
+            Some(ReviewState::ChangesRequested),
+        ),
+    ] {
+        let workflow = Workflow::new(&repository).await;
+        workflow.github.allow_actions_to_approve(workflow.repository, true);
+        let job = workflow.opened(repository.path());
+        let call = workflow
+            .review_in(&job, &repository, &["--mode", mode])
+            .anthropic(&provider);
+        // Where significant concerns block, the job fails as well.
+        let outcome = call.run().await.expect_code(i32::from(mode == "gate"));
+        assert_eq!(outcome.review()["verdict"], verdict);
+        let opinions = workflow.snapshot().reviews.into_iter().map(|review| review.state);
+        let opinion = opinions.into_iter().find(|state| *state != ReviewState::Commented);
+        assert_eq!(opinion, state, "{mode}");
+        assert_eq!(workflow.github.violations(), []);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn break_glass_on_github_skips_the_review_and_a_dry_run_posts_nothing() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let workflow = Workflow::new(&repository).await;
+    let job = workflow.opened(repository.path());
+    let dry = workflow
+        .review_in(&job, &repository, &["--dry-run"])
+        .anthropic(&provider);
+    dry.run().await.expect_code(0);
+    assert_eq!(workflow.github.writes().len(), 0);
+    let bob = workflow.member("bob");
+    workflow
+        .github
+        .comment(workflow.pull, bob, "Production is down.\n\nbreak glass");
+    let asked = provider.requests().len();
+    let skipped = workflow.review_in(&job, &repository, &[]).anthropic(&provider);
+    skipped.run().await.expect_code(0);
+    assert_eq!(provider.requests().len(), asked, "no model is asked");
+    let summary = workflow.comments().concat();
+    assert!(summary.contains("Not reviewed: break glass"), "{summary}");
+    assert!(summary.contains("The pull request is not reviewed"), "{summary}");
+    assert_eq!(
+        check(&workflow),
+        ("success".to_owned(), "Not reviewed: break glass".to_owned())
+    );
+    assert_eq!(workflow.github.violations(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pull_request_is_reviewed_by_its_address_from_anywhere() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    // A host that is not github.com is an Enterprise Server.
+    let github = FakeGithub::builder().enterprise("3.19.0").start().await;
+    let workflow = Workflow::on(github, &repository);
+    let address = format!("{}/acme/service/pull/1/files", workflow.github.url());
+    let elsewhere = tempfile::tempdir().unwrap();
+    for (flag, changes) in [("--pr", true), ("--mr", false)] {
+        let call = Conclave::new(elsewhere.path(), &["review", flag, &address]);
+        let call = call.anthropic(&provider).env("GITHUB_TOKEN", &workflow.token);
+        workflow.github.forget_requests();
+        let outcome = call.run().await.expect_code(0);
+        assert_eq!(outcome.review()["project"], "acme/service");
+        let written = workflow
+            .github
+            .writes()
+            .iter()
+            .any(|write| write.path.ends_with("/reviews"));
+        assert_eq!(written, changes, "{flag}");
+    }
+    assert!(workflow.comments().concat().contains("Significant concerns"));
+    assert_eq!(workflow.github.violations(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_without_the_event_of_a_pull_request_says_what_is_wrong() {
+    let repository = Repository::flawed();
+    let workflow = Workflow::new(&repository).await;
+    let job = workflow.opened(repository.path());
+    let file = job.directory().join("event.json");
+    let whole = job.event.to_string();
+    let other = |change: &dyn Fn(&mut Value)| {
+        let mut event = job.event.clone();
+        change(&mut event);
+        event.to_string()
+    };
+    for (content, said) in [
+        (String::new(), "is not the whole of an event"),
+        (whole[..whole.len() / 2].to_owned(), "is not the whole of an event"),
+        ("{}".to_owned(), "names no repository"),
+        (
+            other(&|event| event["pull_request"] = Value::Null),
+            "is of no pull request",
+        ),
+        (
+            other(&|event| event["repository"]["full_name"] = json!("acme/other")),
+            "is of the repository acme/other",
+        ),
+        (
+            other(&|event| event["repository"]["id"] = json!(1)),
+            "GITHUB_REPOSITORY is acme/service",
+        ),
+        (
+            other(&|event| event["pull_request"]["head"]["sha"] = json!("--upload-pack=x")),
+            "names no commit",
+        ),
+    ] {
+        std::fs::write(&file, &content).unwrap();
+        let outcome = workflow
+            .review_in(&job, &repository, &[])
+            .env("ANTHROPIC_API_KEY", "k")
+            .run()
+            .await;
+        let stderr = outcome.expect_code(2).stderr;
+        assert!(
+            stderr.contains(said) && stderr.contains("--pr URL"),
+            "{said}:\n{stderr}"
+        );
+    }
+    std::fs::remove_file(&file).unwrap();
+    let gone = workflow
+        .review_in(&job, &repository, &[])
+        .env("ANTHROPIC_API_KEY", "k")
+        .run()
+        .await;
+    assert!(gone.expect_code(2).stderr.contains("cannot be read"));
+    std::fs::write(&file, whole).unwrap();
+    for (name, value, said) in [
+        ("GITHUB_EVENT_NAME", "push", "this job runs for `push`"),
+        ("GITHUB_API_URL", "nowhere", "GITHUB_API_URL is `nowhere`"),
+        (
+            "GITHUB_TOKEN",
+            "",
+            "GITHUB_TOKEN is not set: hand the job's token to the step",
+        ),
+        ("ANTHROPIC_API_KEY", "", "CONCLAVE_SECRET is not set"),
+    ] {
+        let call = workflow
+            .review_in(&job, &repository, &[])
+            .env("ANTHROPIC_API_KEY", "k")
+            .env(name, value);
+        let stderr = call.run().await.expect_code(2).stderr;
+        assert!(stderr.contains(said), "{name}:\n{stderr}");
+    }
+    assert_eq!(workflow.github.writes().len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trusted_job_that_has_checked_out_the_pull_request_is_refused() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let workflow = Workflow::new(&repository).await;
+    let job = workflow.github.job(
+        workflow.pull,
+        &JobEvent::PullRequestTarget("opened", None),
+        repository.path(),
+    );
+    let review = || workflow.review_in(&job, &repository, &[]).anthropic(&provider);
+    // The head itself, and the merge that GitHub makes of it.
+    repository.git(&["checkout", "--quiet", "feature"]);
+    for _ in 0..2 {
+        let stderr = review().run().await.expect_code(2).stderr;
+        assert!(
+            stderr.contains("has checked out the code of the pull request"),
+            "{stderr}"
+        );
+        repository.git(&["checkout", "--quiet", "--detach", "main"]);
+        repository.git(&["merge", "--quiet", "--no-ff", "-m", "Merge", "feature"]);
+    }
+    assert_eq!(workflow.github.writes().len(), 0);
+    // The base is what such a job may have.
+    repository.git(&["checkout", "--quiet", "main"]);
+    review().run().await.expect_code(0);
+    assert_eq!(workflow.comments().len(), 1);
+}
+
+/// The conclusion and the title of our check on the head.
+fn check(workflow: &Workflow) -> (String, String) {
+    let checks = workflow.snapshot().checks;
+    let [check] = &checks[..] else {
+        panic!("one check: {checks:?}")
+    };
+    assert_eq!((check.name.as_str(), check.status.as_str()), ("conclave", "completed"));
+    (check.conclusion.clone().unwrap(), check.title.clone().unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_check_is_the_gate_and_the_workflow_gets_summary_and_outputs() {
+    let provider = provider().await;
+    for (repository, conclusion, title, verdict) in [
+        (Repository::clean(), "success", "Approved", "approved"),
+        (
+            Repository::flawed(),
+            "failure",
+            "Significant concerns",
+            "significant_concerns",
+        ),
+    ] {
+        let workflow = Workflow::new(&repository).await;
+        let job = workflow.opened(repository.path());
+        for _ in 0..2 {
+            let call = workflow
+                .review_in(&job, &repository, &["--max-inline", "1"])
+                .anthropic(&provider);
+            call.run().await.expect_code(0);
+            // A second run begins the same check anew.
+            let (concluded, shown) = check(&workflow);
+            assert_eq!(concluded, conclusion);
+            assert!(shown.starts_with(title), "{shown}");
+        }
+        let found = workflow.snapshot().checks.remove(0);
+        assert!(found.summary.unwrap().contains(title));
+        if verdict != "approved" {
+            // What has no thread is an annotation.
+            assert!(
+                !found.annotations.is_empty() && found.annotations[0].contains("src/users.py:"),
+                "{:?}",
+                found.annotations
+            );
+        }
+        assert!(job.summary().contains(title), "{}", job.summary());
+        let output = job.output();
+        assert!(
+            output.contains(&format!("\n{verdict}\n")) && output.starts_with("verdict<<conclave_"),
+            "{output}"
+        );
+        let json = output.split("review-json<<").nth(1).unwrap().lines().nth(1).unwrap();
+        assert!(json.ends_with("/review.json"), "{output}");
+        assert_eq!(job.environment(), "", "later steps get nothing");
+        assert_eq!(workflow.github.violations(), []);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_review_that_is_not_finished_or_failed_never_passes_the_check() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let workflow = Workflow::new(&repository).await;
+    let job = workflow.opened(repository.path());
+    let cut = workflow
+        .review_in(&job, &repository, &["--max-cost-usd", "0.000001"])
+        .anthropic(&provider);
+    let review = cut.run().await.expect_code(0).review();
+    assert_eq!(review["verdict"], "inconclusive");
+    assert_eq!(check(&workflow).0, "action_required");
+    // Without a key nothing can be reviewed.
+    let failed = workflow.review_in(&job, &repository, &[]).env("CONCLAVE_SECRET", "s");
+    failed.run().await.expect_code(2);
+    assert_eq!(check(&workflow), ("failure".to_owned(), "The review failed".to_owned()));
+    assert_eq!(workflow.github.violations(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_the_right_to_make_checks_there_is_a_status_and_without_that_the_exit_code() {
+    use conclave_fake_github::Permissions;
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let mut workflow = Workflow::new(&repository).await;
+    let job = workflow.opened(repository.path());
+    let write = || Permissions::none().read("contents").write("pull_requests");
+    for (permissions, said, status) in [
+        (
+            write().write("statuses"),
+            "there is a commit status in place of a check run",
+            Some("failure"),
+        ),
+        (write(), "only the job's exit code", None),
+    ] {
+        workflow.token = workflow.github.actions_token(workflow.repository, permissions);
+        let call = workflow
+            .review_in(&job, &repository, &["--gate", "block"])
+            .anthropic(&provider);
+        let outcome = call.run().await.expect_code(1);
+        assert!(
+            outcome.stderr.contains(said) && outcome.stderr.contains("`checks: write`"),
+            "{}",
+            outcome.stderr
+        );
+        let found = workflow.snapshot();
+        assert_eq!(found.checks, []);
+        if let Some(status) = status {
+            assert_eq!(found.statuses[0].state, status);
+        }
+    }
+    assert_eq!(workflow.github.violations(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reading_token_shows_every_finding_in_the_summary_and_says_that_nothing_was_posted() {
+    use conclave_fake_github::{Permissions, workflow_commands};
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let mut workflow = Workflow::new(&repository).await;
+    workflow.token = workflow
+        .github
+        .actions_token(workflow.repository, Permissions::read_only());
+    let job = workflow.opened(repository.path());
+    for (arguments, code) in [(&[][..], 0), (&["--strict"][..], 4)] {
+        let outcome = workflow
+            .review_in(&job, &repository, arguments)
+            .anthropic(&provider)
+            .run()
+            .await;
+        let outcome = outcome.expect_code(code);
+        assert!(
+            outcome.stderr.contains("nothing was posted: the token may not"),
+            "{}",
+            outcome.stderr
+        );
+        assert!(outcome.stderr.contains("`pull-requests: write`"), "{}", outcome.stderr);
+        let commands = workflow_commands(&outcome.stderr);
+        let annotations = commands
+            .iter()
+            .filter(|command| matches!(command.name.as_str(), "error" | "warning"));
+        assert!(
+            annotations.count() > 0 && commands.iter().all(|command| command.name != "stop-commands"),
+            "{commands:?}"
+        );
+    }
+    let summary = job.summary();
+    assert!(
+        summary.contains("**Not posted:**") && summary.contains("Significant concerns"),
+        "{summary}"
+    );
+    assert!(summary.contains("src/users.py:6"), "{summary}");
+    let found = workflow.snapshot();
+    assert_eq!(
+        (found.comments.len(), found.threads.len(), found.checks.len()),
+        (0, 0, 0)
+    );
+    assert_eq!(workflow.github.violations(), []);
+}
