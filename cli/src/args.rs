@@ -7,7 +7,7 @@ mod memory;
 mod review;
 mod setup;
 
-pub(crate) use choices::{CommentsConclude, Format, Gate, ReviewFormat};
+pub(crate) use choices::{CommentsConclude, Format, Gate, InitForge, ReviewFormat};
 pub(crate) use common::{CommonArguments, PlanningArguments};
 pub(crate) use config::{
     ApplyArguments, ChangeArguments, ConfigArguments, ConfigCommand, FailbackArguments, HistoryArguments,

@@ -28,6 +28,7 @@ pub(crate) async fn run(arguments: Arguments, mut context: Context) -> Result<Ex
         Command::Local(arguments) => Box::pin(local::run(arguments, &context)).await,
         Command::Review(arguments) => {
             context.trust(arguments.ca_file.as_deref());
+            context.follow(arguments.handed_on.as_deref());
             Box::pin(review::run(arguments, &context)).await
         }
         Command::Plan(arguments) => Box::pin(local::plan(arguments, &context)).await,

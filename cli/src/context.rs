@@ -53,6 +53,13 @@ impl Context {
         }
     }
 
+    /// Reads what another workflow has handed on from the file that an argument names.
+    pub(crate) fn follow(&mut self, handed_on: Option<&Utf8Path>) {
+        if let Some(file) = handed_on {
+            self.env = self.env.with(names::HANDED_ON, file.as_str());
+        }
+    }
+
     /// Lets signals end a run in good order from here on.
     pub(crate) fn watch_signals(&self) -> Result<(), Failure> {
         self.signals.watch().map_err(Failure::io("watch for signals"))

@@ -5,6 +5,7 @@
 //! that nobody has set up is no check: it is listed as not set up.
 
 mod forge;
+mod github;
 mod network;
 mod page;
 mod place;

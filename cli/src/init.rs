@@ -20,6 +20,8 @@ pub(crate) enum Job {
     },
     /// A copy of the component in this repository.
     Copy,
+    /// A workflow of GitHub Actions.
+    Workflow,
 }
 
 /// What a person was asked.
@@ -93,6 +95,19 @@ pub(crate) fn by_hand(answers: &Answers) -> Vec<String> {
         "Build the image {} (deploy/Dockerfile) and push it there.",
         answers.image
     ));
+    if answers.job == Job::Workflow {
+        steps.push(
+            "Store a provider's key as a secret of Actions (Settings, Secrets and variables), for example ANTHROPIC_API_KEY; one with a \
+             spending limit is best. Store a long random text beside it as CONCLAVE_SECRET."
+                .to_owned(),
+        );
+        steps.push(
+            "Commit the files and open a pull request. Then require the check `conclave` in the rules of the target branch, and run \
+             `conclave doctor` in its job if something is amiss."
+                .to_owned(),
+        );
+        return steps;
+    }
     steps.push(
         "Make a project access token (Settings, Access tokens) with the scope `api` and the role Developer; store it as the \
          CI/CD variable GITLAB_TOKEN: masked, not protected."

@@ -282,7 +282,16 @@ async fn a_trusted_job_that_has_checked_out_the_pull_request_is_refused() {
         repository.git(&["checkout", "--quiet", "--detach", "main"]);
         repository.git(&["merge", "--quiet", "--no-ff", "-m", "Merge", "feature"]);
     }
-    assert_eq!(workflow.github.writes().len(), 0);
+    // Only the check says so.
+    assert!(
+        workflow
+            .github
+            .writes()
+            .iter()
+            .all(|write| write.path.contains("/check-runs"))
+    );
+    assert_eq!(check(&workflow).0, "failure");
+    assert_eq!(provider.requests().len(), 0);
     // The base is what such a job may have.
     repository.git(&["checkout", "--quiet", "main"]);
     review().run().await.expect_code(0);
@@ -315,7 +324,7 @@ async fn the_check_is_the_gate_and_the_workflow_gets_summary_and_outputs() {
         let job = workflow.opened(repository.path());
         for _ in 0..2 {
             let call = workflow
-                .review_in(&job, &repository, &["--max-inline", "1"])
+                .review_in(&job, &repository, &["--max-inline", "0"])
                 .anthropic(&provider);
             call.run().await.expect_code(0);
             // A second run begins the same check anew.
@@ -326,9 +335,11 @@ async fn the_check_is_the_gate_and_the_workflow_gets_summary_and_outputs() {
         let found = workflow.snapshot().checks.remove(0);
         assert!(found.summary.unwrap().contains(title));
         if verdict != "approved" {
-            // What has no thread is an annotation.
+            // What has no thread is an annotation, also after a second run once.
+            let mut annotations = found.annotations.clone();
+            annotations.dedup();
             assert!(
-                !found.annotations.is_empty() && found.annotations[0].contains("src/users.py:"),
+                annotations == found.annotations && annotations[0].contains("src/users.py:6"),
                 "{:?}",
                 found.annotations
             );
@@ -440,5 +451,251 @@ async fn a_reading_token_shows_every_finding_in_the_summary_and_says_that_nothin
         (found.comments.len(), found.threads.len(), found.checks.len()),
         (0, 0, 0)
     );
+    assert_eq!(workflow.github.violations(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_doctor_names_the_line_for_each_missing_permission_and_writes_nothing() {
+    use conclave_fake_github::Permissions;
+    let repository = Repository::flawed();
+    let mut workflow = Workflow::new(&repository).await;
+    let job = workflow.opened(repository.path());
+    let read = || Permissions::none().read("contents").read("pull_requests");
+    for (permissions, failures, warnings) in [
+        (Permissions::review(), &[][..], &[][..]),
+        (read(), &["pull-requests"], &["checks", "statuses"]),
+        (read().write("pull_requests"), &[], &["checks", "statuses"]),
+        (read().write("pull_requests").write("statuses"), &[], &["checks"]),
+    ] {
+        workflow.token = workflow.github.actions_token(workflow.repository, permissions);
+        let before = workflow.snapshot();
+        let call = workflow.in_job(&job, Conclave::new(repository.path(), &["doctor", "--json"]));
+        let outcome = call
+            .env("ANTHROPIC_API_KEY", "k")
+            .env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+            .run()
+            .await;
+        let report: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+        let checks = report["checks"].as_array().unwrap();
+        for (status, expected) in [("failure", failures), ("warning", warnings)] {
+            let found: Vec<&Value> = checks
+                .iter()
+                .filter(|check| check["name"].as_str().unwrap().starts_with("permission-") && check["status"] == status)
+                .collect();
+            assert_eq!(found.len(), expected.len(), "{found:?}");
+            for (check, name) in found.iter().zip(expected) {
+                let line = format!("add `{name}: write` to the `permissions` of the workflow");
+                assert!(check["next_step"].as_str().unwrap().starts_with(&line), "{check}");
+            }
+        }
+        assert!(
+            checks
+                .iter()
+                .any(|check| check["name"] == "pull-request" && check["status"] == "ok"),
+            "{report:#}"
+        );
+        assert_eq!(workflow.snapshot(), before);
+    }
+    workflow.token = "ghs_wrong".to_owned();
+    let call = workflow
+        .in_job(&job, Conclave::new(repository.path(), &["doctor"]))
+        .env("ANTHROPIC_API_KEY", "k");
+    let outcome = call.run().await.expect_code(1);
+    assert!(
+        outcome.stdout.contains("GitHub refused the token"),
+        "{}",
+        outcome.stdout
+    );
+    assert_eq!(workflow.github.violations(), []);
+}
+
+/// A step of the action, with these inputs.
+fn action_step(
+    id: &str,
+    workflow: &Workflow,
+    job: &conclave_fake_github::Job,
+    inputs: &[(&str, &str)],
+) -> (String, Vec<(String, String)>) {
+    let text = std::fs::read_to_string(crate::support::repository_root().join("action.yml")).unwrap();
+    let action: Value = serde_norway::from_str(&text).expect("YAML");
+    let value = |text: &str| {
+        let pattern = regex::Regex::new(r"\$\{\{ ([a-z0-9.-]+) \}\}").unwrap();
+        let found = pattern.replace_all(text, |found: &regex::Captures<'_>| match found[1].split_once('.') {
+            Some(("inputs", name)) => {
+                let given = inputs
+                    .iter()
+                    .find(|(given, _)| *given == name)
+                    .map(|(_, value)| (*value).to_owned());
+                given.unwrap_or_else(|| {
+                    action["inputs"][name]["default"]
+                        .as_str()
+                        .expect("a default")
+                        .to_owned()
+                })
+            }
+            Some(("runner", "temp")) => job.directory().to_string_lossy().into_owned(),
+            _ => panic!("what is {}?", &found[1]),
+        });
+        found.replace("${{ github.token }}", &workflow.token)
+    };
+    let steps = action["runs"]["steps"].as_array().unwrap();
+    for step in steps {
+        assert!(
+            !step["run"].as_str().unwrap().contains("${{"),
+            "nothing is expanded into a command"
+        );
+    }
+    let step = steps.iter().find(|step| step["id"] == id).unwrap();
+    let variables = step["env"].as_object().unwrap().iter();
+    let variables = variables
+        .map(|(name, text)| (name.clone(), value(text.as_str().unwrap())))
+        .collect();
+    (step["run"].as_str().unwrap().to_owned(), variables)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_action_hands_its_inputs_on_as_variables_and_its_outputs_back() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let workflow = Workflow::new(&repository).await;
+    let job = workflow.opened(repository.path());
+    let reports = job.directory().join("reports");
+    let name = "$(touch pwned) `touch pwned`";
+    let inputs = [
+        ("check-name", name),
+        ("gate", "block"),
+        ("secret", "a long random text"),
+        ("reports", reports.to_str().unwrap()),
+    ];
+    let (script, variables) = action_step("review", &workflow, &job, &inputs);
+    let call = workflow.in_job(&job, Conclave::script(repository.path(), &script, "run"));
+    let call = variables.iter().fold(call, |call, (name, value)| call.env(name, value));
+    let outcome = call
+        .env("CONCLAVE_OUTPUT", job.directory().join("run"))
+        .anthropic(&provider)
+        .run()
+        .await;
+    outcome.expect_code(1);
+    assert!(!repository.path().join("pwned").exists());
+    let checks = workflow.snapshot().checks;
+    assert_eq!(
+        (checks[0].name.as_str(), checks[0].conclusion.as_deref()),
+        (name, Some("failure"))
+    );
+    assert!(job.output().contains("\nsignificant_concerns\n"), "{}", job.output());
+    assert!(reports.join("review.json").exists());
+    assert_eq!(workflow.github.violations(), []);
+}
+
+/// The command of a workflow's step in `templates/github`.
+fn template_step(file: &str, step: usize) -> String {
+    let path = crate::support::repository_root().join("templates/github").join(file);
+    let workflow: Value = serde_norway::from_str(&std::fs::read_to_string(path).unwrap()).expect("YAML");
+    let jobs = workflow["jobs"].as_object().unwrap();
+    let job = jobs.values().next().unwrap();
+    job["steps"][step]["run"].as_str().expect("a command").to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_is_reviewed_in_two_stages_and_what_was_tampered_with_in_between_is_rejected() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let mut workflow = Workflow::new(&repository).await;
+    let mallory = workflow.github.create_user("mallory");
+    let fork = workflow.github.fork(workflow.repository, mallory);
+    let of_branch = workflow.pull;
+    let new = conclave_fake_github::NewPull::new(mallory, "feature", "main").from_fork(fork);
+    workflow.pull = workflow.github.open_pull(workflow.repository, new);
+    // The base is all that is checked out.
+    repository.git(&["checkout", "--quiet", "main"]);
+
+    // The first process: the fork's own job, without secrets, which hands on a file.
+    let untrusted = workflow
+        .github
+        .job(workflow.pull, &JobEvent::PullRequest("opened"), repository.path());
+    let handed_on = untrusted.directory().join("pull-request.json");
+    let status = std::process::Command::new("bash")
+        .args(["-euc", &template_step("fork-1-untrusted.yml", 0)])
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .envs(&untrusted.variables)
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let honest = std::fs::read_to_string(&handed_on).unwrap();
+
+    // The second one: on the default branch, with secrets.
+    let run = workflow.github.add_workflow_run(workflow.pull, "pull_request");
+    let trusted = workflow
+        .github
+        .job(workflow.pull, &JobEvent::WorkflowRun(run), repository.path());
+    let file = repository.path().join("handed-on/pull-request.json");
+    std::fs::create_dir(file.parent().unwrap()).unwrap();
+    let review = |content: &str| {
+        std::fs::write(&file, content).unwrap();
+        let script = template_step("fork-2-trusted.yml", 1).replace("--reports conclave-reports", "");
+        let call = Conclave::script(repository.path(), &script, "unused");
+        let call = workflow.in_job(&trusted, call).anthropic(&provider);
+        call.env("CONCLAVE_OUTPUT", trusted.directory().join("records")).run()
+    };
+    let number = workflow.pull.number;
+    let head = workflow.github.head(workflow.pull);
+    let other = format!("{{\"number\": {}, \"head\": \"{head}\"}}", of_branch.number);
+    for (tampered, said) in [
+        // The branch's pull request has the same commit, in another repository.
+        (other.as_str(), "is not the one that the first workflow ran for"),
+        (
+            "{\"number\": 99, \"head\": \"HEAD\"}",
+            "names another commit than the run was of",
+        ),
+        (
+            "{\"number\": \"1; curl evil.example\", \"head\": \"x\"}",
+            "and nothing else",
+        ),
+        (
+            "{\"number\": 1, \"head\": \"x\", \"verdict\": \"approved\"}",
+            "and nothing else",
+        ),
+        ("[]", "and nothing else"),
+        ("", "and nothing else"),
+        (" ".repeat(2_000).as_str(), "not a small file"),
+    ] {
+        let outcome = review(tampered).await.expect_code(2);
+        assert!(outcome.stderr.contains(said), "{tampered}:\n{}", outcome.stderr);
+    }
+    assert_eq!(
+        (workflow.github.writes().len(), provider.requests().len()),
+        (0, 0),
+        "nothing was posted, no model asked"
+    );
+    // A link to a file of the machine.
+    std::fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", &file).unwrap();
+    let call = workflow
+        .in_job(&trusted, Conclave::new(repository.path(), &["review"]))
+        .anthropic(&provider);
+    let outcome = call.env("CONCLAVE_HANDED_ON", &file).run().await.expect_code(2);
+    assert!(outcome.stderr.contains("not a small file"), "{}", outcome.stderr);
+    std::fs::remove_file(&file).unwrap();
+
+    review(&honest).await.expect_code(0);
+    let found = workflow.github.snapshot(workflow.pull);
+    assert!(!found.threads.is_empty() && found.comments.len() == 1, "{number}");
+    assert_eq!(found.checks[0].conclusion.as_deref(), Some("failure"));
+    assert!(workflow.github.snapshot(of_branch).comments.is_empty());
+
+    // A push after the first workflow ran is left to its own.
+    let before = workflow.github.writes().len();
+    repository.git(&["checkout", "--quiet", "feature"]);
+    repository.write("src/more.py", "more = 1\n");
+    repository.git(&["add", "src/more.py"]);
+    repository.git(&["commit", "--quiet", "-m", "More"]);
+    workflow.github.push(fork, repository.path(), "feature");
+    repository.git(&["checkout", "--quiet", "main"]);
+    let outcome = review(&honest).await.expect_code(2);
+    assert!(
+        outcome.stderr.contains("if there was a push meanwhile"),
+        "{}",
+        outcome.stderr
+    );
+    assert_eq!(workflow.github.writes().len(), before);
     assert_eq!(workflow.github.violations(), []);
 }

@@ -2,8 +2,18 @@
 
 use crate::support::{Repository, Terminal};
 
-/// `conclave init` in a terminal, in a new repository.
+/// `conclave init` in a terminal, in a new repository of a GitLab.
 fn asks(repository: &Repository, home: &std::path::Path) -> Terminal {
+    repository.git(&[
+        "config",
+        "remote.origin.url",
+        "https://gitlab.example.com/group/project.git",
+    ]);
+    asks_anywhere(repository, home)
+}
+
+/// The same in a repository that is nowhere.
+fn asks_anywhere(repository: &Repository, home: &std::path::Path) -> Terminal {
     let variables = [
         ("PATH", std::env::var("PATH").unwrap()),
         ("HOME", home.display().to_string()),
@@ -23,6 +33,7 @@ fn changes(repository: &Repository) -> String {
     repository.git(&["status", "--porcelain", "--untracked-files=all"])
 }
 
+const FORGE: &str = "Forge of this repository (gitlab or github) [gitlab]";
 const PROJECT: &str = "copy the job into this repository):";
 const IMAGE: &str = "Image with conclave, opencode, rg and git [";
 const BLOCK: &str = "Should significant concerns fail the job? [y/N]";
@@ -116,4 +127,28 @@ async fn nothing_is_written_for_whoever_refuses_or_leaves() {
         assert_eq!(changes(&repository), "", "{key} at {question}");
         assert!(text.contains("Nothing was written."), "{text}");
     }
+}
+
+#[tokio::test]
+async fn where_nothing_says_which_forge_it_is_it_asks() {
+    let (repository, home) = (Repository::new(), tempfile::tempdir().unwrap());
+    let terminal = asks_anywhere(&repository, home.path());
+    answer(&terminal, &[(FORGE, "bitbucket")]).await;
+    terminal.shows("`bitbucket` is neither gitlab nor github").await;
+    terminal.type_text("github");
+    terminal.press(&["Enter"]);
+    answer(&terminal, &[(IMAGE, ""), (BLOCK, ""), (WRITE, "y")]).await;
+    terminal.shows("ended with 0").await;
+    let workflow = std::fs::read_to_string(repository.path().join(".github/workflows/conclave.yml")).unwrap();
+    assert!(
+        workflow.contains("checks: write") && !repository.path().join(".gitlab-ci.yml").exists(),
+        "{workflow}"
+    );
+
+    // A remote on GitHub says it.
+    let other = Repository::new();
+    other.git(&["config", "remote.origin.url", "git@github.com:acme/shop.git"]);
+    let quiet = crate::support::Conclave::new(other.path(), &["init", "--yes"]);
+    quiet.run().await.expect_code(0);
+    assert_eq!(changes(&repository), changes(&other));
 }

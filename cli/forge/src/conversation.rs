@@ -15,6 +15,7 @@ pub(crate) struct LiveConversation<'a> {
     conversation: Conversation,
     /// The page that the newest are on.
     last_page: u64,
+    is_whole: bool,
 }
 
 impl<'a> LiveConversation<'a> {
@@ -31,15 +32,27 @@ impl<'a> LiveConversation<'a> {
             bot,
             conversation,
             last_page,
+            is_whole: false,
         }
     }
 
     /// Reads what has been added since: a forge lists threads in the order in which they began.
     pub(crate) async fn read_on(&mut self) -> Result<(), ApiError> {
-        let (threads, last_page) = self.api.threads(self.bot, self.last_page.max(1)).await?;
-        self.conversation.update(threads);
+        let from = self.last_page.max(1);
+        let (threads, last_page) = self.api.threads(self.bot, from).await?;
+        if from == 1 {
+            self.conversation = Conversation { threads };
+        } else {
+            self.conversation.update(threads);
+        }
         self.last_page = last_page;
+        self.is_whole = from == 1;
         Ok(())
+    }
+
+    /// Returns whether the last look has read all of it, as where it is one page.
+    pub(crate) const fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// The conversation, and the page that the newest are on.

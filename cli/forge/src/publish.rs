@@ -74,17 +74,20 @@ impl Publisher {
         let mut current = CurrentReview::new(self, change, publication.review);
         current.take_in(&conversation).await?;
         let (mut beside, mut changed) = (BesideLines::default(), Changed::default());
+        let mut is_current = true;
         if now.is_open() && !publication.hurried {
             let review = &current.review;
             let publication = Publication { review, ..publication };
             let openings = plan_openings(bot, &publication, &conversation, api.traits().form);
             beside = openings::open(api, bot, &change.version, openings, &mut conversation).await?;
-            openings::withdraw_twins(api, bot, &mut conversation, &mut beside).await?;
+            is_current = openings::withdraw_twins(api, bot, &mut conversation, &mut beside).await?;
             changed = thread_changes::apply(api, bot, review, &change.conversation, &now, &mut conversation).await;
         }
-        if beside.opened() > 0 || !changed.threads.is_empty() {
+        if !is_current || !changed.threads.is_empty() {
             // That took its time, and the summary must not hide what another run has posted in it.
             conversation = LiveConversation::read(api, bot.account).await?;
+        }
+        if beside.opened() > 0 || !changed.threads.is_empty() {
             current.take_in(&conversation).await?;
         }
         let posting = Posting {

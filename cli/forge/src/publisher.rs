@@ -29,7 +29,7 @@ pub struct Publisher {
     pub(crate) stop: Option<StopSignal>,
     /// Whether this run has set the bot's review state.
     concluded: AtomicBool,
-    /// Whether posting ended because the account may not write.
+    /// Set when posting ended because the account may not write.
     pub(crate) denied: AtomicBool,
     memory: Mutex<Memory>,
 }

@@ -61,6 +61,15 @@ impl Gate {
     }
 }
 
+/// A forge that a repository is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InitForge {
+    /// GitLab: a job of its CI
+    Gitlab,
+    /// GitHub: a workflow of Actions
+    Github,
+}
+
 /// The conclusion of the check of an approval with comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum CommentsConclude {

@@ -45,7 +45,7 @@ pub(crate) struct ReviewArguments {
     /// Review nothing: print what `conclave plan` prints, for this merge request
     #[arg(long, env = "CONCLAVE_ESTIMATE")]
     pub(crate) estimate: bool,
-    /// The address of the merge request or pull request, as in the browser; by default that of the job
+    /// The address of the merge request or pull request, as in the browser (--pr is the same); by default that of the job
     #[arg(long, visible_alias = "pr", value_name = "URL", env = "CONCLAVE_MR")]
     pub(crate) mr: Option<String>,
     /// With --mr: a directory in a clone of the project, or in no repository at all; by default the current one
@@ -61,6 +61,9 @@ pub(crate) struct ReviewArguments {
     /// that of developers without a part in the change, or nobody's
     #[arg(long, value_parser = one_of(BREAK_GLASS), default_value = "developers", env = "CONCLAVE_BREAK_GLASS")]
     pub(crate) break_glass: BreakGlassPolicy,
+    /// In a job of a `workflow_run`: what the workflow of the fork's pull request has handed on
+    #[arg(long, value_name = "FILE", env = "CONCLAVE_HANDED_ON")]
+    pub(crate) handed_on: Option<Utf8PathBuf>,
     /// In a job of GitHub Actions: the name of the check on the commit, which a branch's rules ask for
     #[arg(long, value_name = "NAME", default_value = "conclave", env = "CONCLAVE_CHECK_NAME")]
     pub(crate) check_name: String,

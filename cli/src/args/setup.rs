@@ -3,13 +3,16 @@
 use camino::Utf8PathBuf;
 use clap::{Args, Subcommand};
 
-use super::common::CommonArguments;
+use super::{choices::InitForge, common::CommonArguments};
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArguments {
     /// A directory in the repository; by default the current one
     #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]
     pub(crate) repo: Option<Utf8PathBuf>,
+    /// The forge of the repository; by default what the remote `origin` says
+    #[arg(long, value_enum, env = "CONCLAVE_FORGE")]
+    pub(crate) forge: Option<InitForge>,
     /// The project of your GitLab that has a copy of Conclave, and the version, as in platform/conclave@1.0.0; without it
     /// the job is copied into the repository
     #[arg(long, value_name = "PROJECT", env = "CONCLAVE_COMPONENT")]
@@ -31,8 +34,8 @@ pub(crate) struct InitArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 nothing failed, 1 something did, 2 bad usage.")]
 pub(crate) struct DoctorArguments {
-    /// A merge request's address, to check the token there; by default the pipeline's
-    #[arg(long, value_name = "URL", env = "CONCLAVE_MR")]
+    /// The address of a merge request or pull request, to check the token there; by default the job's
+    #[arg(long, visible_alias = "pr", value_name = "URL", env = "CONCLAVE_MR")]
     pub(crate) mr: Option<String>,
     /// A directory in the repository; by default the job's checkout, else the current one
     #[arg(long, value_name = "PATH", env = "CONCLAVE_REPO")]

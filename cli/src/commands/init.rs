@@ -10,7 +10,7 @@ use conclave_git::Repository;
 use tokio::sync::oneshot;
 
 use crate::{
-    args::InitArguments,
+    args::{InitArguments, InitForge},
     exit::{Exit, Failure},
     init::{Answers, Job, PlannedFile, by_hand, page, plan},
     output::Output,
@@ -22,6 +22,7 @@ fn default_image(job: &Job) -> String {
     match job {
         Job::Component { project, .. } => format!("$CI_REGISTRY/{project}:{version}"),
         Job::Copy => format!("$CI_REGISTRY/platform/conclave:{version}"),
+        Job::Workflow => format!("ghcr.io/platform/conclave:{version}"),
     }
 }
 
@@ -38,7 +39,8 @@ pub(crate) async fn run(arguments: InitArguments, output: &Output) -> Result<Exi
     let asks = !arguments.yes && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let dry_run = arguments.dry_run;
     let own = output.clone();
-    let Some(answers) = unless_interrupted(move || answers(&arguments, asks, &own)).await else {
+    let origin = repository.origin().await;
+    let Some(answers) = unless_interrupted(move || answers(&arguments, origin.as_deref(), asks, &own)).await else {
         return Ok(interrupted(output));
     };
     let Some(answers) = answers? else {
@@ -102,17 +104,31 @@ fn interrupted(output: &Output) -> Exit {
 }
 
 /// What a person says, or what is taken where nobody is asked; nothing if the person leaves.
-fn answers(arguments: &InitArguments, asks: bool, output: &Output) -> Result<Option<Answers>, Failure> {
+fn answers(
+    arguments: &InitArguments,
+    origin: Option<&str>,
+    asks: bool,
+    output: &Output,
+) -> Result<Option<Answers>, Failure> {
     let dialogue = Dialogue { asks, output };
-    let job = dialogue.answer(
-        arguments.component.as_deref(),
-        "Path of your copy of Conclave's project on this GitLab (empty: copy the job into this repository)",
-        "",
-        |project| match project.trim().trim_matches('/') {
-            "" => Ok(Job::Copy),
-            project => component(project),
-        },
-    )?;
+    let known = arguments.forge.or_else(|| forge_of(origin?));
+    let forge = match known.or(arguments.component.as_ref().map(|_| InitForge::Gitlab)) {
+        Some(forge) => Some(forge),
+        None => dialogue.answer(None, "Forge of this repository (gitlab or github)", "gitlab", forge)?,
+    };
+    let Some(forge) = forge else { return Ok(None) };
+    let job = match forge {
+        InitForge::Github => Some(Job::Workflow),
+        InitForge::Gitlab => dialogue.answer(
+            arguments.component.as_deref(),
+            "Path of your copy of Conclave's project on this GitLab (empty: copy the job into this repository)",
+            "",
+            |project| match project.trim().trim_matches('/') {
+                "" => Ok(Job::Copy),
+                project => component(project),
+            },
+        )?,
+    };
     let Some(job) = job else { return Ok(None) };
     let image = dialogue.answer(
         arguments.image.as_deref(),
@@ -123,6 +139,34 @@ fn answers(arguments: &InitArguments, asks: bool, output: &Output) -> Result<Opt
     let Some(image) = image else { return Ok(None) };
     let block = arguments.block || (asks && output.confirmed("Should significant concerns fail the job?"));
     Ok(Some(Answers { job, image, block }))
+}
+
+/// The forge that an address of a remote names, if its host says so.
+fn forge_of(origin: &str) -> Option<InitForge> {
+    let host = match origin.split_once("://") {
+        Some((_, rest)) => rest.split_once('/').map_or(rest, |(host, _)| host),
+        None => origin.split_once(':')?.0,
+    };
+    let host = host.rsplit('@').next()?.to_ascii_lowercase();
+    if host.contains("github") || host.split(':').next()?.ends_with(".ghe.com") {
+        Some(InitForge::Github)
+    } else if host.contains("gitlab") {
+        Some(InitForge::Gitlab)
+    } else {
+        None
+    }
+}
+
+/// The name of a forge.
+fn forge(text: &str) -> Result<InitForge, Failure> {
+    match text.trim() {
+        "gitlab" => Ok(InitForge::Gitlab),
+        "github" => Ok(InitForge::Github),
+        other => Err(Failure::Settings(format!(
+            "`{}` is neither gitlab nor github",
+            other.escape_debug()
+        ))),
+    }
 }
 
 /// Questions to whoever is at the terminal.
@@ -223,4 +267,25 @@ fn write(root: &Utf8Path, file: &PlannedFile) -> Result<(), Failure> {
         .open(&path)
         .and_then(|mut opened| opened.write_all(file.content.as_bytes()))
         .map_err(failed())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_forge_is_known_by_the_host_of_the_remote() {
+        for (origin, known) in [
+            ("https://github.com/acme/shop.git", Some(InitForge::Github)),
+            ("git@github.com:acme/shop.git", Some(InitForge::Github)),
+            ("ssh://git@github.example.com:2222/acme/shop", Some(InitForge::Github)),
+            ("https://acme.ghe.com/acme/shop", Some(InitForge::Github)),
+            ("https://gitlab.com/github/shop.git", Some(InitForge::Gitlab)),
+            ("git@gitlab.example.com:acme/github.git", Some(InitForge::Gitlab)),
+            ("https://git.example.com/github/shop", None),
+            ("/srv/git/github.git", None),
+        ] {
+            assert_eq!(forge_of(origin), known, "{origin}");
+        }
+    }
 }

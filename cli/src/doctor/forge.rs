@@ -1,4 +1,4 @@
-//! GitLab: the token, its rights, the merge request, and whether both clocks agree.
+//! The forge. GitLab: the token, its rights, the merge request, and whether both clocks agree.
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use conclave_forge::{ApiError, ApiErrorKind};
@@ -6,7 +6,7 @@ use conclave_plugin_gitlab::{Examination, MIN_ROLE, MergeRequestFacts, ProjectFa
 
 use crate::env::ci::ForgeSettings;
 
-use super::{Check, Found, Request, network::unreachable_step, project};
+use super::{Check, Found, Request, github, network::unreachable_step, project};
 
 /// What a token that will do is like.
 const GOOD_TOKEN: &str = "make a project access token with the scope `api` and the role Developer (Settings, Access tokens), \
@@ -21,16 +21,24 @@ const TOO_MUCH: TimeDelta = TimeDelta::minutes(10);
 pub(super) async fn examine(request: &Request<'_>) -> Found {
     let (forge, with_merge_request) = match request.env.forge(request.address).await {
         Ok(Some(forge)) => forge,
-        Ok(None) => return Found::absent("GitLab: run it in a pipeline, or name a merge request with --mr URL"),
+        Ok(None) => {
+            return Found::absent(
+                "a forge: run it in a job of GitLab CI or GitHub Actions, or name a merge request with --mr URL, a pull request with --pr URL",
+            );
+        }
         Err(failure) => {
             let text = failure.to_string();
             let (wrong, step) = text.split_once(": ").unwrap_or((&text, GOOD_TOKEN));
+            if request.env.is_github_job() {
+                return Found::one(Check::failure("github", wrong).next(step));
+            }
             return Found::one(Check::failure("gitlab", wrong).next(step));
         }
     };
     let project = forge.project_path;
-    let ForgeSettings::GitLab(gitlab) = forge.forge else {
-        return Found::absent("GitLab: this is a pull request of GitHub");
+    let gitlab = match forge.forge {
+        ForgeSettings::GitLab(gitlab) => gitlab,
+        ForgeSettings::GitHub(github) => return github::examine(&github, request.limit).await,
     };
     let host = gitlab.api_url.host_str().unwrap_or_default().to_owned();
     let examination = match ask(&gitlab, with_merge_request, request.limit).await {

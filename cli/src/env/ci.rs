@@ -20,7 +20,7 @@ use crate::{
 };
 use conclave_plugin_gitlab::{GitLab, GitLabSettings, Located, MergeRequestAddress, check_certificates};
 
-/// Where the change is, and who posts.
+/// The forge of the change, and the account that posts.
 #[derive(Debug)]
 pub(crate) enum ForgeSettings {
     GitLab(GitLabSettings),
@@ -60,7 +60,7 @@ impl ForgeSettings {
         }
     }
 
-    /// What the verdict may do where nothing says so. On GitHub the check is the gate, and GitHub itself calls approvals by programs
+    /// The mode where nothing says one. On GitHub the check is the gate, and GitHub itself calls approvals by programs
     /// a risk.
     pub(crate) fn default_mode(&self) -> ReviewMode {
         match self {
@@ -78,7 +78,7 @@ impl ForgeSettings {
     }
 }
 
-/// What a job says of the merge request that it is for.
+/// The merge request that a job is for, and how it is reached.
 #[derive(Debug)]
 pub(crate) struct CiEnvironment {
     pub(crate) forge: ForgeSettings,

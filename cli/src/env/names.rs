@@ -59,6 +59,8 @@ variables! {
     GITLAB_TOKEN = "GITLAB_TOKEN";
     /// GitHub token: the job's own (`github.token`), an App's, or a fine-grained one with `Pull requests: write`.
     GITHUB_TOKEN = "GITHUB_TOKEN";
+    /// The file that a workflow without rights has handed on to the one that follows it.
+    HANDED_ON = "CONCLAVE_HANDED_ON";
     /// Minutes that the job has in all, where the CI system does not say: GitHub Actions.
     TIMEOUT_MINUTES = "CONCLAVE_TIMEOUT_MINUTES";
     /// The installation's secret, for hidden markers and prompt boundaries; by default made from the GitLab token, and on GitHub from

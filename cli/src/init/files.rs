@@ -13,18 +13,29 @@ pub(crate) const SETTINGS_FILE: &str = ".conclave.toml";
 /// The command `/fullreview` of OpenCode's terminal interface.
 pub(crate) const TUI_FILE: &str = ".opencode/command/fullreview.md";
 
+/// The workflow of a repository on GitHub.
+pub(crate) const WORKFLOW_FILE: &str = ".github/workflows/conclave.yml";
+
 /// The component, as this version of the program goes with it.
 const COMPONENT: &str = include_str!("../../../templates/conclave/template.yml");
+const WORKFLOW: &str = include_str!("../../../templates/github/conclave.yml");
 const FULLREVIEW: &str = include_str!("../assets/fullreview.md");
 const SETTINGS: &str = include_str!("../assets/conclave.toml");
 
 /// All of them: path, purpose, content.
 pub(super) fn all(answers: &Answers) -> Vec<(&'static str, &'static str, String)> {
-    let mut files = vec![(
-        CI_FILE,
-        "the review as a job of merge-request pipelines",
-        ci_file(answers),
-    )];
+    let mut files = match &answers.job {
+        Job::Workflow => vec![(
+            WORKFLOW_FILE,
+            "the review as a job of pull requests",
+            workflow_file(answers),
+        )],
+        Job::Component { .. } | Job::Copy => vec![(
+            CI_FILE,
+            "the review as a job of merge-request pipelines",
+            ci_file(answers),
+        )],
+    };
     if answers.job == Job::Copy {
         files.push((JOB_FILE, "that job", COMPONENT.to_owned()));
     }
@@ -37,6 +48,18 @@ pub(super) fn all(answers: &Answers) -> Vec<(&'static str, &'static str, String)
     files
 }
 
+/// The workflow with the image, and with a job that fails where that is wanted.
+fn workflow_file(answers: &Answers) -> String {
+    let gate = if answers.block {
+        "conclave review --gate block "
+    } else {
+        "conclave review "
+    };
+    WORKFLOW
+        .replace("image: IMAGE", &format!("image: {}", scalar(&answers.image)))
+        .replace("conclave review ", gate)
+}
+
 /// A pipeline of nothing but the review.
 fn ci_file(answers: &Answers) -> String {
     format!("include:\n{}", entry(answers, "  "))
@@ -46,7 +69,7 @@ fn ci_file(answers: &Answers) -> String {
 fn entry(answers: &Answers, indent: &str) -> String {
     let source = match &answers.job {
         Job::Component { project, version } => format!("component: $CI_SERVER_FQDN/{project}/conclave@{version}"),
-        Job::Copy => format!("local: {JOB_FILE}"),
+        Job::Copy | Job::Workflow => format!("local: {JOB_FILE}"),
     };
     let mut text = format!(
         "{indent}- {source}\n{indent}  inputs:\n{indent}    image: {}\n",

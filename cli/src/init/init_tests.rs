@@ -1,7 +1,7 @@
 use conclave_engine::repo_config::parse;
 
 use super::{
-    files::{JOB_FILE, SETTINGS_FILE, TUI_FILE},
+    files::{JOB_FILE, SETTINGS_FILE, TUI_FILE, WORKFLOW_FILE},
     *,
 };
 
@@ -106,5 +106,31 @@ fn an_image_cannot_break_out_of_its_line() {
     assert!(
         content.ends_with("image: \"x\\n    gate: block # \\\"\"\n"),
         "{content}"
+    );
+}
+
+#[test]
+fn a_repository_on_github_gets_a_workflow_with_the_least_permissions() {
+    for block in [false, true] {
+        let plan = plan(&answers(Job::Workflow, block), |_| None);
+        let paths: Vec<&str> = plan.iter().map(|file| file.path).collect();
+        assert_eq!(paths, [WORKFLOW_FILE, SETTINGS_FILE, TUI_FILE]);
+        let workflow: serde_json::Value = serde_norway::from_str(&file(&plan, WORKFLOW_FILE).content).expect("YAML");
+        let permissions = serde_json::json!({ "contents": "read", "pull-requests": "write", "checks": "write" });
+        assert_eq!(workflow["permissions"], permissions);
+        let job = &workflow["jobs"]["review"];
+        assert_eq!(job["container"]["image"], "registry.example.com/platform/conclave:1");
+        let run = job["steps"][1]["run"].as_str().expect("a command");
+        assert!(
+            run.starts_with("exec conclave review") && run.contains("--gate block") == block,
+            "{run}"
+        );
+        assert_eq!(job["steps"][0]["with"]["persist-credentials"], false);
+        assert!(workflow["on"].get("pull_request_target").is_none());
+    }
+    let steps = by_hand(&answers(Job::Workflow, false)).concat();
+    assert!(
+        steps.contains("CONCLAVE_SECRET") && !steps.contains("GITLAB_TOKEN"),
+        "{steps}"
     );
 }

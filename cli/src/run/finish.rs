@@ -66,7 +66,7 @@ impl Ending<'_> {
             None => posted.map(|_| {
                 let strict = self.run.arguments.strict;
                 match exit_of(&review, gate, strict) {
-                    // A review that nobody was shown is not finished.
+                    // A review that was not shown is not finished.
                     Exit::Reviewed if strict && self.was_denied() => Exit::Inconclusive,
                     exit => exit,
                 }

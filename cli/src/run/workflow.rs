@@ -4,8 +4,9 @@
 //! been taken out. Nothing is ever written to `GITHUB_ENV` or `GITHUB_PATH`.
 
 use std::{
+    fmt::Write as _,
     fs::OpenOptions,
-    io::Write,
+    io::Write as _,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -47,7 +48,7 @@ pub(crate) struct WorkflowReport {
     noted: Mutex<Noted>,
 }
 
-/// What became of the run.
+/// The fate of the run.
 #[derive(Debug, Default)]
 enum Noted {
     /// Nothing was reviewed.
@@ -183,7 +184,7 @@ impl WorkflowReport {
             annotations: Vec::new(),
         };
         match (result, noted) {
-            (Ok(Exit::OutOfTime), _) => short(Conclusion::TimedOut, "Out of time: this is no complete review"),
+            (Ok(Exit::OutOfTime), _) => short(Conclusion::TimedOut, "Out of time: the review is not complete"),
             (Ok(Exit::Interrupted | Exit::Terminated), _) => {
                 short(Conclusion::Cancelled, "The review was stopped before its end")
             }
@@ -246,14 +247,12 @@ impl WorkflowReport {
             ("review-json", json.into_string()),
         ];
         // The delimiter cannot be known beforehand, and a value is one line: none can begin another output.
-        let outputs: String = values
-            .into_iter()
-            .map(|(name, value)| {
-                let delimiter = format!("conclave_{}", Uuid::now_v7().simple());
-                let value: String = value.chars().filter(|character| !character.is_control()).collect();
-                format!("{name}<<{delimiter}\n{value}\n{delimiter}\n")
-            })
-            .collect();
+        let mut outputs = String::new();
+        for (name, value) in values {
+            let delimiter = format!("conclave_{}", Uuid::now_v7().simple());
+            let value: String = value.chars().filter(|character| !character.is_control()).collect();
+            let _ = writeln!(outputs, "{name}<<{delimiter}\n{value}\n{delimiter}");
+        }
         append(path, &outputs)
     }
 }

@@ -63,7 +63,7 @@ impl Workflow {
         own.map(|comment| comment.body).collect()
     }
 
-    /// What a job of `pull_request` finds.
+    /// The variables and files of a job of `pull_request`.
     pub(crate) fn opened(&self, workspace: &Path) -> Job {
         self.github
             .job(self.pull, &JobEvent::PullRequest("synchronize"), workspace)

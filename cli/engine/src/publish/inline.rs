@@ -12,7 +12,7 @@ use crate::{
     review::{FindingRecord, JudgedFinding},
 };
 
-/// The form that a forge gives to notes. Lengths are in bytes, below the forge's own: nobody reads a longer note.
+/// The form that a forge gives to notes. Lengths are in bytes, below the forge's own: a longer note is not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoteForm {
     /// Maximum length of the summary's text, which its markers follow.
@@ -145,7 +145,7 @@ pub fn plan_openings<'a>(
 
 /// Returns whether the thread shows this finding, so that it is not posted again.
 ///
-/// What we resolved ourselves was gone, and is back, and so is what nobody knows to have resolved it. What a person resolved
+/// What we resolved ourselves was gone, and is back, and so is what a program may have resolved. What a person resolved
 /// stays so, unless it has become worse.
 fn shows(own: &OwnThread<'_>, entry: &JudgedFinding, bot: &BotIdentity) -> bool {
     if entry.thread.as_deref() == Some(own.thread.id.as_str()) {

@@ -126,7 +126,7 @@ impl Summary {
     }
 }
 
-/// The review as Markdown of at most so many bytes, for a place that is no note: without markers.
+/// The review as Markdown of at most so many bytes, for another place than a note: without markers.
 pub fn summary_within(review: &Review, max_bytes: usize) -> String {
     limit(render_markdown(review).trim_end(), max_bytes)
 }

@@ -51,7 +51,7 @@ impl PullRequestAddress {
         }
         let number = number
             .parse()
-            .map_err(|_| fault(&format!("`{number}` is no number of a pull request")))?;
+            .map_err(|_| fault(&format!("`{number}` is not the number of a pull request")))?;
         origin.set_query(None);
         origin.set_fragment(None);
         origin.set_path("");
@@ -162,7 +162,7 @@ mod tests {
                 "https://github.com/acme/shop/issues/7",
                 "no repository and pull request",
             ),
-            ("https://github.com/acme/shop/pull/new", "`new` is no number"),
+            ("https://github.com/acme/shop/pull/new", "`new` is not the number"),
             ("https://github.com/a%2Fb/shop/pull/7", "no repository and pull request"),
             ("https://me:secret@github.com/acme/shop/pull/7", "GITHUB_TOKEN"),
         ] {

@@ -66,7 +66,7 @@ pub struct Annotation {
     pub path: String,
     /// The first and the last line.
     pub lines: (u32, u32),
-    /// Whether it is a failure, not a warning.
+    /// A failure, not a warning.
     pub is_failure: bool,
     /// Its title, in one line.
     pub title: String,
@@ -98,7 +98,7 @@ pub struct CheckSettings {
     pub timeouts: ClientTimeouts,
 }
 
-/// How the gate is shown.
+/// The form of the gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shown {
     /// A check run of this number.
@@ -129,6 +129,14 @@ struct Run {
     id: u64,
     #[serde(default)]
     external_id: Option<String>,
+    #[serde(default)]
+    output: Output,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Output {
+    #[serde(default)]
+    annotations_count: u64,
 }
 
 impl Check {
@@ -143,6 +151,10 @@ impl Check {
             settings,
             begun: Mutex::new((head.to_owned(), Shown::ExitCode)),
         };
+        if check.github.expected.is_some() {
+            // It has to be the right one before anything is shown on its commit.
+            check.github.read_pull().await?;
+        }
         let (shown, said) = check.start(head).await?;
         check.begun.lock().await.1 = shown;
         Ok((check, said))
@@ -172,7 +184,8 @@ impl Check {
         }
     }
 
-    /// Begins a check run. One that an earlier run made on the commit is begun anew, so that there is one.
+    /// Begins a check run. One that an earlier run made on the commit is begun anew, so that there is one; unless it has annotations,
+    /// which GitHub never takes away.
     async fn start_run(&self, head: &str) -> Result<u64, ApiError> {
         let name: String = url::form_urlencoded::byte_serialize(self.settings.name.as_bytes()).collect();
         let url = format!("/commits/{head}/check-runs?check_name={name}&filter=latest&per_page=100");
@@ -183,7 +196,8 @@ impl Check {
         let own = listed
             .check_runs
             .into_iter()
-            .find(|run| run.external_id.as_deref() == Some(self.external_id().as_str()));
+            .find(|run| run.external_id.as_deref() == Some(self.external_id().as_str()))
+            .filter(|run| run.output.annotations_count == 0);
         let mut body = self.fields(head);
         body["status"] = json!("in_progress");
         if let Some(run) = own {

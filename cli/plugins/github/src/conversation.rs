@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{
     GitHub,
+    graphql::may_ask_rest,
     memory::{Cursors, KnownThread, Memory},
     wire::{ACTOR, Actor, NoteKind, order, text},
 };
@@ -106,7 +107,7 @@ impl GitHub {
     /// Reads everything from a page on, and returns the number of the last page.
     pub(crate) async fn read_threads(&self, bot: u64, from_page: u64) -> Result<(Vec<Thread>, u64), ApiError> {
         match self.read_pages(bot, from_page).await {
-            Err(error) if is_without_graphql(&error) => {
+            Err(error) if may_ask_rest(&error) => {
                 tracing::warn!(%error, "threads are read without their state");
                 Ok((self.read_without_graphql(bot).await?, 1))
             }
@@ -243,14 +244,6 @@ impl GitHub {
         let variables: Value = json!({ "id": thread, "after": after });
         self.query(WHAT, &query, &variables, "/node/comments").await
     }
-}
-
-/// Returns whether REST may still answer.
-fn is_without_graphql(error: &ApiError) -> bool {
-    !matches!(
-        error.kind,
-        ApiErrorKind::Unauthorized | ApiErrorKind::NotFound | ApiErrorKind::Unreachable | ApiErrorKind::TimedOut
-    )
 }
 
 fn gone(id: &str) -> ApiError {

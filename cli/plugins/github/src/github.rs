@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::sync::{Mutex, OnceCell};
 
 use crate::{
-    GitHubSettings,
+    ExpectedHead, GitHubSettings,
     error::{GITHUB, NOUN, refusal, wait},
     memory::{Authors, Memory},
 };
@@ -39,6 +39,7 @@ pub struct GitHub {
     pub(crate) name: String,
     pub(crate) number: u64,
     pub(crate) secret: SecretString,
+    pub(crate) expected: Option<ExpectedHead>,
     /// Our account.
     pub(crate) account: OnceCell<u64>,
     /// The number of the target repository.
@@ -94,6 +95,7 @@ impl GitHub {
             name: name.to_owned(),
             number: settings.number,
             secret: settings.secret.clone(),
+            expected: settings.expected.clone(),
             account: OnceCell::new(),
             repository_id: OnceCell::new(),
             reviewed: Mutex::default(),
@@ -202,6 +204,7 @@ mod tests {
             number: 1,
             secret: "s".to_owned().into(),
             ca_files: Vec::new(),
+            expected: None,
         };
         let client = GitHub::new(&settings, GitHub::timeouts()).expect("a client");
         assert!(!format!("{client:?}").contains("ghs_12"));

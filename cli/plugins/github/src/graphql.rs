@@ -51,6 +51,14 @@ impl GitHub {
     }
 }
 
+/// Returns whether REST may still answer where GraphQL did not: its limit is one of its own.
+pub(crate) fn may_ask_rest(error: &ApiError) -> bool {
+    !matches!(
+        error.kind,
+        ApiErrorKind::Unauthorized | ApiErrorKind::NotFound | ApiErrorKind::Unreachable | ApiErrorKind::TimedOut
+    )
+}
+
 /// An error that came with status 200.
 fn refused(what: &str, error: &Value) -> ApiError {
     let words = ApiError::shorten(error["message"].as_str().unwrap_or_default());

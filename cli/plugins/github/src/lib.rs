@@ -10,6 +10,7 @@ mod address;
 mod check;
 mod conversation;
 mod error;
+mod examine;
 mod github;
 mod graphql;
 mod identity;
@@ -25,6 +26,7 @@ mod wire;
 
 pub use address::PullRequestAddress;
 pub use check::{Annotation, Check, CheckEnd, CheckSettings, Conclusion};
+pub use examine::{Examination, Rights, examine};
 pub use github::GitHub;
 pub use review_state::SignedOpinion;
 
@@ -50,4 +52,15 @@ pub struct GitHubSettings {
     pub secret: SecretString,
     /// Files with certificates (PEM) to trust besides the system's.
     pub ca_files: Vec<PathBuf>,
+    /// The head by GitHub's own record, where its number comes from a job without rights. Another one is refused.
+    pub expected: Option<ExpectedHead>,
+}
+
+/// The head of a pull request, as GitHub's record of a workflow's run has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExpectedHead {
+    /// The commit.
+    pub sha: String,
+    /// The number of the repository that it is in.
+    pub repository: u64,
 }

@@ -16,7 +16,7 @@ pub(crate) struct Memory {
 pub(crate) struct KnownThread {
     /// Its id in GraphQL.
     pub(crate) node: String,
-    /// Whether our token may resolve it, or open it again.
+    /// The right of our token to resolve it, or to open it again.
     pub(crate) may_change: bool,
 }
 
@@ -32,6 +32,6 @@ pub(crate) struct Cursors {
 #[derive(Debug)]
 pub(crate) enum Authors {
     Known(HashSet<u64>),
-    /// GitHub did not say, or not all of them: no account can be told from a committer.
+    /// GitHub did not say, or not all of them: any account may be a committer.
     Unknown,
 }

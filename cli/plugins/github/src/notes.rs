@@ -167,7 +167,7 @@ impl GitHub {
         Ok(self.list("read what was posted", &url).await.unwrap_or_default())
     }
 
-    /// Deletes a review of ours that was never submitted: nobody else sees it, and it blocks every other. Returns whether there was one.
+    /// Deletes a review of ours that was never submitted: only we see it, and it blocks every other. Returns whether there was one.
     async fn delete_pending(&self) -> Result<bool, ApiError> {
         #[derive(Deserialize)]
         struct Review {

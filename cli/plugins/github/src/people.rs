@@ -1,6 +1,6 @@
 //! The role of an account.
 //!
-//! Whether somebody may write is asked of the API for each account. `author_association` says something else: a member of the
+//! Write access is asked of the API for each account. `author_association` says something else: a member of the
 //! organization need not have write access, and a collaborator may have been given the right to read only.
 
 use conclave_engine::{publish::Account, review::AuthorRole};

@@ -15,11 +15,14 @@ use conclave_resilience::retry::RetryPolicy;
 use serde::Deserialize;
 
 use crate::{
-    GitHub,
+    ExpectedHead, GitHub,
     error::{GITHUB, NOUN},
     github::encoded,
-    people, reviewers,
-    wire::User,
+    graphql::may_ask_rest,
+    people,
+    review_state::SignedOpinion,
+    reviewers,
+    wire::{ACTOR, Actor, User, text},
 };
 
 /// A pull request.
@@ -66,6 +69,16 @@ impl End {
 }
 
 impl Pull {
+    /// Returns whether this is its head, in this repository.
+    fn has_head(&self, expected: &ExpectedHead) -> bool {
+        self.head.sha == expected.sha && self.head.repository_id() == expected.repository
+    }
+
+    /// The word for its state.
+    pub(crate) fn word(&self) -> String {
+        self.lifecycle().word().to_owned()
+    }
+
     fn lifecycle(&self) -> Lifecycle {
         match (self.merged, self.state.as_str()) {
             (true, _) => Lifecycle::Over("merged".to_owned()),
@@ -83,6 +96,29 @@ impl Pull {
     }
 }
 
+/// The facts that may have changed since it was loaded, as one query has them.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Now {
+    state: String,
+    head_ref_oid: String,
+    base_ref_name: String,
+    latest_opinionated_reviews: Option<Opinions>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Opinions {
+    nodes: Option<Vec<Option<Opinion>>>,
+}
+
+/// The newest opinion of an account.
+#[derive(Debug, Deserialize)]
+struct Opinion {
+    state: String,
+    author: Option<Actor>,
+    body: String,
+}
+
 /// The commits where two branches part.
 #[derive(Debug, Deserialize)]
 struct Comparison {
@@ -96,8 +132,54 @@ struct Commit {
 }
 
 impl GitHub {
+    /// Reads what may have changed, and the newest opinion of each account, in one query.
+    async fn read_state(&self) -> Result<MergeRequestState, ApiError> {
+        let query = format!(
+            "query($owner: String!, $name: String!, $number: Int!) {{ repository(owner: $owner, name: $name) {{ \
+               pullRequest(number: $number) {{ state headRefOid baseRefName \
+                 latestOpinionatedReviews(last: 100) {{ nodes {{ state body author {{ {ACTOR} }} }} }} }} }} }}"
+        );
+        let pointer = "/repository/pullRequest";
+        let now: Now = self
+            .query("read the pull request", &query, &self.place(), pointer)
+            .await?;
+        let (bot, signer) = (self.account().await?, self.signer().await?);
+        let opinions = now.latest_opinionated_reviews.and_then(|opinions| opinions.nodes);
+        let mut opinions = opinions.into_iter().flatten().flatten();
+        let shows_request = opinions.any(|opinion| {
+            let is_ours = opinion
+                .author
+                .and_then(Actor::account)
+                .is_some_and(|account| account.id == bot);
+            is_ours
+                && opinion.state == "CHANGES_REQUESTED"
+                && signer.read::<SignedOpinion>(&text(Some(opinion.body))).is_some()
+        });
+        Ok(MergeRequestState {
+            lifecycle: match now.state.as_str() {
+                "OPEN" => Lifecycle::Open,
+                "CLOSED" => Lifecycle::Closed,
+                word => Lifecycle::Over(word.to_lowercase()),
+            },
+            head: Some(now.head_ref_oid),
+            target_branch: Some(now.base_ref_name),
+            shows_request,
+        })
+    }
+
     pub(crate) async fn read_pull(&self) -> Result<Pull, ApiError> {
-        self.get("read the pull request", &self.pull("")).await
+        let pull: Pull = self.get("read the pull request", &self.pull("")).await?;
+        match &self.expected {
+            Some(expected) if !pull.has_head(expected) => {
+                let text = format!(
+                    "the pull request {} is not the one that the first workflow ran for: its head is {}, and the run was of {}. What was \
+                     handed on is not believed; if there was a push meanwhile, its own run reviews it",
+                    self.number, pull.head.sha, expected.sha
+                );
+                Err(ApiError::new(ApiErrorKind::Settings, text))
+            }
+            _ => Ok(pull),
+        }
     }
 
     /// Compares two commits or branches. The second page has no files, which can be many and are not needed.
@@ -196,13 +278,18 @@ impl ChangeApi for GitHub {
     }
 
     async fn state(&self) -> Result<MergeRequestState, ApiError> {
-        let pull = self.read_pull().await?;
-        Ok(MergeRequestState {
-            lifecycle: pull.lifecycle(),
-            shows_request: self.own_opinions().await?.requests_changes(),
-            head: Some(pull.head.sha),
-            target_branch: Some(pull.base.branch),
-        })
+        match self.read_state().await {
+            Err(error) if may_ask_rest(&error) => {
+                let pull = self.read_pull().await?;
+                Ok(MergeRequestState {
+                    lifecycle: pull.lifecycle(),
+                    shows_request: self.own_opinions().await?.requests_changes(),
+                    head: Some(pull.head.sha),
+                    target_branch: Some(pull.base.branch),
+                })
+            }
+            read => read,
+        }
     }
 
     async fn newest_version(&self) -> Result<Version, ApiError> {

@@ -126,7 +126,7 @@ impl ChangeApi for GitLab {
             name: GITLAB,
             decider: "a person with the role Developer",
             noun: NOUN,
-            // GitLab takes more, but nobody reads it.
+            // GitLab takes more, which is not read.
             form: NoteForm {
                 max_summary: 60_000,
                 max_inline: 20_000,

@@ -5,7 +5,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::publish::installation_secret;
-use conclave_plugin_github::{GitHubSettings, PullRequestAddress};
+use conclave_plugin_github::{ExpectedHead, GitHubSettings, PullRequestAddress};
 use secrecy::SecretString;
 use serde::Deserialize;
 use url::Url;
@@ -23,12 +23,17 @@ const MAX_EVENT_BYTES: u64 = 25 << 20;
 const OF_THE_HEAD: [&str; 1] = ["pull_request"];
 /// Events that run with the secrets of the repository beside a pull request: nothing of it may be checked out in their jobs.
 const TRUSTED: [&str; 1] = ["pull_request_target"];
+/// The event of a workflow that follows another one, which ran without rights.
+const FOLLOWING: &str = "workflow_run";
 
-/// What to do where an event is of no pull request.
+/// Maximum size of what a job without rights hands on, in bytes.
+const MAX_HANDED_ON: u64 = 1_000;
+
+/// The advice where an event is not of a pull request.
 const HINT: &str =
     "`conclave review` runs on `pull_request` events; name a pull request with --pr URL, or use `conclave local`";
 
-/// What to do where there is no token.
+/// The advice where there is no token.
 const TOKEN_HINT: &str = "hand the job's token to the step: `env: { GITHUB_TOKEN: \"${{ github.token }}\" }`, with `permissions: { \
                           contents: read, pull-requests: write, checks: write }`";
 
@@ -59,6 +64,30 @@ struct Event {
     pull_request: Option<EventPull>,
     #[serde(default)]
     repository: Option<EventRepository>,
+    #[serde(default)]
+    workflow_run: Option<EventRun>,
+}
+
+/// GitHub's own record of the run that a workflow follows.
+#[derive(Debug, Deserialize)]
+struct EventRun {
+    event: String,
+    head_sha: String,
+    #[serde(default)]
+    head_repository: Option<RunRepository>,
+}
+
+#[derive(Debug, Deserialize)]
+struct RunRepository {
+    id: u64,
+}
+
+/// The word of a job without rights. None of it is believed: the number is looked up, and its head compared.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HandedOn {
+    number: u64,
+    head: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -118,11 +147,20 @@ impl Environment {
     pub(super) fn github_job(&self) -> Result<CiEnvironment, Failure> {
         let required = |name: &str| self.required(name, HINT);
         let event_name = required("GITHUB_EVENT_NAME")?;
-        if !OF_THE_HEAD.contains(&event_name) && !TRUSTED.contains(&event_name) {
+        let is_known = OF_THE_HEAD.contains(&event_name) || TRUSTED.contains(&event_name) || event_name == FOLLOWING;
+        if !is_known {
             return Err(Failure::Settings(format!("this job runs for `{event_name}`: {HINT}")));
         }
         let repository = required("GITHUB_REPOSITORY")?;
-        let pull = self.event_of(repository, required("GITHUB_EVENT_PATH")?)?;
+        let path = required("GITHUB_EVENT_PATH")?;
+        let event = self.event_of(repository, path)?;
+        let (number, head, expected) = if event_name == FOLLOWING {
+            self.followed(event)?
+        } else {
+            let pull = pull_of(event, path)?;
+            (pull.number, pull.head.sha, None)
+        };
+        let is_trusted = event_name == FOLLOWING || TRUSTED.contains(&event_name);
         let address = |name: &str| {
             let text = required(name)?;
             let wrong = |error| Failure::Settings(format!("{name} is `{text}`: {error}"));
@@ -135,17 +173,18 @@ impl Environment {
             graphql_url: address("GITHUB_GRAPHQL_URL")?,
             token: SecretString::from(token),
             repository: repository.to_owned(),
-            number: pull.number,
+            number,
             secret: self.github_secret()?,
             ca_files: self.ca_files(),
+            expected,
         };
         let mut clone = server;
         clone.set_path(&format!("/{repository}.git"));
         Ok(CiEnvironment {
             directory: Utf8PathBuf::from(self.get("GITHUB_WORKSPACE").unwrap_or(".")),
             project_path: repository.to_owned(),
-            refused_checkout: TRUSTED.contains(&event_name).then(|| pull.head.sha.clone()),
-            head_sha: Some(pull.head.sha),
+            refused_checkout: is_trusted.then(|| head.clone()),
+            head_sha: Some(head),
             repository_url: Some(with_token(clone, token)),
             ca_file: self.get(names::CA_FILE).map(Utf8PathBuf::from),
             clone_of: None,
@@ -153,9 +192,9 @@ impl Environment {
         })
     }
 
-    /// Reads the pull request's number and head from the event's file.
-    fn event_of(&self, repository: &str, path: &str) -> Result<EventPull, Failure> {
-        let wrong = |what: &str| Failure::Settings(format!("GITHUB_EVENT_PATH is {path}, {what}: {HINT}"));
+    /// Reads the event's file, which has to be of this repository.
+    fn event_of(&self, repository: &str, path: &str) -> Result<Event, Failure> {
+        let wrong = |what: &str| wrong_event(path, what);
         let size = std::fs::metadata(path).map_err(|error| wrong(&format!("which cannot be read ({error})")))?;
         if !size.is_file() || size.len() > MAX_EVENT_BYTES {
             return Err(wrong("which is not a file of an event"));
@@ -165,6 +204,7 @@ impl Environment {
             .map_err(|error| wrong(&format!("which is not the whole of an event ({error})")))?;
         let of = event
             .repository
+            .as_ref()
             .ok_or_else(|| wrong("whose event names no repository"))?;
         let id = self.get("GITHUB_REPOSITORY_ID").and_then(|id| id.parse::<u64>().ok());
         if !of.full_name.eq_ignore_ascii_case(repository) || id.is_some_and(|id| id != of.id) {
@@ -173,15 +213,37 @@ impl Environment {
                 of.full_name
             )));
         }
-        let pull = event
-            .pull_request
-            .ok_or_else(|| wrong("whose event is of no pull request"))?;
-        let is_commit =
-            matches!(pull.head.sha.len(), 40 | 64) && pull.head.sha.chars().all(|digit| digit.is_ascii_hexdigit());
-        if !is_commit {
-            return Err(wrong("whose event names no commit"));
+        Ok(event)
+    }
+
+    /// The pull request of the run that this workflow follows: its number by what that run has handed on, its head by GitHub's own record.
+    fn followed(&self, event: Event) -> Result<(u64, String, Option<ExpectedHead>), Failure> {
+        let advice =
+            "name the file that the first workflow has handed on with --handed-on FILE, as docs/github.md shows";
+        let path = self.required(names::HANDED_ON, advice)?;
+        let wrong = |what: &str| Failure::Settings(format!("what was handed on in {path} is not believed: {what}"));
+        let run = event.workflow_run.ok_or_else(|| wrong("the event names no run"))?;
+        if run.event != "pull_request" {
+            return Err(wrong(&format!("the run was of `{}`, not of `pull_request`", run.event)));
         }
-        Ok(pull)
+        let repository = run
+            .head_repository
+            .ok_or_else(|| wrong("the repository of the run's commit is gone"))?;
+        let file = std::fs::symlink_metadata(path).map_err(|error| wrong(&format!("it cannot be read ({error})")))?;
+        if !file.is_file() || file.len() > MAX_HANDED_ON {
+            return Err(wrong("it is not a small file"));
+        }
+        let text = std::fs::read(path).map_err(|error| wrong(&format!("it cannot be read ({error})")))?;
+        let handed_on: HandedOn = serde_json::from_slice(&text)
+            .map_err(|_| wrong("it is not `{\"number\": N, \"head\": \"COMMIT\"}` and nothing else"))?;
+        if handed_on.head != run.head_sha || !is_commit(&run.head_sha) {
+            return Err(wrong("it names another commit than the run was of"));
+        }
+        let expected = ExpectedHead {
+            sha: run.head_sha.clone(),
+            repository: repository.id,
+        };
+        Ok((handed_on.number, run.head_sha, Some(expected)))
     }
 
     /// The installation's secret: the one that is set, else made from a provider's key. The token of a job is another one in each job,
@@ -235,9 +297,30 @@ impl Environment {
                 number,
                 secret: self.github_secret()?,
                 ca_files,
+                expected: None,
             }),
         })
     }
+}
+
+/// The pull request that an event is of.
+fn pull_of(event: Event, path: &str) -> Result<EventPull, Failure> {
+    let pull = event
+        .pull_request
+        .ok_or_else(|| wrong_event(path, "whose event is of no pull request"))?;
+    if is_commit(&pull.head.sha) {
+        Ok(pull)
+    } else {
+        Err(wrong_event(path, "whose event names no commit"))
+    }
+}
+
+fn wrong_event(path: &str, what: &str) -> Failure {
+    Failure::Settings(format!("GITHUB_EVENT_PATH is {path}, {what}: {HINT}"))
+}
+
+fn is_commit(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.chars().all(|digit| digit.is_ascii_hexdigit())
 }
 
 /// The address of a repository with the token as GitHub takes it.

@@ -86,7 +86,7 @@ pub(crate) struct Posting {
     pub(crate) mode: Option<ReviewMode>,
     /// Maximum number of findings beside their lines.
     pub(crate) max_inline: Option<u16>,
-    /// What the verdict may do where neither the job nor the repository says so.
+    /// The mode where neither the job nor the repository says one.
     pub(crate) default_mode: ReviewMode,
 }
 

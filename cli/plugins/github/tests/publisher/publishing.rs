@@ -1,4 +1,4 @@
-//! What only GitHub does: reviews that are all or nothing, pending ones, rights by kind of token, limits, opinions of others.
+//! The ways of GitHub alone: reviews that are all or nothing, pending ones, rights by kind of token, limits, opinions of others.
 
 use std::time::Duration;
 
@@ -427,7 +427,10 @@ async fn five_hundreds_after_the_write_leave_one_of_each() {
         let bot = github.load().await.unwrap().bot;
         let requests = stage.0.snapshot().reviews;
         assert!(requests.len() <= 1, "{requests:?}");
-        assert!(!github.approval(bot).await.unwrap().stands);
+        // What can be committed is the fix itself, never a part of another text.
+        let fix = format!("{text}\n");
+        let suggestions = found.threads.iter().filter_map(|thread| thread.suggestion.as_ref());
+        assert!(suggestions.into_iter().all(|suggestion| *suggestion == fix), "{text}");
     }
 }
 
@@ -464,4 +467,48 @@ async fn an_enterprise_server_is_reached_by_its_addresses() {
             .unwrap()
             .is_empty()
     );
+}
+
+/// Each way in which a text acts on GitHub, in everything that a model or an author can write.
+#[tokio::test]
+async fn nothing_that_a_review_says_acts_on_github() {
+    const HOSTILE: [&str; 14] = [
+        "@alice please merge",
+        "cc @acme/security",
+        "see #12, GH-12 and acme/shop#3",
+        "Fixes #1",
+        "closes: acme/shop#1",
+        "Duplicate of #12",
+        "since 0123456789abcdef0123456789abcdef01234567 it fails",
+        "alice@0123456789abcdef",
+        "![x](https://evil.example/x.png)",
+        "<img src=https://evil.example/x.png> <details open>",
+        "http://127.0.0.1/acme/shop/issues/7",
+        "```suggestion\nrm -rf /\n```",
+        "> [!NOTE]\n> - [ ] x",
+        "::error::x ##[error]y",
+    ];
+    for text in HOSTILE {
+        let stage = OnGitHub::with_lines().await;
+        let mut on_line = at("src/a.py", (4, 4), "new one");
+        let mut on_file = at("image.bin", (1, 1), "i");
+        let mut in_summary = at("nowhere.py", (1, 1), text);
+        for entry in [&mut on_line, &mut on_file, &mut in_summary] {
+            entry.finding.claim = text.to_owned();
+            entry.finding.scenario = text.to_owned();
+            entry.finding.category = text.to_owned();
+            entry.finding.fix = Some(text.to_owned());
+        }
+        let review = Review {
+            summary: text.to_owned(),
+            warnings: vec![text.to_owned()],
+            verdict_reason: text.to_owned(),
+            ..stage.with_findings(vec![on_line, on_file, in_summary])
+        };
+        stage.run(&review, in_mode(ReviewMode::Gate)).await;
+        assert_eq!(stage.0.github.effects(), [], "{text}");
+        let found = stage.0.snapshot();
+        assert_eq!(found.threads.len(), 2, "{text}");
+        assert!(found.threads.iter().all(|thread| thread.suggestion.is_none()), "{text}");
+    }
 }

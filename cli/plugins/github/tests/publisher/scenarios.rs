@@ -31,7 +31,7 @@ impl OnGitHub {
         }
     }
 
-    /// Submits a review as somebody; ours is signed.
+    /// Submits a review; ours is signed.
     fn opine(&self, who: Who, state: ReviewState) {
         let text = match who {
             Who::Bot => self.0.signer().sign(&SignedOpinion {

@@ -24,11 +24,11 @@ pub(crate) struct Stage {
     pub(crate) pull: PullRef,
     /// The author of the pull request.
     pub(crate) author: UserId,
-    /// Somebody else.
+    /// Another person.
     pub(crate) human: UserId,
     pub(crate) app: AppId,
     pub(crate) token: String,
-    /// How long the plugin waits for GitHub.
+    /// The plugin's patience.
     pub(crate) timeouts: ClientTimeouts,
     /// Rows of a page.
     pub(crate) page_size: u32,
@@ -87,6 +87,7 @@ impl Stage {
             number: self.pull.number,
             secret: SECRET.to_owned().into(),
             ca_files: Vec::new(),
+            expected: None,
         }
     }
 
@@ -99,7 +100,7 @@ impl Stage {
         Publisher::new(Box::new(api), settings.secret)
     }
 
-    /// What signs on this pull request.
+    /// The signature of this pull request.
     pub(crate) fn signer(&self) -> Signer {
         let scope = format!("github\0{}\0{}", self.repository.0, self.pull.number);
         Signer::new(SECRET.to_owned().into(), scope)

@@ -1,0 +1,107 @@
+//! The rights of a token, found out without writing anything.
+//!
+//! GitHub does not tell what a job's or an App's token may do. It looks at the right before it looks at the content, so a request that
+//! cannot be carried out says it: a review of a commit that is not there is either not allowed or not valid.
+
+use std::time::Duration;
+
+use conclave_forge::{ApiError, ApiErrorKind, ClientTimeouts};
+use conclave_resilience::retry::RetryPolicy;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{GitHub, GitHubSettings};
+
+/// A commit that no repository has.
+const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
+
+/// The rights of a token.
+#[derive(Debug)]
+pub struct Examination {
+    /// The name of its account.
+    pub account: String,
+    /// The state of the pull request, as in `opened`.
+    pub pull_request: Result<String, ApiError>,
+    /// The rights to write.
+    pub rights: Rights,
+    /// The setting that lets workflows approve pull requests; none where the token does not see it.
+    pub workflows_may_approve: Option<bool>,
+}
+
+/// The rights to write, by the names in a workflow's `permissions`; an error where GitHub did not say.
+#[derive(Debug)]
+pub struct Rights {
+    /// Reviews and comments.
+    pub pull_requests: Result<bool, ApiError>,
+    /// Check runs.
+    pub checks: Result<bool, ApiError>,
+    /// Commit statuses.
+    pub statuses: Result<bool, ApiError>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Viewer {
+    login: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct WorkflowPermissions {
+    #[serde(default)]
+    can_approve_pull_request_reviews: Option<bool>,
+}
+
+/// Asks GitHub about a token; nothing is repeated and nothing is written. An error means that the token is not accepted, or that GitHub
+/// cannot be reached.
+pub async fn examine(settings: &GitHubSettings, limit: Duration) -> Result<Examination, ApiError> {
+    let timeouts = ClientTimeouts {
+        request: limit,
+        retry: RetryPolicy {
+            retries: 0,
+            ..RetryPolicy::default()
+        },
+        write_gap: Duration::ZERO,
+    };
+    let github = GitHub::new(settings, timeouts)?;
+    let viewer: Viewer = github
+        .query(
+            "say whose token it is",
+            "query { viewer { login } }",
+            &json!({}),
+            "/viewer",
+        )
+        .await?;
+    let pull_request = github.read_pull().await.map(|pull| pull.word());
+    let review = json!({ "commit_id": NO_COMMIT, "event": "COMMENT", "body": "conclave doctor" });
+    let check = json!({ "name": "conclave", "head_sha": NO_COMMIT });
+    let status = json!({ "state": "pending", "context": "conclave" });
+    let statuses = format!("/statuses/{NO_COMMIT}");
+    let rights = Rights {
+        pull_requests: github.may_write(&github.pull("/reviews"), &review).await,
+        checks: github.may_write(&github.repository("/check-runs"), &check).await,
+        statuses: github.may_write(&github.repository(&statuses), &status).await,
+    };
+    let url = github.repository("/actions/permissions/workflow");
+    let permissions: Result<WorkflowPermissions, _> = github.get("read the settings of workflows", &url).await;
+    Ok(Examination {
+        account: viewer.login,
+        pull_request,
+        rights,
+        workflows_may_approve: permissions
+            .ok()
+            .and_then(|permissions| permissions.can_approve_pull_request_reviews),
+    })
+}
+
+impl GitHub {
+    /// Returns whether a request that cannot be carried out fails for its content, not for a right.
+    async fn may_write(&self, url: &str, body: &Value) -> Result<bool, ApiError> {
+        let Err(error) = self.create("try a right", url, body).await else {
+            return Ok(true);
+        };
+        match error.kind {
+            ApiErrorKind::Refused => Ok(true),
+            ApiErrorKind::Forbidden | ApiErrorKind::NotFound => Ok(false),
+            _ => Err(error),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! GitHub: the token, what it may do, and the pull request.
+
+use std::time::Duration;
+
+use conclave_forge::{ApiError, ApiErrorKind};
+use conclave_plugin_github::{Examination, GitHubSettings, examine as ask};
+
+use super::{Check, Found, network::unreachable_step};
+
+/// A token that will do.
+const GOOD_TOKEN: &str = "hand the job's token to the step: `env: { GITHUB_TOKEN: \"${{ github.token }}\" }`; elsewhere make a \
+                          fine-grained access token for the repository with `Pull requests: write` and `Contents: read`";
+
+pub(super) async fn examine(github: &GitHubSettings, limit: Duration) -> Found {
+    let host = github.api_url.host_str().unwrap_or_default();
+    let Examination {
+        account,
+        pull_request,
+        rights,
+        workflows_may_approve,
+    } = match ask(github, limit).await {
+        Ok(examination) => examination,
+        Err(error) => return Found::one(refused(&error)),
+    };
+    let mut found = Found::one(Check::ok("github", format!("{host} knows the token as {account}")));
+    let checks = judged("permission-checks", "checks", &rights.checks);
+    // A commit status is asked for only where there is no check.
+    let statuses =
+        (!matches!(rights.checks, Ok(true))).then(|| judged("permission-statuses", "statuses", &rights.statuses));
+    found.checks.push(required(judged(
+        "permission-pull-requests",
+        "pull-requests",
+        &rights.pull_requests,
+    )));
+    found.checks.push(checks);
+    found.checks.extend(statuses);
+    found.checks.push(pull_request_check(&pull_request));
+    found.checks.extend(workflows_may_approve.map(|may| {
+        const NAME: &str = "approvals";
+        if may {
+            Check::ok(NAME, "workflows may approve pull requests")
+        } else {
+            let detail = "workflows may not approve: with the job's token `--mode approve` approves nothing";
+            Check::warning(NAME, detail)
+                .next("allow it under Settings, Actions, General, or use the token of an App of your own")
+        }
+    }));
+    found
+}
+
+/// A token that GitHub does not take, or no GitHub at all.
+fn refused(error: &ApiError) -> Check {
+    let check = Check::of_error("github", error);
+    match error.kind {
+        ApiErrorKind::Unreachable | ApiErrorKind::TimedOut => check.next(unreachable_step(&error.words)),
+        ApiErrorKind::Unauthorized => check.next(GOOD_TOKEN),
+        _ => check,
+    }
+}
+
+/// A right, and the line that gives it. Without it a review works, but not as well.
+fn judged(name: &str, right: &str, has: &Result<bool, ApiError>) -> Check {
+    let without = match right {
+        "checks" => "there is no check on the commit, only a commit status or the job's exit code",
+        "statuses" => "the job's exit code is the only gate",
+        _ => "nothing can be posted",
+    };
+    match has {
+        Ok(true) => Check::ok(name, format!("the token has `{right}: write`")),
+        Ok(false) => Check::warning(name, format!("the token lacks `{right}: write`: {without}")).next(format!(
+            "add `{right}: write` to the `permissions` of the workflow, or to the App or token that is used"
+        )),
+        Err(error) => Check::warning(
+            name,
+            format!("whether the token has `{right}: write` cannot be seen: {error}"),
+        )
+        .next("see the permissions of the workflow, the App or the token"),
+    }
+}
+
+/// The same for a right without which there is nothing.
+fn required(check: Check) -> Check {
+    match check.status {
+        super::Status::Warning => Check {
+            status: super::Status::Failure,
+            ..check
+        },
+        _ => check,
+    }
+}
+
+fn pull_request_check(state: &Result<String, ApiError>) -> Check {
+    const NAME: &str = "pull-request";
+    match state {
+        Ok(word) if word == "opened" => Check::ok(NAME, "the pull request is open and can be read"),
+        Ok(word) => Check::warning(
+            NAME,
+            format!("the pull request is {word}: only an open one is reviewed"),
+        )
+        .next("nothing, unless you wanted it reviewed"),
+        Err(error) => Check::failure(NAME, error.to_string()).next("see that the number and the repository are right"),
+    }
+}
