@@ -9,6 +9,8 @@ import { dirname, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 
+import yaml from 'yaml';
+
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, '../..');
 const script = join(root, 'scripts/release');
@@ -42,13 +44,21 @@ describe('scripts/release', () => {
   test('makes exactly the files that it lists, with good checksums, and the same ones again', async () => {
     const listed = (await release(['--list', '--target', TARGET])).stdout.trim().split('\n');
     const name = `conclave-${version}-${TARGET}`;
-    assert.deepEqual(listed, [`${name}.tar.gz`, `${name}.cdx.json`, 'SHA256SUMS']);
+    const wheel = `conclave-${version}-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64.whl`;
+    const packages = [`conclave-${version}.tgz`, `conclave-linux-x64-${version}.tgz`, wheel];
+    assert.deepEqual(listed, [`${name}.tar.gz`, `${name}.cdx.json`, ...packages, `${name}.provenance.json`, 'SHA256SUMS']);
     const made = await release([...packed, '--output', directory]);
     assert.equal(made.code, 0, made.stderr);
     assert.deepEqual(readdirSync(directory).toSorted(), listed.toSorted());
     const digest = (file) => createHash('sha256').update(readFileSync(join(directory, file))).digest('hex');
     const sums = readFileSync(join(directory, 'SHA256SUMS'), 'utf8').trim().split('\n').map((line) => line.split(/ +/));
-    assert.deepEqual(sums, listed.slice(0, 2).map((file) => [digest(file), file]));
+    assert.deepEqual(sums, listed.slice(0, -1).map((file) => [digest(file), file]));
+
+    const statement = JSON.parse(readFileSync(join(directory, `${name}.provenance.json`), 'utf8'));
+    assert.equal(statement._type, 'https://in-toto.io/Statement/v1');
+    assert.deepEqual(statement.subject, listed.slice(0, -2).map((file) => ({ name: file, digest: { sha256: digest(file) } })));
+    const { stdout: commit } = await run('git', ['-C', root, 'rev-parse', 'HEAD']);
+    assert.equal(statement.predicate.buildDefinition.resolvedDependencies[0].digest.gitCommit, commit.trim());
 
     const { stdout: contents } = await run('tar', ['--list', '--file', join(directory, `${name}.tar.gz`)]);
     const files = contents.trim().split('\n').map((path) => path.slice(name.length + 1)).filter((path) => path && !path.endsWith('/'));
@@ -65,9 +75,9 @@ describe('scripts/release', () => {
     assert.deepEqual(crates.filter(([crate, number]) => !lock.includes(`name = "${crate}"\nversion = "${number}"`)), []);
     assert.deepEqual(crates.filter(([crate]) => /worker$|fake-gitlab|scripted/.test(crate)), [], 'nothing that is not in the program');
 
-    const before_ = digest(`${name}.tar.gz`);
+    const before_ = readFileSync(join(directory, 'SHA256SUMS'), 'utf8');
     await release([...packed, '--output', directory]);
-    assert.equal(digest(`${name}.tar.gz`), before_);
+    assert.equal(readFileSync(join(directory, 'SHA256SUMS'), 'utf8'), before_);
   });
 
   test('refuses what must not be released', async () => {
@@ -137,7 +147,8 @@ describe('.gitlab-ci.yml', () => {
 
   test('is a valid pipeline that releases for tags only', async () => {
     assert.deepEqual(await jobs({ CI_PIPELINE_SOURCE: 'merge_request_event' }), ['test']);
-    assert.deepEqual((await jobs({ CI_COMMIT_TAG: 'v1.2.3', CI_PIPELINE_SOURCE: 'push' })).toSorted(), ['container', 'files', 'release', 'test']);
+    const files = ['aarch64', 'x86_64'].map((machine) => `files: [${machine}-unknown-linux-musl]`);
+    assert.deepEqual((await jobs({ CI_COMMIT_TAG: 'v1.2.3', CI_PIPELINE_SOURCE: 'push' })).toSorted(), ['container', ...files, 'publish', 'release', 'test']);
   });
 
   test('calls scripts that are there, on the Rust and the Node of the tests', () => {
@@ -157,5 +168,37 @@ describe('.gitlab-ci.yml', () => {
     const images = [...text.matchAll(/image: (\S+)|services: \[(\S+)\]/g)].map(([, image, service]) => image ?? service);
     assert.ok(images.length >= 5, String(images));
     assert.deepEqual(images.filter((image) => !/:v?\d/.test(image)), []);
+  });
+});
+
+describe('.github/workflows', () => {
+  const names = readdirSync(join(root, '.github/workflows'));
+  const workflows = names.map((name) => [name, read(`.github/workflows/${name}`), yaml.parse(read(`.github/workflows/${name}`))]);
+
+  test('have the jobs of a change and of a release, with no right that they do not need', () => {
+    assert.deepEqual(names.toSorted(), ['release.yml', 'test.yml']);
+    for (const [name, , workflow] of workflows) {
+      assert.deepEqual(workflow.permissions, { contents: 'read' }, name);
+      const more = Object.entries(workflow.jobs).filter(([, job]) => job.permissions).map(([job, { permissions }]) => [job, permissions]);
+      assert.deepEqual(more, name === 'release.yml' ? [['publish', { contents: 'write' }]] : [], name);
+      assert.ok(Object.values(workflow.jobs).every((job) => job['timeout-minutes'] > 0 && !/latest/.test(job['runs-on'])), name);
+    }
+    const [, , release] = workflows.find(([name]) => name === 'release.yml');
+    assert.deepEqual(release.on, { push: { tags: ['v[0-9]+.[0-9]+.[0-9]+'] } });
+    const targets = read('scripts/lib/targets.txt').split('\n').filter((line) => line && !line.startsWith('#')).map((line) => line.split(' ')[0]);
+    assert.deepEqual(release.jobs.files.strategy.matrix.target, targets);
+    assert.deepEqual(yaml.parse(read('.gitlab-ci.yml')).files.parallel.matrix, [{ TARGET: targets }]);
+  });
+
+  test('call actions by their commits and scripts that are there, keep no credentials, and put no outsider into a shell', () => {
+    for (const [name, text, workflow] of workflows) {
+      for (const step of Object.values(workflow.jobs).flatMap((job) => job.steps)) {
+        if (step.uses) assert.match(step.uses, /^[\w-]+\/[\w-]+@[0-9a-f]{40}$/, name);
+        if (step.uses?.startsWith('actions/checkout@')) assert.equal(step.with['persist-credentials'], false, name);
+        assert.doesNotMatch(step.run ?? '', /\$\{\{/, name);
+        for (const [, path] of (step.run ?? '').matchAll(/\.\/(scripts\/\w+)/g)) assert.ok(existsSync(join(root, path)), path);
+      }
+      assert.doesNotMatch(text, /pull_request_target|\b(curl|wget)\b[^\n]*\|/, name);
+    }
   });
 });

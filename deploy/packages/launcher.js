@@ -1,0 +1,67 @@
+#!/usr/bin/env node
+// Starts the program of this machine's package. Nothing else: no download, no script at installation.
+'use strict';
+
+const { spawn } = require('node:child_process');
+const { constants } = require('node:os');
+
+const { name, version, optionalDependencies } = require('../package.json');
+
+/** Ends with 2, as the program does for a setting that has to change. */
+function fail(problem, next) {
+  process.stderr.write(`conclave: ${problem}\n  next: ${next}\n`);
+  process.exit(2);
+}
+
+function find() {
+  const wanted = `${name}-${process.platform}-${process.arch}`;
+  if (!(wanted in optionalDependencies)) {
+    const there = Object.keys(optionalDependencies).map((other) => other.slice(name.length + 1));
+    fail(`there is no program for ${process.platform}-${process.arch}, only for ${there.join(', ')}`, 'on Windows, use WSL');
+  }
+  let manifest;
+  try {
+    manifest = require.resolve(`${wanted}/package.json`);
+  } catch {
+    fail(
+      `the package ${wanted} with the program is missing: npm leaves it out with --omit=optional, or when node_modules comes from another platform`,
+      `npm install ${wanted}@${version}, beside ${name}`,
+    );
+  }
+  const found = require(manifest).version;
+  if (found !== version) {
+    fail(`${wanted} has the version ${found}, and ${name} the version ${version}`, `npm install ${name}@${version} ${wanted}@${version}`);
+  }
+  return require('node:path').join(manifest, '..', 'bin', 'conclave');
+}
+
+const program = find();
+const rest = process.argv.slice(2);
+if (typeof process.execve === 'function') {
+  // The program takes this process's place: one process, and signals reach it directly.
+  try {
+    process.execve(program, [program, ...rest], process.env);
+  } catch (error) {
+    fail(`${program} does not start: ${error.message}`, `npm install --force ${name}@${version}`);
+  }
+}
+
+// A terminal's keys signal all processes of a group, and the program must not get a signal twice: the second one of a kind
+// hurries its end. With a terminal it stays in our group, and gets those by itself; else it has a group of its own.
+const terminal = process.stdin.isTTY === true;
+const child = spawn(program, rest, { stdio: 'inherit', detached: !terminal });
+child.on('error', (error) => fail(`${program} does not start: ${error.message}`, `npm install --force ${name}@${version}`));
+for (const signal of ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP']) {
+  const fromKeys = terminal && (signal === 'SIGINT' || signal === 'SIGQUIT');
+  process.on(signal, () => fromKeys || child.kill(signal));
+}
+child.on('exit', (code, signal) => {
+  if (signal) {
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+    // Where the signal is ignored, as shells report it.
+    process.exitCode = 128 + constants.signals[signal];
+  } else {
+    process.exitCode = code;
+  }
+});
