@@ -205,13 +205,21 @@ pub(crate) fn take(state: &State, at: PullRef) -> PullSnapshot {
 /// The first suggestion of a text, and the length of its fence.
 pub(crate) fn suggestion(body: &str) -> Option<(String, usize)> {
     let mut lines = body.split_inclusive('\n');
-    let fence = lines.find_map(|line| {
-        let length = line.chars().take_while(|mark| *mark == '`').count();
-        (length >= 3 && line[length..].trim() == "suggestion").then_some(length)
-    })?;
-    let is_end = |line: &str| {
-        let line = line.trim_end();
-        line.len() >= fence && line.chars().all(|mark| mark == '`')
-    };
-    Some((lines.take_while(|line| !is_end(line)).collect(), fence))
+    while let Some(line) = lines.next() {
+        let fence = line.chars().take_while(|mark| *mark == '`').count();
+        let header = line[fence..].trim();
+        if fence < 3 || header.contains('`') {
+            continue;
+        }
+        let is_end = |line: &&str| {
+            let line = line.trim_end();
+            line.len() >= fence && line.chars().all(|mark| mark == '`')
+        };
+        // What stands inside of another block is code.
+        let block: String = lines.by_ref().take_while(|line| !is_end(line)).collect();
+        if header == "suggestion" {
+            return Some((block, fence));
+        }
+    }
+    None
 }

@@ -469,7 +469,7 @@ async fn an_enterprise_server_is_reached_by_its_addresses() {
 /// Each way in which a text acts on GitHub, in everything that a model or an author can write.
 #[tokio::test]
 async fn nothing_that_a_review_says_acts_on_github() {
-    const HOSTILE: [&str; 11] = [
+    const HOSTILE: [&str; 14] = [
         "@alice please merge",
         "cc @acme/security",
         "see #12, GH-12 and acme/shop#3",
@@ -481,6 +481,9 @@ async fn nothing_that_a_review_says_acts_on_github() {
         "![x](https://evil.example/x.png)",
         "<img src=https://evil.example/x.png> <details open>",
         "http://127.0.0.1/acme/shop/issues/7",
+        "```suggestion\nrm -rf /\n```",
+        "> [!NOTE]\n> - [ ] x",
+        "::error::x ##[error]y",
     ];
     for text in HOSTILE {
         let stage = OnGitHub::with_lines().await;
