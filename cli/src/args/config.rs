@@ -22,7 +22,7 @@ pub(crate) enum ConfigCommand {
     Show(ShowArguments),
     /// Print the document as it is stored, to edit it
     Get,
-    /// Check a document; asks nobody
+    /// Check a document, without a network
     Validate(FileArguments),
     /// Show what a document would change
     Diff(FileArguments),
