@@ -10,6 +10,7 @@ mod spool;
 pub use self::{
     intake::{Intake, read},
     noise::without_noise,
+    patches::Written,
     spool::Spool,
 };
 

@@ -124,7 +124,10 @@ async fn a_preset_that_the_plan_reports_is_the_one_that_reviews() {
     repository.write(".conclave.toml", "[review]\npreset = \"yardstick\"\n");
     repository.commit("Settings");
     repository.git(&["checkout", "--quiet", "-b", "feature"]);
-    repository.write("auth/session.py", "def renew(token):\n    return token\n");
+    repository.write(
+        "auth/session.py",
+        "def renew(token):\n    print(\"DEBUG\", token)\n    return token\n",
+    );
     repository.commit("Renew sessions");
     let yardstick = BTreeSet::from([
         "@cf/moonshotai/kimi-k2.6".to_owned(),

@@ -70,7 +70,7 @@ fn measured() -> BTreeMap<String, Measured> {
 async fn run(name: &str) {
     let row = rows().into_iter().find(|row| row.name == name);
     let row = row.unwrap_or_else(|| panic!("outcomes.json has no row {name}"));
-    let scene = Scene::new(provider().await).await;
+    let scene = Scene::new(provider().await, name).await;
     let started = Instant::now();
     let outcome = scene.play(name).await;
     let seconds = started.elapsed().as_secs_f64();
@@ -137,7 +137,7 @@ failures! {
     provider_sends_garbage provider_error_inside_the_stream provider_is_unreachable
     context_overflow answer_cut_off_always answer_cut_off_once answer_empty
     denied_tool unknown_tool findings_unreadable patches_not_opened patch_read_in_part
-    coordinator_never_submits coordinator_never_asks
+    coordinator_never_submits coordinator_is_reminded
     opencode_crashes_at_its_start opencode_crashes_in_the_run opencode_ignores_sigterm
     opencode_floods_its_output opencode_writes_an_endless_line opencode_without_our_agents opencode_without_our_tools
     disk_refuses_events disk_full_for_the_review disk_full_for_opencode

@@ -215,7 +215,7 @@ fn sections_close(log: &str) {
     assert!(
         headers
             .iter()
-            .any(|header| header.contains("Reviewers and coordinator are at work")),
+            .any(|header| header.contains("The reviewers are at work")),
         "{headers:?}"
     );
 }

@@ -32,7 +32,7 @@ async fn a_focused_review_asks_nobody_else_and_approves_nothing() {
     let pipeline = Pipeline::new(&repository).await;
     let job = pipeline.job(&repository, &["--focus", "security", "--format", "json"]);
     let outcome = job.anthropic(&provider).run().await.expect_code(0);
-    assert_eq!(agents(&provider), ["coordinator", "security"]);
+    assert_eq!(agents(&provider), ["security"]);
     let review: Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert_eq!(review["verdict"], "inconclusive");
     let gap = "only a part of the trivial panel was asked for (--focus), without generalist";

@@ -53,7 +53,11 @@ async fn a_killed_run_shows_what_was_known_when_it_died() {
         .start();
     let record = home.path().join("run/progress.jsonl");
     let ended = async {
-        while !std::fs::read_to_string(&record).is_ok_and(|text| text.contains("session_done")) {
+        while !std::fs::read_to_string(&record).is_ok_and(|text| {
+            // The judge has begun.
+            text.lines()
+                .any(|line| line.contains("session_started") && line.contains("coordinator"))
+        }) {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };

@@ -61,7 +61,7 @@ fn branch_for_everyone(files: usize) -> Repository {
         "{\"name\": \"shop\", \"packageManager\": \"pnpm@9.12.0\"}\n",
     );
     for number in 0..files {
-        let steps: Vec<String> = (0..60)
+        let steps: Vec<String> = (0..200)
             .map(|line| format!("def step_{number}_{line}(order):\n    return order.total + {line}\n\n"))
             .collect();
         repository.write(&format!("src/orders/module_{number}.py"), &steps.concat());

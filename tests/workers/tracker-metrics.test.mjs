@@ -41,6 +41,7 @@ describe('an empty tracker', () => {
         'conclave_verdicts_applied counter',
         'conclave_break_glass counter',
         'conclave_sessions counter',
+        'conclave_repair_turns counter',
         'conclave_tokens counter',
         'conclave_cost_usd counter',
         'conclave_findings counter',

@@ -29,7 +29,7 @@ pub(crate) mod test_support;
 mod texts;
 
 pub use anchors::{AnchorPlace, Lines};
-pub use assess::{Texts, assess, needs_judge, wanted};
+pub use assess::{Texts, assess, has_open, needs_judge, wanted};
 pub(crate) use carried::carried;
 pub use carry_over::{Done, MAX_LEDGER_BYTES, remember};
 pub use earlier_verdicts::{EarlierStatus, EarlierVerdict, EarlierVerdicts, add_to_schema, take_earlier_verdicts};

@@ -5,6 +5,7 @@ mod agreement;
 mod apply;
 mod decisions;
 mod deterministic;
+mod fixed_words;
 mod quoted_code;
 mod rubric;
 #[cfg(test)]
@@ -15,5 +16,6 @@ pub use apply::{Grounds, apply};
 pub(crate) use decisions::refuted_by_schema;
 pub use decisions::{Action, Decision, Submission, SubmissionFault, submission_schema};
 pub use deterministic::judge_without_model;
+pub use fixed_words::nothing_found;
 pub(crate) use quoted_code::{NOTHING_QUOTED, ONLY_A_PERSON, QuotedCode};
 pub use rubric::{RubricInput, VerdictReason, verdict};

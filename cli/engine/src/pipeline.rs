@@ -2,7 +2,6 @@
 
 mod by_rules;
 mod conclude;
-mod coverage;
 mod job;
 mod partial;
 mod prior;

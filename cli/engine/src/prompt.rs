@@ -8,6 +8,7 @@ mod fold;
 mod index;
 mod instructions;
 mod library;
+mod patch_texts;
 mod reviewer;
 mod sections;
 
@@ -21,5 +22,6 @@ pub use fold::fold;
 pub use index::{PatchEntry, patch_file_name, render_index};
 pub(crate) use instructions::concerns;
 pub use library::{PromptLibrary, ReplacesNothing, UnknownPrompt, WrongFirstLine};
-pub use reviewer::{Field, brief, reviewer_parts};
+pub use patch_texts::{MAX_PATCH_TEXTS, choose_patch_texts, patch_text, render_patch_texts};
+pub use reviewer::{Field, SharedText, brief, reviewer_parts};
 pub use sections::add_to_reviewer;

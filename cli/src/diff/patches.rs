@@ -23,19 +23,27 @@ pub(crate) fn sizes(files: &[FileDiff]) -> Vec<PatchSize> {
     files.iter().map(size).collect()
 }
 
+/// A patch as it was written.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Written {
+    /// Number of lines of its file.
+    pub lines: u64,
+    /// Lines that were left out of it.
+    pub left_out: u64,
+}
+
 /// How many patches are written at once. Making small files is work for a processor, and each writer holds a patch in
 /// memory.
 const WRITERS: usize = 2;
 
-/// Writes the patches, as much of each as its share allows, and answers how many lines of each are left out. The
-/// workspace's copies are links where the file system allows it, so a large diff is stored once.
+/// Writes the patches, as much of each as its share allows. The workspace's copies are links where the file system allows it, so a large diff is stored once.
 pub fn write(
     records: &Utf8Path,
     workspace: &Utf8Path,
     files: &[(&FileDiff, &str)],
     spool: &Spool,
     shares: &[Share],
-) -> Result<Vec<u64>, Failure> {
+) -> Result<Vec<Written>, Failure> {
     let patches = workspace.join(REVIEW_DIRECTORY).join("patches");
     std::fs::create_dir_all(&patches).map_err(Failure::io(format!("make {patches}")))?;
     let portion = files.len().div_ceil(WRITERS).max(1);
@@ -49,14 +57,14 @@ pub fn write(
         let writers: Vec<_> = work
             .map(|(files, shares)| scope.spawn(|| writer.write(files, shares)))
             .collect();
-        let mut left_out = Vec::with_capacity(files.len());
+        let mut all = Vec::with_capacity(files.len());
         for writer in writers {
             let written = writer
                 .join()
                 .unwrap_or_else(|_| Err(Failure::io("write the patches")(std::io::Error::other("it panicked"))));
-            left_out.append(&mut written?);
+            all.append(&mut written?);
         }
-        Ok(left_out)
+        Ok(all)
     })
 }
 
@@ -69,28 +77,33 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn write(&self, files: &[(&FileDiff, &str)], shares: &[Share]) -> Result<Vec<u64>, Failure> {
+    fn write(&self, files: &[(&FileDiff, &str)], shares: &[Share]) -> Result<Vec<Written>, Failure> {
         let mut text = Vec::new();
-        let mut left_out = Vec::with_capacity(files.len());
+        let mut all = Vec::with_capacity(files.len());
         for ((file, patch), share) in files.iter().zip(shares) {
             let name = Utf8Path::new(patch).file_name().unwrap_or_default();
             self.spool.patch(file, &mut text)?;
-            left_out.push(match share {
+            let left_out = match share {
                 Share::Whole => 0,
                 Share::Cut(hunks) => {
                     let cut = cut(text.as_slice(), *hunks).map_err(Failure::io(format!("cut the patch {name}")))?;
                     text = cut.bytes;
                     cut.lines_left_out
                 }
-            });
+            };
             text = fold(text);
+            let lines = text.split_inclusive(|byte| *byte == b'\n').count();
+            all.push(Written {
+                lines: u64::try_from(lines).unwrap_or(u64::MAX),
+                left_out,
+            });
             store(
                 &self.records.join("patches").join(name),
                 &text,
                 &self.workspace.join(patch),
             )?;
         }
-        Ok(left_out)
+        Ok(all)
     }
 }
 

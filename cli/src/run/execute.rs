@@ -108,6 +108,7 @@ pub(crate) async fn execute(
         coordinator_message: inputs.coordinator,
         limits: prepared.config.limits,
         rubric: settings.verdict,
+        language: settings.review.language.clone(),
         security: prepared.security,
         approval_holds: prepared.approval_holds,
         // The patterns are those that could be read.

@@ -34,6 +34,7 @@ use super::{
 use crate::{
     args::{Format, PlanningArguments},
     context::Context,
+    diff::Written,
     exit::{Exit, Failure},
 };
 
@@ -213,14 +214,20 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
     let boundary = SectionMark::new(&prepared.job, None)?.nonce;
     let memory = RepositoryMemory::default();
     let inputs = inputs::render(&mut prepared, &boundary, &memory, |files, _, _| {
-        Ok(vec![0; files.len()])
+        Ok(vec![Written::default(); files.len()])
     })
     .await?;
     let Prepared { job, diff, plan, .. } = &prepared;
     let count = |text: &str| tokenizer.count(text);
     let mut patches = PatchTokens::default();
     let mut patch = Vec::new();
-    for file in &diff.files {
+    // Those in the prompt are counted with it.
+    let to_open = diff
+        .files
+        .iter()
+        .zip(&inputs.patches)
+        .filter(|(_, patch)| !patch.in_prompt);
+    for (file, _) in to_open {
         prepared.spool.patch(file, &mut patch)?;
         patches.add(&String::from_utf8_lossy(&patch), &count);
     }

@@ -241,7 +241,7 @@ pub struct ReviewerCompleted {
     /// The models that it was started with, in that order; the same one twice if it was started twice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models_tried: Vec<ModelId>,
-    /// Number of further turns, because its answer could not be read or its quotes did not stand.
+    /// Number of turns in which it was asked once more: its answer could not be read, its quotes did not stand, …
     #[serde(default, skip_serializing_if = "super::batch::is_default")]
     pub repair_turns: u64,
 }

@@ -14,6 +14,10 @@ use crate::support::{Conclave, Outcome, Pipeline, Repository, Workers, Wrapper, 
 
 /// The only reviewer of a change this small.
 const REVIEWER: &str = "generalist";
+/// Something for a judge.
+const SUGGESTION: &str = "<findings><finding><severity>suggestion</severity><category>naming</category><file>src/greeting.py</file>\
+    <line>1</line><claim>The name does not say whom it greets.</claim><evidence>def greeting(name):</evidence>\
+    <scenario>A reader looks it up.</scenario><checked>The callers.</checked><confidence>0.95</confidence></finding></findings>";
 /// Time that a model is waited for to be asked.
 const ASKED: Duration = Duration::from_mins(3);
 
@@ -28,8 +32,17 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    pub(super) async fn new(provider: ScriptedProvider) -> Self {
+    pub(super) async fn new(provider: ScriptedProvider, name: &str) -> Self {
         let repository = Repository::clean();
+        if name.starts_with("patch") {
+            // Too much for the prompt: it has to be opened.
+            let text = "Hello, ".repeat(4000);
+            repository.write(
+                "src/greeting.py",
+                &format!("def greeting(name):\n    return \"{text}\" + name\n"),
+            );
+            repository.commit("Greet at length");
+        }
         Self {
             pipeline: Pipeline::new(&repository).await,
             provider,
@@ -87,10 +100,15 @@ impl Scene {
                 self.provider.set(REVIEWER, 1, Answer::call("read", part));
                 self.provider.set(REVIEWER, 2, says("<findings></findings>"));
             }
-            "coordinator_never_submits" => self.provider.set_always(COORDINATOR, says("I would rather not.")),
-            "coordinator_never_asks" => {
+            "coordinator_never_submits" => {
+                self.provider.set_words(REVIEWER, vec![says(SUGGESTION)]);
+                self.provider.set_always(COORDINATOR, says("I would rather not."));
+            }
+            "coordinator_is_reminded" => {
+                self.provider.set_words(REVIEWER, vec![says(SUGGESTION)]);
                 self.provider.set(COORDINATOR, 1, says("I would rather not."));
-                let review = json!({"summary": "Clean.", "decisions": [], "proposed_verdict": "approved"});
+                let decisions = json!([{"id": "F1", "action": "keep"}]);
+                let review = json!({"summary": "A name.", "decisions": decisions, "proposed_verdict": "approved"});
                 self.provider.set(COORDINATOR, 2, Answer::call("submit_review", review));
             }
             "push_during_the_review" => return self.pushed().await,
@@ -300,7 +318,7 @@ fn provider_fault(name: &str) -> Option<Fault> {
         "provider_error_inside_the_stream" => Fault::error_frame("server_error", "The server had an error"),
         "context_overflow" => Fault::context_overflow(),
         "answer_cut_off_always" => Fault::max_tokens(),
-        "answer_cut_off_once" => Fault::max_tokens().agent(REVIEWER).turn(3).times(1),
+        "answer_cut_off_once" => Fault::max_tokens().agent(REVIEWER).turn(1).times(1),
         "answer_empty" => Fault::empty(),
         _ => return None,
     })

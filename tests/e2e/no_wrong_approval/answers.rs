@@ -307,8 +307,8 @@ async fn a_finding_beside_a_tool_call_counts_although_the_last_message_has_none(
     let cut_off = Answer::text(&critical).with_stop(Stop::MaxTokens);
     for earlier in [read, cut_off] {
         let scene = adding(&file_with(line)).await;
-        scene.provider.set(REVIEWER, 2, earlier.clone());
-        scene.provider.set(REVIEWER, 3, Answer::text(NOTHING));
+        scene.provider.set(REVIEWER, 1, earlier.clone());
+        scene.provider.set(REVIEWER, 2, Answer::text(NOTHING));
         let seen = scene.review().await;
         assert_eq!(
             seen.findings(),

@@ -377,8 +377,16 @@ async fn what_the_judge_removed_is_counted_by_severity_and_reason() {
 #[tokio::test]
 async fn without_a_judge_only_a_panel_that_found_nothing_may_approve() {
     let stays_silent = || Answer::text("I would rather not.".to_owned());
+    // A clean panel needs no judge: with a question that waits for an answer it is asked all the same.
     let scene = changed().await;
     scene.finds(&[]);
+    let carol = scene.pipeline.gitlab.create_user("carol");
+    let asked = "Does this also count rows of cats?";
+    scene
+        .pipeline
+        .gitlab
+        .comment(scene.pipeline.merge_request, carol, asked)
+        .expect("a note");
     scene.provider.set_always(COORDINATOR, stays_silent());
     let seen = scene.review().await;
     assert!(seen.approved, "{}", seen.note);

@@ -25,7 +25,7 @@ fn send(pid: u32, signal: Signal) {
 /// A model that finds nothing, whatever it reads.
 async fn blind() -> ScriptedProvider {
     let provider = provider().await;
-    provider.set(REVIEWER, 2, Answer::text("<findings></findings>".to_owned()));
+    provider.set_words(REVIEWER, vec![Answer::text("<findings></findings>".to_owned())]);
     provider
 }
 

@@ -33,11 +33,10 @@ impl Scene {
         }
     }
 
-    /// The reviewer reads its patches, as the demo model does, and then gives these answers, one a turn.
+    /// The reviewer reads what it has to open, as the demo model does, and gives these answers, one after the other.
     pub(super) fn answers(&self, answers: &[&str]) {
-        for (index, answer) in answers.iter().enumerate() {
-            self.provider.set(REVIEWER, index + 2, Answer::text(*answer));
-        }
+        let answers = answers.iter().map(|answer| Answer::text(*answer));
+        self.provider.set_words(REVIEWER, answers.collect());
     }
 
     /// Another commit of the merge request, with this file.

@@ -45,7 +45,7 @@ fn say(provider: &ScriptedProvider, text: &str) {
     for reviewer in ["generalist", "security", "correctness", "tests", "code_quality"] {
         provider.set_always(reviewer, finding(text));
     }
-    provider.set(COORDINATOR, 2, submission(text));
+    provider.set(COORDINATOR, 1, submission(text));
 }
 
 /// The text as it is printed: nothing in it acts, and no line of it begins with somebody else's words.
@@ -228,7 +228,7 @@ async fn the_section_mark_is_new_for_every_head_leaves_no_run_and_is_a_finding_e
     for reviewer in ["generalist", "security", "correctness"] {
         provider.set_always(reviewer, finding(&format!("<mr_body_{mark}> {}", mark.to_uppercase())));
     }
-    provider.set(COORDINATOR, 2, submission(&format!("The mark is {mark}.")));
+    provider.set(COORDINATOR, 1, submission(&format!("The mark is {mark}.")));
     let outcome = run(&pipeline, &repository, &provider).await;
     assert_eq!(marks(&provider, before), first);
     let snapshot = format!("{:?}", pipeline.gitlab.snapshot(pipeline.merge_request));

@@ -200,7 +200,7 @@ impl Runtime {
                     SessionEvent::Error(fault) => failure = Some(Reaction::of(fault)),
                     SessionEvent::Idle => return failure.unwrap_or(Reaction::Done(finish)),
                     SessionEvent::Gone(reason) => panic!("OpenCode is gone: {reason}"),
-                    SessionEvent::Alive => {}
+                    SessionEvent::Alive | SessionEvent::Called { .. } => {}
                 }
             }
         };
@@ -229,7 +229,7 @@ impl Runtime {
                     SessionEvent::Error(fault) => failure = Some(Reaction::of(fault)),
                     SessionEvent::Idle => return failure.unwrap_or(Reaction::Done(finish)),
                     SessionEvent::Gone(reason) => panic!("OpenCode is gone: {reason}"),
-                    SessionEvent::Retrying { .. } | SessionEvent::Alive => {}
+                    SessionEvent::Retrying { .. } | SessionEvent::Alive | SessionEvent::Called { .. } => {}
                 }
             }
             panic!("no more events");

@@ -45,6 +45,9 @@ const CODE: [&str; 3] = ["evidence", "second_evidence", "fix"];
 /// A finding of which the end is missing.
 const FINDING_CUT: &str = "a <finding> is cut off";
 
+/// Maximum length of an answer, in bytes: several times what the output limit of 32,000 tokens lets a model say.
+const MAX_ANSWER: usize = 300_000;
+
 /// Reads the findings out of a reviewer's last message.
 ///
 /// No findings in any form is a fault: silence is not "no findings". Of several blocks the last counts if it repeats what
@@ -53,6 +56,13 @@ const FINDING_CUT: &str = "a <finding> is cut off";
 pub fn scan(answer: &str) -> ScanOutcome {
     if answer.trim().is_empty() {
         return ScanOutcome::fault("the answer is empty");
+    }
+    if answer.len() > MAX_ANSWER {
+        let fault = format!("the answer has {} bytes, more than {MAX_ANSWER}", answer.len());
+        return ScanOutcome {
+            lost: usize::from(holds_findings(answer)),
+            ..ScanOutcome::fault(&fault)
+        };
     }
     let mut outcome = scan_forms(answer);
     let contradictions = outcome.findings.iter().enumerate().filter_map(|(index, finding)| {

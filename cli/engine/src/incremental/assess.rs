@@ -113,14 +113,24 @@ fn of_ledger(record: FindingRecord, before: Before) -> ExistingFinding {
 /// Whether the coordinator has something to decide about earlier findings: one may be fixed, or a member argues or asks.
 pub fn needs_judge(existing: &[ExistingFinding]) -> bool {
     existing.iter().any(|finding| {
-        let live = match finding.state {
-            ThreadState::Open | ThreadState::ResolvedByOther => true,
-            ThreadState::ResolvedByAuthor => !finding.author_may_settle,
-            ThreadState::ResolvedByUs | ThreadState::ResolvedByPerson => false,
-        };
         let may_be_fixed = finding.anchor.is_changed() && finding.before != Before::Fixed;
-        live && (may_be_fixed || (unanswered(finding).is_some() && !is_settled_by_word(finding)))
+        is_live(finding) && (may_be_fixed || (unanswered(finding).is_some() && !is_settled_by_word(finding)))
     })
+}
+
+/// Returns whether an earlier finding is still open: a review beside it is not judged without the coordinator.
+pub fn has_open(existing: &[ExistingFinding]) -> bool {
+    let is_over = |finding: &ExistingFinding| matches!(finding.before, Before::Fixed | Before::Resolved);
+    existing.iter().any(|finding| is_live(finding) && !is_over(finding)) || needs_judge(existing)
+}
+
+/// Returns whether a finding has not been closed by those who may.
+fn is_live(finding: &ExistingFinding) -> bool {
+    match finding.state {
+        ThreadState::Open | ThreadState::ResolvedByOther => true,
+        ThreadState::ResolvedByAuthor => !finding.author_may_settle,
+        ThreadState::ResolvedByUs | ThreadState::ResolvedByPerson => false,
+    }
 }
 
 /// Finds the code again, in the file, or where the file was moved to.

@@ -86,9 +86,9 @@ pub struct Counted {
     pub runtime: u64,
     /// The rules that every reviewer gets.
     pub rules: u64,
-    /// The context that stands at the beginning of every reviewer's message.
+    /// The context that stands at the beginning of every reviewer's message, with the patches that are given in it.
     pub context: u64,
-    /// The patches, as they are read.
+    /// The patches that are opened, as they are read.
     pub patches: u64,
     /// The coordinator's prompt and first message.
     pub coordinator: u64,
@@ -184,10 +184,10 @@ pub fn estimate(input: &EstimateInput<'_>) -> Result<Estimate, UnknownPrompt> {
     for member in &input.plan.members {
         let role = member.parts.last().map_or(0, |role| count(role));
         let shared = RUNTIME + counted.rules + shared_parts(&member.parts);
-        let mut turns = vec![
-            Turn::new(shared + role, CALL.saturating_mul(files)),
-            Turn::new(counted.patches, CALL),
-        ];
+        let mut turns = vec![Turn::new(shared + role, CALL.saturating_mul(files.max(1)))];
+        if files > 0 {
+            turns.push(Turn::new(counted.patches, CALL));
+        }
         turns.extend((0..habits.looks).map(|_| Turn::new(LOOK, CALL)));
         if let Some(last) = turns.last_mut() {
             last.written = habits.answer;
@@ -202,16 +202,12 @@ pub fn estimate(input: &EstimateInput<'_>) -> Result<Estimate, UnknownPrompt> {
         sessions.push(session(&member.name, model, &turns, known, input.prices));
     }
     let reviewers = u64::try_from(input.plan.members.len()).unwrap_or(u64::MAX);
-    let mut turns = vec![
-        Turn::new(RUNTIME + COORDINATOR_TOOLS + counted.coordinator, CALL),
-        Turn::new(reviewers.saturating_mul(REPORT), CALL),
-    ];
+    let given = RUNTIME + COORDINATOR_TOOLS + counted.coordinator + reviewers.saturating_mul(REPORT);
+    let mut turns = vec![Turn::new(given, CALL)];
     turns.extend((0..habits.coordinator_looks).map(|_| Turn::new(LOOK, CALL)));
     if let Some(last) = turns.last_mut() {
         last.written = habits.judgement;
     }
-    // One more turn answers to the submission.
-    turns.push(Turn::new(CALL, CALL));
     let coordinator = ReviewerName::coordinator();
     let model = model_of(&input.plan.coordinator, hypothetical);
     sessions.push(session(&coordinator, model, &turns, 0, input.prices));
@@ -319,12 +315,13 @@ fn total(counted: Counted, sessions: Vec<SessionEstimate>, habits: &Habits) -> E
     }
     let assumptions = vec![
         format!(
-            "each reviewer is given the context and reads every patch, then looks {} times into the source ({LOOK} tokens each) and \
+            "each reviewer is given the context and, of a small change, the patches, reads every other patch, then looks {} times into the source ({LOOK} tokens each) and \
              writes {} tokens",
             habits.looks, habits.answer
         ),
         format!(
-            "the coordinator looks {} times into the source and writes {} tokens",
+            "the coordinator looks {} times into the source and writes {} tokens; a review that finds nothing, with nothing asked \
+             or open, needs none",
             habits.coordinator_looks, habits.judgement
         ),
         "the provider's cache serves each turn what the session's last one sent, and reviewers of one model share their \

@@ -29,6 +29,7 @@ fn plan(tier: RiskTier, models: &[&str]) -> Plan {
         required: true,
         attempt: Duration::from_secs(1),
         parts: vec!["one two".into(), "three".into()],
+        patches: Vec::new(),
         rules: None,
     };
     Plan {

@@ -89,6 +89,7 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, UnknownPrompt> {
                 required: seat.required,
                 attempt: attempt(input.config, &name),
                 parts: reviewer_parts(input.library, name.as_str())?,
+                patches: Vec::new(),
                 rules: (name.as_str() == CODEX).then(|| Arc::clone(&input.rules.book)),
                 name,
             }),

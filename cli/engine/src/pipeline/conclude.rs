@@ -5,7 +5,6 @@ use conclave_shared::{pricing::TokenUsage, telemetry::ReviewerOutcome, verdict::
 use super::{
     ReviewJob,
     by_rules::unproven,
-    coverage::Reading,
     prior::{name_earlier, remember_anchors},
 };
 use crate::{
@@ -15,9 +14,9 @@ use crate::{
     memory::Recalled,
     ports::SourceTree,
     repo_config::RubricSettings,
-    review::{Coverage, JudgedFinding, Review, ReviewerReport, SCHEMA_VERSION, StopCause},
+    review::{Coverage, GivenPatch, JudgedFinding, Review, ReviewerReport, SCHEMA_VERSION, StopCause},
     rules::ManualReview,
-    session::{Judgement, PanelResult},
+    session::{Judgement, PanelResult, Reading},
 };
 
 /// So many files that could not be read are named among the gaps; all of them are in the list of what was not reviewed.
@@ -43,7 +42,7 @@ pub struct Heard {
 }
 
 /// Makes the review.
-pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[String], source: &dyn SourceTree) -> Review {
+pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], source: &dyn SourceTree) -> Review {
     let (subject, plan) = (job.subject, job.plan);
     let (panel, judgement, stopped) = (heard.panel, heard.judgement, heard.stopped);
     let (mut recalled, partial) = (heard.recalled, heard.partial);

@@ -9,7 +9,7 @@ use crate::{
     diff::{FileDiff, FilteredFile},
     memory::Recall,
     repo_config::RubricSettings,
-    review::{ApprovalHold, ConfigurationFallback, CutFile, Plan, ReviewSubject, StageTime},
+    review::{ApprovalHold, ConfigurationFallback, CutFile, GivenPatch, Plan, ReviewSubject, StageTime},
 };
 
 /// What is reviewed, by whom.
@@ -21,8 +21,8 @@ pub struct ReviewJob {
     pub subject: ReviewSubject,
     /// The filtered diff.
     pub files: Arc<Vec<FileDiff>>,
-    /// The patch of each file, relative to the workspace, in the same order.
-    pub patches: Vec<String>,
+    /// The patch of each file, in the same order.
+    pub patches: Vec<GivenPatch>,
     /// Patches that reviewers get a part of only.
     pub cut: Vec<CutFile>,
     /// What is not reviewed.
@@ -45,6 +45,8 @@ pub struct ReviewJob {
     pub limits: Limits,
     /// When warnings form a risk pattern.
     pub rubric: RubricSettings,
+    /// The language of summaries and comments, as people call it; English without one.
+    pub language: Option<String>,
     /// Which paths are security-sensitive.
     pub security: SecurityPaths,
     /// Why the approval is withheld, as far as that is known before the run.

@@ -7,7 +7,7 @@ use crate::{ports::BudgetState, review::ReviewerReport};
 /// Why the review is only a part of one, if the budget cut it short.
 pub(super) fn partial(
     reports: &[ReviewerReport],
-    coordinator: &ReviewerReport,
+    coordinator: Option<&ReviewerReport>,
     standing: &BudgetState,
 ) -> Option<String> {
     let (budget, how_much) = match standing {
@@ -17,7 +17,7 @@ pub(super) fn partial(
     };
     let missing: Vec<String> = reports
         .iter()
-        .chain([coordinator])
+        .chain(coordinator)
         .filter(|report| report.outcome != ReviewerOutcome::Ok)
         .map(|report| report.name.display_name())
         .collect();
@@ -55,14 +55,18 @@ mod tests {
         let panel = |documentation| vec![report("security", Ok), report("documentation", documentation)];
         let spent = BudgetState::Spent("$2 for the run".to_owned());
         let tight = BudgetState::Tight("$2 for the run".to_owned());
-        assert_eq!(partial(&panel(Ok), &coordinator, &spent), None, "it was just enough");
-        assert_eq!(partial(&panel(Failed), &coordinator, &BudgetState::Free), None);
         assert_eq!(
-            partial(&panel(Skipped), &coordinator, &tight).as_deref(),
+            partial(&panel(Ok), Some(&coordinator), &spent),
+            None,
+            "it was just enough"
+        );
+        assert_eq!(partial(&panel(Failed), Some(&coordinator), &BudgetState::Free), None);
+        assert_eq!(
+            partial(&panel(Skipped), Some(&coordinator), &tight).as_deref(),
             Some("four fifths of the budget of $2 for the run is spent, without documentation")
         );
         assert_eq!(
-            partial(&panel(Failed), &coordinator, &spent).as_deref(),
+            partial(&panel(Failed), Some(&coordinator), &spent).as_deref(),
             Some("all of the budget of $2 for the run is spent, without documentation")
         );
     }

@@ -1,8 +1,9 @@
-//! The run itself: reviewers and coordinator side by side, then what follows from what they said.
+//! The run itself: the reviewers side by side, then the coordinator if there is anything to judge, then what follows from what
+//! they said.
 
 use std::sync::Arc;
 
-use conclave_shared::{config::Limits, finding::Finding, reviewer::ReviewerName};
+use conclave_shared::{config::Limits, reviewer::ReviewerName};
 use tokio::time::Instant;
 
 use super::{
@@ -13,11 +14,11 @@ use super::{
 };
 use crate::{
     diff::FileDiff,
-    incremental::{EarlierVerdicts, needs_judge},
-    judge::judge_without_model,
+    incremental::{EarlierVerdicts, has_open, needs_judge},
+    judge::{judge_without_model, nothing_found},
     memory::suppress,
     ports::{AgentRuntime, Progress, ProgressEvent, SourceTree, StopSignal, TelemetrySink, UsageLedger},
-    review::{EarlierFiles, ExistingFinding, PanelMember, Review, ReviewerReport, StageTime},
+    review::{ExistingFinding, PanelMember, Review, ReviewerReport, StageTime},
     session::{
         CoordinatorMailbox, HeadStart, JudgedBy, Judgement, LiveRoutes, PanelInput, PanelResult, Refuter,
         SessionContext, coordinate, most_at_once, run_panel,
@@ -49,13 +50,14 @@ pub async fn review(mut job: ReviewJob, ports: ReviewPorts) -> Review {
     let started = Instant::now();
     let members = std::mem::take(&mut job.plan.members);
     let context = session_context(&ports, &job.limits, &members);
-    let stage = ProgressEvent::Stage("Reviewers and coordinator are at work");
+    let stage = ProgressEvent::Stage("The reviewers are at work");
     ports.progress.report(stage);
     let input = PanelInput {
         unchanged: Arc::new(std::mem::take(&mut job.prior.unchanged)),
         files: Arc::clone(&job.files),
         patches: Arc::new(std::mem::take(&mut job.patches)),
         source: Arc::clone(&ports.source),
+        security: Arc::new(job.security.clone()),
     };
     ports.mailbox.check_with(Refuter {
         source: Arc::clone(&input.source),
@@ -72,19 +74,23 @@ pub async fn review(mut job: ReviewJob, ports: ReviewPorts) -> Review {
         let recalled = suppress(&mut panel.findings, earlier, &job.memory.now());
         (panel, recalled)
     };
-    let ((panel, recalled), (coordinator, judged_by)) = if needs_models(&job.files, earlier) {
-        // Without a file there is nothing for reviewers to read; the coordinator still has earlier findings to judge.
-        let members = if job.files.is_empty() { Vec::new() } else { members };
-        let panel = async {
-            let (panel, recalled) = complete(run_panel(&context, members, &input).await);
-            ports.mailbox.hand_over(&panel.reports, panel.findings.clone());
-            (panel, recalled)
-        };
-        let route = job.plan.coordinator.clone();
-        let message = std::mem::take(&mut job.coordinator_message);
-        tokio::join!(panel, coordinate(&context, route, message, &ports.mailbox))
+    let asks_models = needs_models(&job.files, earlier);
+    // Without a file there is nothing for reviewers to read; the coordinator still has earlier findings to judge.
+    let members = if asks_models && !job.files.is_empty() {
+        members
     } else {
-        (complete(PanelResult::default()), nobody_asked())
+        Vec::new()
+    };
+    let (panel, recalled) = complete(run_panel(&context, members, &input).await);
+    let (coordinator, judged_by) = if !asks_models {
+        without_judge(JudgedBy::Nobody, "no file was left for a model to read")
+    } else if !job.files.is_empty() && is_clean(&panel) && !has_open(earlier) && !job.prior.aside_open {
+        let reason = "there was nothing to judge: no finding, no question, and nothing open from before";
+        without_judge(JudgedBy::NotNeeded, reason)
+    } else {
+        ports.mailbox.hand_over(&panel.reports, panel.findings.clone());
+        let message = std::mem::take(&mut job.coordinator_message);
+        coordinate(&context, job.plan.coordinator.clone(), message, &ports.mailbox).await
     };
     report_end(&ports, &coordinator);
     let slowest = panel.reports.iter().map(|report| report.seconds).fold(0.0, f64::max);
@@ -95,9 +101,16 @@ pub async fn review(mut job: ReviewJob, ports: ReviewPorts) -> Review {
     ]);
     let heard = Heard {
         // What was submitted before the stop is a whole review.
-        stopped: ports.stop.cause().filter(|_| judged_by != JudgedBy::Coordinator),
-        judgement: judgement(&panel.findings, &ports.mailbox, judged_by, &job.prior.earlier),
-        partial: partial(&panel.reports, &coordinator, &ports.ledger.budget()),
+        stopped: ports
+            .stop
+            .cause()
+            .filter(|_| !matches!(judged_by, JudgedBy::Coordinator | JudgedBy::NotNeeded)),
+        partial: partial(
+            &panel.reports,
+            (judged_by != JudgedBy::NotNeeded).then_some(&coordinator),
+            &ports.ledger.budget(),
+        ),
+        judgement: judgement(&panel, &ports.mailbox, judged_by, &job),
         seconds: started.elapsed().as_secs_f64(),
         panel,
         coordinator,
@@ -136,20 +149,20 @@ fn report_end(ports: &ReviewPorts, coordinator: &ReviewerReport) {
     });
 }
 
-fn nobody_asked() -> (ReviewerReport, JudgedBy) {
-    let mut report = ReviewerReport::skipped(ReviewerName::coordinator());
-    report.reason = Some("no file was left for a model to read".to_owned());
-    (report, JudgedBy::Nobody)
+/// Returns whether every reviewer did all of its work, and not one of them found anything.
+fn is_clean(panel: &PanelResult) -> bool {
+    panel.findings.is_empty() && panel.unproven.is_empty() && panel.reports.iter().all(ReviewerReport::is_whole)
 }
 
-fn judgement(
-    findings: &[Finding],
-    mailbox: &CoordinatorMailbox,
-    judged_by: JudgedBy,
-    earlier: &[EarlierFiles],
-) -> Judgement {
+fn without_judge(judged_by: JudgedBy, reason: &str) -> (ReviewerReport, JudgedBy) {
+    let mut report = ReviewerReport::skipped(ReviewerName::coordinator());
+    report.reason = Some(reason.to_owned());
+    (report, judged_by)
+}
+
+fn judgement(panel: &PanelResult, mailbox: &CoordinatorMailbox, judged_by: JudgedBy, job: &ReviewJob) -> Judgement {
     let by_rules = |summary: String, degraded: Option<String>| Judgement {
-        findings: judge_without_model(findings.to_vec()),
+        findings: judge_without_model(panel.findings.clone()),
         verdicts: EarlierVerdicts::default(),
         summary,
         proposed: None,
@@ -158,7 +171,7 @@ fn judgement(
     let reason = match (judged_by, mailbox.take_judgement()) {
         (JudgedBy::Coordinator, Some(judgement)) => return judgement,
         (JudgedBy::Nobody, _) => {
-            let summary = match earlier.first() {
+            let summary = match job.prior.earlier.first() {
                 Some(newest) => format!(
                     "Nothing has changed since the review of {}, so no model was asked.",
                     newest.short()
@@ -166,6 +179,11 @@ fn judgement(
                 None => "Every changed file is noise by rule, so no model was asked.".to_owned(),
             };
             return by_rules(summary, None);
+        }
+        (JudgedBy::NotNeeded, _) => {
+            let names = panel.reports.iter().map(|report| report.name.display_name());
+            let names = names.collect::<Vec<_>>().join(", ");
+            return by_rules(nothing_found(job.language.as_deref(), &names), None);
         }
         (JudgedBy::Rules(reason), _) => reason,
         (JudgedBy::Coordinator, None) => "its submission was lost".to_owned(),

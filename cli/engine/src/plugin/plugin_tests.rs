@@ -320,6 +320,7 @@ fn plan_with(reviewers: &[&str], document: &ConfigDocument) -> crate::review::Pl
                 required: true,
                 attempt: Duration::from_secs(1),
                 parts: Vec::new(),
+                patches: Vec::new(),
                 rules: None,
             })
             .collect(),

@@ -43,6 +43,13 @@ pub enum Remedy {
 pub enum SessionEvent {
     /// It is alive: text, reasoning or a tool made progress.
     Alive,
+    /// A call of a tool ended.
+    Called {
+        /// The call's own id; the same call may be reported more than once.
+        id: String,
+        /// The tool and its arguments, as a number: alike for calls that are alike.
+        call: u64,
+    },
     /// One answer of the model ended, for this reason (`stop`, `tool-calls`, `length`, `unknown`, …).
     StepFinished(String),
     /// The runtime waits before it asks the provider again.

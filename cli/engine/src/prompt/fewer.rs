@@ -1,6 +1,6 @@
 //! Less to read, for a reviewer whose first session read more than fits into its model's context.
 
-use crate::{diff::FileDiff, untrusted::Untrusted};
+use crate::{diff::FileDiff, review::GivenPatch, untrusted::Untrusted};
 
 /// A part of the patches.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,10 +12,10 @@ pub struct FewerPatches {
 }
 
 /// The patches with the most changed lines, up to half of all patches' size; nothing if that cannot be less.
-pub fn fewer_patches(files: &[FileDiff], patches: &[String]) -> Option<FewerPatches> {
-    let mut entries: Vec<(&FileDiff, &String)> = files
+pub fn fewer_patches(files: &[FileDiff], patches: &[GivenPatch]) -> Option<FewerPatches> {
+    let mut entries: Vec<(&FileDiff, &str)> = files
         .iter()
-        .zip(patches)
+        .zip(patches.iter().map(|patch| patch.path.as_str()))
         .filter(|(file, _)| file.has_content())
         .collect();
     if entries.len() < 2 {
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn the_most_changed_files_are_kept_up_to_half_of_the_size() {
         let files = [file("small", 1, 100), file("large", 90, 400), file("middle", 20, 100)];
-        let patches = ["p/small", "p/large", "p/middle"].map(str::to_owned);
+        let patches = ["p/small", "p/large", "p/middle"].map(GivenPatch::file);
         let fewer = fewer_patches(&files, &patches).expect("there is less");
         assert!(fewer.request.contains("p/large"), "{}", fewer.request);
         assert!(!fewer.request.contains("p/middle"), "{}", fewer.request);

@@ -11,18 +11,39 @@ pub fn reviewer_parts(library: &PromptLibrary, reviewer: &str) -> Result<Vec<Str
     Ok(vec![library.get(reviewer)?.to_owned()])
 }
 
+/// What stands in every reviewer's message before its role.
+#[derive(Debug, Clone, Copy)]
+pub struct SharedText<'a> {
+    /// The text of the context file.
+    pub context: &'a str,
+    /// The section with the patches that need not be opened; none of a large change.
+    pub patches: Option<&'a str>,
+}
+
 /// Completes a reviewer's message: in front what all reviewers of a run share, byte for byte, behind the role the
 /// patches that are this reviewer's.
 ///
 /// The text of the context file stands in the shared part. A reviewer that fetched it with a tool would get it behind its
 /// role, where no other reviewer's cache reaches, and seven would pay for it seven times.
-pub fn brief(parts: &mut Vec<String>, context: &str, field: &Field<'_>) {
+pub fn brief(parts: &mut Vec<String>, shared: SharedText<'_>, field: &Field<'_>) {
+    let SharedText { context, patches } = shared;
+    let (how, patches) = match patches {
+        Some(patches) => (
+            "Its index names the patches, each with a number; those whose text follows in the last section need not be opened, \
+             the others that are yours do.",
+            format!("\n{patches}\n"),
+        ),
+        None => (
+            "Its index names the patches, each with a number; read those that are yours.",
+            String::new(),
+        ),
+    };
     parts.insert(
         0,
         format!(
             "Review one merge request. The working directory holds the source as it is after the merge request; paths are \
-             relative to it. What follows is the text of `{CONTEXT_FILE}`, whole: do not read that file again. Its index \
-             names the patches, each with a number; read those that are yours. Your role comes last.\n\n{context}"
+             relative to it. What follows is the text of `{CONTEXT_FILE}`, whole: do not read that file again. {how} Your \
+             role comes last.\n\n{context}{patches}"
         ),
     );
     if let Some(role) = parts.last_mut() {
@@ -110,7 +131,11 @@ mod tests {
         let library = PromptLibrary::default();
         let message = |reviewer: &str| {
             let mut parts = reviewer_parts(&library, reviewer).expect("a prompt");
-            brief(&mut parts, "<mr_body_0>\ntext\n</mr_body_0>\n", &Field::default());
+            let shared = SharedText {
+                context: "<mr_body_0>\ntext\n</mr_body_0>\n",
+                patches: None,
+            };
+            brief(&mut parts, shared, &Field::default());
             parts
         };
         let (security, release) = (message("security"), message("release"));

@@ -89,6 +89,8 @@ pub struct PanelMember {
     pub attempt: Duration,
     /// Its message: with the plan its role alone, with what all reviewers share in front once that is written.
     pub parts: Vec<String>,
+    /// The positions of the patches that it is given to read, in the order of the index; known with its whole message.
+    pub patches: Vec<usize>,
     /// The rules that its findings have to cite, for the one that checks rules.
     pub rules: Option<Arc<RuleBook>>,
 }

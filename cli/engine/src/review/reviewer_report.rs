@@ -29,7 +29,7 @@ pub struct ReviewerReport {
     pub findings: usize,
     /// Findings that did not.
     pub hallucinated: usize,
-    /// Why it was asked once more, in that order.
+    /// Why it was asked once more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repairs: Vec<RepairKind>,
 }
@@ -81,7 +81,7 @@ pub fn milliseconds(seconds: f64) -> u64 {
     (seconds * 1000.0).round() as u64
 }
 
-/// Why a reviewer was asked once more. Each kind happens once at most.
+/// Why a reviewer, or the coordinator, was asked once more. Each kind happens once at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RepairKind {
@@ -89,4 +89,16 @@ pub enum RepairKind {
     Unreadable,
     /// Quotes of its findings do not stand in their files.
     Quotes,
+    /// It answered without having read all of its patches.
+    Unread,
+    /// Its answer was cut off at the token limit.
+    CutOff,
+    /// It made the same call again and again, or came to no end.
+    Loop,
+    /// The coordinator ended without a submission.
+    Unsubmitted,
+    /// The coordinator decided on some of the findings only.
+    Decisions,
+    /// The coordinator's refutations were missing, or did not hold.
+    Refutations,
 }

@@ -11,18 +11,24 @@ use std::{
 use async_trait::async_trait;
 use conclave_shared::{finding::Finding, reviewer::ReviewerName, severity::Severity};
 
-use super::{PanelInput, SessionContext, conversation::FollowUp};
+use super::{
+    PanelInput, SessionContext,
+    conversation::FollowUp,
+    reading::{HowFar, Reading, has_to_be_read},
+};
 use crate::{
     diff::FileDiff,
     findings::{Checked, Hallucinated, SourceReader, check, claim_words, holds_findings, path_of, scan},
-    ports::{ProgressEvent, SessionAnswer},
-    review::{RepairKind, UnprovenFinding},
+    ports::{FileRead, ProgressEvent, SessionAnswer},
+    review::{GivenPatch, PanelMember, RepairKind, UnprovenFinding},
     rules::RuleBook,
     untrusted::Untrusted,
 };
 
 /// Findings named in one message at most.
 const MAX_NAMED: usize = 12;
+/// Patches named in one message at most.
+const MAX_PATCHES: usize = 60;
 
 #[derive(Default)]
 struct Fetched(BTreeMap<(String, bool), String>);
@@ -41,6 +47,8 @@ pub(super) struct Answers<'a> {
     required: bool,
     rules: Option<&'a RuleBook>,
     input: &'a PanelInput,
+    /// The positions of the patches that it has to read.
+    duty: Vec<usize>,
     files: Vec<FileDiff>,
     /// Findings whose evidence stands.
     pub(super) findings: Vec<Finding>,
@@ -59,19 +67,15 @@ pub(super) struct Answers<'a> {
 }
 
 impl<'a> Answers<'a> {
-    pub(super) fn new(
-        context: &'a SessionContext,
-        reviewer: &'a ReviewerName,
-        required: bool,
-        rules: Option<&'a RuleBook>,
-        input: &'a PanelInput,
-    ) -> Self {
+    pub(super) fn new(context: &'a SessionContext, member: &'a PanelMember, input: &'a PanelInput) -> Self {
+        let rules = member.rules.as_deref();
         Self {
             context,
-            reviewer,
-            required,
+            reviewer: &member.name,
+            required: member.required,
             rules,
             input,
+            duty: duty(member, input),
             files: input.files.iter().chain(input.unchanged.iter()).cloned().collect(),
             findings: Vec::new(),
             open: Vec::new(),
@@ -88,6 +92,9 @@ impl<'a> Answers<'a> {
         let reasons = self.pending.iter().map(|kind| match kind {
             RepairKind::Unreadable => format!("its answer could not be read ({})", self.faults.join("; ")),
             RepairKind::Quotes => "the evidence of its findings does not hold".to_owned(),
+            RepairKind::Unread => "it has not read all of its patches".to_owned(),
+            // Of the session, or of the coordinator.
+            _ => String::new(),
         });
         reasons.collect::<Vec<_>>().join(", and ")
     }
@@ -194,7 +201,7 @@ impl<'a> Answers<'a> {
     }
 
     /// What has to be said once more, and was not said before.
-    fn message(&mut self) -> Option<String> {
+    fn message(&mut self, reads: &[FileRead]) -> Option<String> {
         self.pending.clear();
         let mut parts = Vec::new();
         if !self.faults.is_empty() && !self.repairs.contains(&RepairKind::Unreadable) {
@@ -205,6 +212,11 @@ impl<'a> Answers<'a> {
         if !misquoted.is_empty() && !self.repairs.contains(&RepairKind::Quotes) {
             self.pending.push(RepairKind::Quotes);
             parts.push(about_quotes(&misquoted));
+        }
+        let unread = self.unread(reads);
+        if !unread.is_empty() && !self.repairs.contains(&RepairKind::Unread) {
+            self.pending.push(RepairKind::Unread);
+            parts.push(about_patches(&unread));
         }
         if parts.is_empty() {
             return None;
@@ -225,6 +237,22 @@ impl<'a> Answers<'a> {
              it. If a quoted line holds one of its tags, leave that line out and quote the lines beside it.",
             faults.join("\n")
         )
+    }
+
+    /// Its patches that it has not read whole, each with what is missing.
+    fn unread(&self, reads: &[FileRead]) -> Vec<String> {
+        let reading = Reading::new(reads);
+        let patches = self
+            .duty
+            .iter()
+            .filter_map(|position| self.input.patches.get(*position));
+        let missing = |patch: &GivenPatch| match reading.how_far(patch) {
+            _ if patch.in_prompt => None,
+            HowFar::Fully => None,
+            HowFar::Not => Some(format!("`{}`", patch.path)),
+            HowFar::Partly(missing) => Some(format!("`{}`: {missing}", patch.path)),
+        };
+        patches.filter_map(missing).collect()
     }
 
     /// What the reviewer need not repeat.
@@ -252,7 +280,7 @@ impl FollowUp for Answers<'_> {
         self.read_earlier(answer).await;
         self.heard.extend(answer.message.clone());
         self.read(&answer.text).await;
-        let message = self.message()?;
+        let message = self.message(&answer.reads)?;
         // Only while the budget has room for it.
         if let Some(spent) = self.context.ledger.budget().forbids(self.required) {
             self.failed(&spent);
@@ -277,6 +305,43 @@ impl FollowUp for Answers<'_> {
             self.faults.push(format!("asked once more: {reason}"));
         }
     }
+
+    fn is_given_less(&mut self) {
+        self.duty.clear();
+    }
+}
+
+/// The positions of the patches that a reviewer is asked for if it leaves them out: those without which the review is
+/// incomplete.
+fn duty(member: &PanelMember, input: &PanelInput) -> Vec<usize> {
+    let is_for_rules = |path: &str| {
+        let rules = member.rules.as_deref();
+        rules.is_none_or(|rules| rules.of_file(path).next().is_some())
+    };
+    let counts = |position: &&usize| {
+        let file = input.files.get(**position);
+        file.is_some_and(|file| has_to_be_read(file, &input.security) && is_for_rules(&file.path))
+    };
+    let patches = member.patches.iter().filter(|_| member.required);
+    patches.filter(counts).copied().collect()
+}
+
+/// The patches that are still to be read.
+fn about_patches(unread: &[String]) -> String {
+    let list: Vec<String> = unread
+        .iter()
+        .take(MAX_PATCHES)
+        .map(|patch| format!("- {patch}"))
+        .collect();
+    let more = match unread.len().saturating_sub(MAX_PATCHES) {
+        0 => String::new(),
+        more => format!("\n- and {more} more of those whose numbers stand behind your role"),
+    };
+    format!(
+        "These patches are yours; still to read:\n{}{more}\nRead them to their ends, several in one turn, and answer once \
+         more, with exactly one `<findings>` block.",
+        list.join("\n")
+    )
 }
 
 /// What is wrong with these quotes, with the lines that are most like them.

@@ -59,12 +59,6 @@ impl AttemptClock {
         self.alive = true;
     }
 
-    /// Nothing counts while the session rightly waits; it starts anew afterwards.
-    pub(super) fn pause(&mut self) {
-        self.sign_of_life();
-        self.began = self.last_sign;
-    }
-
     /// When to look at the session again: at the next poll, or when one of its times is over.
     pub(super) fn next_look(&self, now: &AttemptLimits) -> Instant {
         let poll = self.polled + POLL;

@@ -2,13 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
-use conclave_shared::config::{Limits, ModelRoute, seconds};
+use conclave_shared::{
+    config::{Limits, ModelRoute, seconds},
+    risk::SecurityPaths,
+};
 use tokio::{sync::watch, time::Instant};
 
 use super::{head_start::HeadStart, routing::LiveRoutes};
 use crate::{
     diff::FileDiff,
     ports::{AgentRuntime, Progress, ProgressEvent, SessionId, SourceTree, StopSignal, TelemetrySink, UsageLedger},
+    review::GivenPatch,
 };
 
 /// What all sessions of a run share.
@@ -82,8 +86,6 @@ pub struct SessionTask {
     pub attempt: Duration,
     /// When all attempts together are over.
     pub deadline: Option<Instant>,
-    /// Becomes `true` while the session rightly waits for somebody else: then silence is no stall and time stands still.
-    pub waiting: Option<watch::Receiver<bool>>,
     /// Becomes `true` once the session has done what it is for: then it is ended, in whichever turn it is.
     pub done: Option<watch::Receiver<bool>>,
 }
@@ -96,8 +98,10 @@ pub struct PanelInput {
     /// Files of the merge request that were reviewed before, as they are. A finding may still be in one of them: what has
     /// changed elsewhere can have broken it.
     pub unchanged: Arc<Vec<FileDiff>>,
-    /// The patch of each file, relative to the workspace, in the same order.
-    pub patches: Arc<Vec<String>>,
+    /// The patch of each file, in the same order.
+    pub patches: Arc<Vec<GivenPatch>>,
+    /// Which paths are security-sensitive.
+    pub security: Arc<SecurityPaths>,
     /// The reviewed source.
     pub source: Arc<dyn SourceTree>,
 }

@@ -15,11 +15,11 @@ use tokio::{
 
 use super::{
     SessionContext, SessionTask,
-    turn::{Turn, TurnEnd},
+    turn::{MAX_LAST_STEPS, MAX_STEPS, Turn, TurnEnd},
 };
 use crate::{
     ports::{FileRead, ProgressEvent, Remedy, SessionAnswer, SessionEvent, SessionId, SessionPrompt},
-    review::ReviewerReport,
+    review::{RepairKind, ReviewerReport},
 };
 
 /// How long the runtime may take to end what a session does. Longer, and it has to be ended with the runtime.
@@ -32,6 +32,9 @@ const REST_POLL: Duration = Duration::from_millis(5);
 
 /// The prompt after an answer that was cut off at the token limit.
 const SHORTER: &str = "Your answer was cut off at the token limit. Give it again, complete, in fewer words.";
+/// The prompt after a turn that went round in circles.
+const ENOUGH: &str = "You have called the same tools again and again. What you have seen is enough: call no tool any more, \
+                      and give your answer now, complete.";
 /// The prompt for a model that takes over in the middle: the history is still there.
 const GO_ON: &str = "The last turn was interrupted. Go on with the review from where it stands, and finish it.";
 
@@ -50,6 +53,8 @@ pub struct SessionResult {
     pub duration: Duration,
     /// What was used.
     pub usage: Vec<TokensByModel>,
+    /// Reasons why it was asked once more, whatever its answers held.
+    pub repairs: Vec<RepairKind>,
     /// What was read for the answer; nothing without one.
     pub reads: Vec<FileRead>,
     /// Whether the answer is that to the smaller message.
@@ -67,6 +72,7 @@ impl SessionResult {
             models: Vec::new(),
             duration: Duration::ZERO,
             usage: Vec::new(),
+            repairs: Vec::new(),
             reads: Vec::new(),
             smaller: false,
             overflowed: false,
@@ -79,6 +85,7 @@ impl SessionResult {
         report.reason = self.reason;
         report.models = self.models;
         report.usage = self.usage;
+        report.repairs = self.repairs;
         report.seconds = self.duration.as_secs_f64();
         self.reads
     }
@@ -107,10 +114,12 @@ pub(super) async fn run_session(
         "{} read more than fits into its context; once more with less",
         task.name
     )));
+    follow_up.is_given_less();
     let mut session = match Session::open(context, task).await {
         Ok(session) => session,
         Err(ended) => return merge(first, ended),
     };
+    session.repairs.clone_from(&first.repairs);
     let end = session.converse(task, parts, follow_up).await;
     let mut second = session.close(end);
     second.smaller = true;
@@ -167,6 +176,8 @@ pub(super) struct Session<'a> {
     events: mpsc::UnboundedReceiver<SessionEvent>,
     model: ModelId,
     models: Vec<ModelId>,
+    /// Reasons why it was asked once more.
+    repairs: Vec<RepairKind>,
     started: Instant,
 }
 
@@ -197,6 +208,7 @@ impl<'a> Session<'a> {
             route,
             events,
             models: Vec::new(),
+            repairs: Vec::new(),
             started: Instant::now(),
         })
     }
@@ -241,7 +253,6 @@ impl<'a> Session<'a> {
     pub(super) async fn ask(&mut self, task: &SessionTask, message: Vec<String>) -> Answered {
         let context = self.context;
         let mut parts = message;
-        let mut shortened = false;
         loop {
             match self.turn(task, std::mem::take(&mut parts)).await {
                 Ok(TurnEnd::Answered(answer)) if answer.finish.as_deref() != Some("length") => {
@@ -258,11 +269,18 @@ impl<'a> Session<'a> {
                     };
                 }
                 Ok(TurnEnd::Answered(_) | TurnEnd::CutOff) => {
-                    if shortened {
+                    if !self.repairs_now(RepairKind::CutOff) {
                         return Answered::bad(ReviewerOutcome::Failed, "the answer was cut off twice");
                     }
-                    shortened = true;
                     parts = vec![SHORTER.to_owned()];
+                }
+                Ok(TurnEnd::Looping(reason)) => {
+                    if !self.repairs_now(RepairKind::Loop) {
+                        return Answered::bad(ReviewerOutcome::Failed, reason);
+                    }
+                    let line = format!("{} is asked for an end: {reason}", task.name);
+                    context.progress.report(ProgressEvent::Warning(&line));
+                    parts = vec![ENOUGH.to_owned()];
                 }
                 Ok(TurnEnd::Done) => {
                     return Answered {
@@ -300,6 +318,15 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Notes that it is asked once more for this reason. Returns whether it may be: each reason counts once.
+    pub(super) fn repairs_now(&mut self, kind: RepairKind) -> bool {
+        let is_first = !self.repairs.contains(&kind);
+        if is_first {
+            self.repairs.push(kind);
+        }
+        is_first
+    }
+
     /// One prompt to the current model. Whatever the session does when this comes back early is ended; but for one that
     /// has done what it is for: it waits for the answer to its last call, which does not come before the runtime's end.
     async fn turn(&mut self, task: &SessionTask, parts: Vec<String>) -> Result<TurnEnd, Answered> {
@@ -321,11 +348,16 @@ impl<'a> Session<'a> {
             task,
             session: &self.id,
             first: self.models.len() == 1,
+            max_steps: if self.repairs.contains(&RepairKind::Loop) {
+                MAX_LAST_STEPS
+            } else {
+                MAX_STEPS
+            },
         };
         let end = tokio::select! {
             biased;
             cause = context.stop.stopped() => Err(Answered::bad(ReviewerOutcome::Failed, cause.describe())),
-            reason = context.routes.switched_off(self.model.provider(), task.waiting.clone()) => Ok(TurnEnd::Failed {
+            reason = context.routes.switched_off(self.model.provider()) => Ok(TurnEnd::Failed {
                 reason,
                 remedy: Remedy::OtherProvider,
             }),
@@ -362,6 +394,7 @@ impl<'a> Session<'a> {
             models: self.models,
             duration: self.started.elapsed(),
             usage: self.context.ledger.usage(&self.id),
+            repairs: self.repairs,
             reads: reads.unwrap_or_default(),
             smaller: false,
             overflowed: last.overflowed,
@@ -413,6 +446,9 @@ pub(super) trait FollowUp: Send {
 
     /// The message was not answered, for this reason.
     fn failed(&mut self, reason: &str);
+
+    /// Notes that the next session is given less to read.
+    fn is_given_less(&mut self);
 }
 
 #[cfg(test)]

@@ -93,12 +93,62 @@ async fn the_second_cut_stream_in_a_row_ends_the_attempt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_without_an_end_is_ended() {
-    let stage = Stage::new(|_, _| vec![(1, Act::Event(SessionEvent::StepFinished("tool-calls".into()))); 700]);
+async fn a_turn_without_an_end_is_asked_for_one_and_then_ended() {
+    let endless = || vec![(1, Act::Event(SessionEvent::StepFinished("tool-calls".into()))); 700];
+    let stage = Stage::new(move |_, _| endless());
     let result = run(&stage, &task()).await;
     assert_eq!(result.outcome, ReviewerOutcome::Failed);
-    assert!(result.reason.expect("a reason").contains("100 steps"));
+    assert!(
+        result.reason.expect("a reason").contains("12 steps"),
+        "the second time it has fewer"
+    );
+    assert_eq!(result.repairs, [RepairKind::Loop]);
+    assert_eq!((stage.models().len(), result.duration.as_secs()), (2, 112));
     assert_eq!(stage.busy(), Vec::<String>::new());
+
+    let stage = Stage::new(move |_, number| if number == 1 { endless() } else { says(1, "here") });
+    let result = run(&stage, &task()).await;
+    assert_eq!(
+        (result.outcome, result.text.as_deref()),
+        (ReviewerOutcome::Ok, Some("here"))
+    );
+    assert_eq!(result.repairs, [RepairKind::Loop]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_call_again_and_again_is_a_loop_and_one_that_is_reported_twice_is_none() {
+    let called = |id: String, call: u64| (1, Act::Event(SessionEvent::Called { id, call }));
+    let same = move || {
+        (0..700)
+            .map(|number| called(format!("call {number}"), 1))
+            .collect::<Play>()
+    };
+    let stage = Stage::new(move |_, number| if number == 1 { same() } else { says(1, "here") });
+    let result = run(&stage, &task()).await;
+    assert_eq!((result.outcome, result.duration.as_secs()), (ReviewerOutcome::Ok, 13));
+    assert_eq!(result.repairs, [RepairKind::Loop]);
+
+    for (name, other) in [
+        ("another call each time", true),
+        ("one call, reported again and again", false),
+    ] {
+        let stage = Stage::new(move |_, _| {
+            let calls = (0..50).map(|number| {
+                if other {
+                    called(number.to_string(), number)
+                } else {
+                    called("one".into(), 1)
+                }
+            });
+            calls.chain(says(1, "here")).collect()
+        });
+        let result = run(&stage, &task()).await;
+        assert_eq!(
+            (result.outcome, result.repairs.len()),
+            (ReviewerOutcome::Ok, 0),
+            "{name}"
+        );
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -372,26 +422,4 @@ async fn a_session_that_begins_after_the_flip_never_asks_the_provider() {
             .expect("a reason")
             .contains("no model is left for `security`")
     );
-}
-
-#[tokio::test(start_paused = true)]
-async fn who_waits_for_somebody_else_is_moved_when_that_is_over() {
-    let stage = Stage::new(|_, number| if number == 1 { lives(50, 10) } else { says(1, "here") });
-    let (mut context, _around, _stop) = context(&stage);
-    let sender = watch::Sender::new(None);
-    context.routes = following(&sender);
-    let waiting = watch::Sender::new(true);
-    let task = SessionTask {
-        waiting: Some(waiting.subscribe()),
-        ..task()
-    };
-    let events = async {
-        sender.send_replace(Some(without("a")));
-        tokio::time::sleep(Duration::from_secs(30)).await;
-        assert_eq!(stage.models(), ["a/one"]);
-        waiting.send_replace(false);
-    };
-    let (result, ()) = tokio::join!(run_session(&context, &task), events);
-    assert_eq!((result.outcome, result.duration.as_secs()), (ReviewerOutcome::Ok, 31));
-    assert_eq!(stage.models(), ["a/one", "b/three"]);
 }

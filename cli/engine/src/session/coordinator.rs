@@ -1,4 +1,7 @@
-//! The coordinator's session: it reads while the reviewers work, joins them, judges, and submits.
+//! The coordinator's session: it is given what the panel found, judges it, and submits.
+//!
+//! It starts when the panel is done, not with it. A session that waits for the panel asks its model once more, only to be
+//! given the findings, and judges no sooner: measured with `scripts/bench prompts`, see `docs/how-a-review-works.md`.
 
 use conclave_shared::{
     config::{ModelRoute, NoModel, seconds},
@@ -7,10 +10,7 @@ use conclave_shared::{
 };
 
 use super::{CoordinatorMailbox, SessionContext, SessionTask, conversation::Session};
-use crate::review::ReviewerReport;
-
-/// How often a coordinator that ended its turn without a submission is told to submit.
-const MAX_REMINDERS: u32 = 2;
+use crate::review::{RepairKind, ReviewerReport};
 
 /// Who judges.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,14 +19,16 @@ pub enum JudgedBy {
     Coordinator,
     /// It has not, for this reason: the rules judge.
     Rules(String),
-    /// Nobody was asked, as there is nothing for a model to read: the rules judge what rules found.
+    /// No model was asked, as there is nothing for one to read: the rules judge what rules found.
     Nobody,
+    /// No judge was asked: a complete panel found nothing, and there is nothing else to decide.
+    NotNeeded,
 }
 
 /// Runs the coordinator until it has submitted, or has failed for good.
 ///
-/// All of it is one session: another model, or a reminder, finds what was read and judged before. A coordinator that
-/// never asks for the reviewers' findings is given them when they are there.
+/// All of it is one session: another model, or a reminder, finds what was read and judged before. The panel's findings, which
+/// the mailbox has by now, stand at the end of its message.
 pub async fn coordinate(
     context: &SessionContext,
     route: Result<ModelRoute, NoModel>,
@@ -42,14 +44,14 @@ pub async fn coordinate(
             return (report, JudgedBy::Rules(reason));
         }
     };
+    let findings = mailbox.findings().unwrap_or_default();
     let task = SessionTask {
         name: ReviewerName::COORDINATOR.to_owned(),
-        parts: vec![message],
+        parts: vec![format!("{message}\n\n{findings}")],
         smaller: None,
         route,
         attempt: seconds(context.limits.coordinator_seconds),
         deadline: None,
-        waiting: Some(mailbox.waiting()),
         done: Some(mailbox.submitted()),
     };
     let mut session = match Session::open(context, &task).await {
@@ -62,18 +64,12 @@ pub async fn coordinate(
         }
     };
     let mut end = session.ask(&task, task.parts.clone()).await;
-    for _ in 0..MAX_REMINDERS {
-        if !end.is_ok() || mailbox.has_submission() {
-            break;
-        }
-        let reminder = tokio::select! {
-            _ = context.stop.stopped() => break,
-            reminder = reminder(mailbox) => reminder,
-        };
-        let Some(reminder) = reminder else { break };
-        end = session.ask(&task, vec![reminder]).await;
+    let is_silent = end.is_ok() && !mailbox.has_submission();
+    if is_silent && context.stop.cause().is_none() && session.repairs_now(RepairKind::Unsubmitted) {
+        end = session.ask(&task, vec![REMINDER.to_owned()]).await;
     }
     session.close(end).into_report(&mut report);
+    report.repairs.extend(mailbox.repairs());
     if mailbox.has_submission() {
         // What was submitted counts, whatever went wrong after it.
         report.outcome = ReviewerOutcome::Ok;
@@ -87,18 +83,9 @@ pub async fn coordinate(
     (report, JudgedBy::Rules(reason))
 }
 
-/// What a coordinator is told that ended its turn without a submission.
-async fn reminder(mailbox: &CoordinatorMailbox) -> Option<String> {
-    let lost = "A review without a call of `submit_review` is lost.";
-    let was_asked = mailbox.was_asked();
-    let findings = mailbox.findings().await?;
-    // Once more also to one that asked: the answer to its call is lost when its provider is switched off meanwhile.
-    let began = if was_asked { "You have not submitted. " } else { "" };
-    Some(format!(
-        "{began}The reviewers are done. These are their findings, as `spawn_reviewers` returns them:\n\n{findings}\n\nJudge them \
-         and call `submit_review`. {lost}"
-    ))
-}
+/// The message to a coordinator that ended its turn without a submission.
+const REMINDER: &str = "You have not submitted. The findings stand at the end of the first message: judge them, and call \
+                        `submit_review`. A review without that call is lost.";
 
 #[cfg(test)]
 #[path = "coordinator_tests.rs"]

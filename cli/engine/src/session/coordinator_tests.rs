@@ -28,21 +28,22 @@ fn security() -> ReviewerReport {
     }
 }
 
-/// A mailbox with one finding that comes after a minute.
+/// A mailbox with one finding.
 fn mailbox() -> Arc<CoordinatorMailbox> {
     let mailbox = Arc::new(CoordinatorMailbox::default());
-    let later = Arc::clone(&mailbox);
-    tokio::spawn(async move {
-        tokio::time::sleep(Duration::from_mins(1)).await;
-        later.hand_over(&[security()], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
-    });
+    mailbox.hand_over(&[security()], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
     mailbox
 }
 
 fn submit(mailbox: &Arc<CoordinatorMailbox>) {
     let mailbox = Arc::clone(mailbox);
     tokio::spawn(async move {
-        let review = json!({"summary": "s", "decisions": [], "proposed_verdict": "approved"});
+        let findings = mailbox.findings().expect("the panel is done");
+        let keep = findings
+            .contains("\"id\":\"F1\"")
+            .then(|| json!({"id": "F1", "action": "keep"}));
+        let decisions: Vec<_> = keep.into_iter().collect();
+        let review = json!({"summary": "s", "decisions": decisions, "proposed_verdict": "approved"});
         mailbox.submit_review(review).await.expect("valid");
     });
 }
@@ -58,14 +59,18 @@ async fn run(
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_never_asks_is_given_the_findings() {
+async fn it_is_given_the_findings_with_its_message() {
     let mailbox = mailbox();
     let own = Arc::clone(&mailbox);
     let (report, judged_by, stage) = run(&mailbox, move |prompt, number| {
         if number == 1 {
+            let message = &prompt.parts[0];
+            assert!(
+                message.starts_with("judge\n\n{") && message.contains("\"id\":\"F1\""),
+                "{message}"
+            );
             return says(5, "I would rather not.");
         }
-        assert!(prompt.parts[0].contains("\"id\":\"F1\""), "{:?}", prompt.parts);
         submit(&own);
         says(5, "Submitted.")
     })
@@ -75,18 +80,13 @@ async fn one_that_never_asks_is_given_the_findings() {
         (ReviewerOutcome::Ok, JudgedBy::Coordinator)
     );
     assert_eq!(stage.sessions(), 1, "in its own session, with all that it has read");
-    assert_eq!(
-        format!("{:.0}", report.seconds),
-        "60",
-        "it waits for the reviewers first, and is over with the submission"
-    );
+    assert_eq!(report.repairs, [RepairKind::Unsubmitted]);
+    assert_eq!(format!("{:.0}", report.seconds), "5", "it is over with the submission");
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_asked_and_did_not_submit_is_reminded_and_then_replaced() {
+async fn one_that_did_not_submit_is_reminded_once_and_then_replaced() {
     let mailbox = mailbox();
-    mailbox.hand_over(&[], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
-    mailbox.spawn_reviewers().await.expect("findings");
     let (report, judged_by, stage) = run(&mailbox, |prompt, number| {
         if number > 1 {
             assert!(
@@ -100,7 +100,7 @@ async fn one_that_asked_and_did_not_submit_is_reminded_and_then_replaced() {
     .await;
     assert_eq!(report.outcome, ReviewerOutcome::Failed);
     assert_eq!(judged_by, JudgedBy::Rules("it never called submit_review".to_owned()));
-    assert_eq!(stage.models().len(), 3, "asked once, reminded twice");
+    assert_eq!(stage.models().len(), 2, "asked once, reminded once");
 }
 
 #[tokio::test(start_paused = true)]
@@ -128,38 +128,6 @@ async fn it_goes_on_in_the_same_session_with_another_model_and_the_rules_are_the
     let (report, judged_by, _) = run(&mailbox, |_, _| fails(1, "APIError", Remedy::OtherModel)).await;
     assert_eq!(report.outcome, ReviewerOutcome::Failed);
     assert_eq!(judged_by, JudgedBy::Rules("APIError".to_owned()));
-}
-
-#[tokio::test(start_paused = true)]
-async fn its_time_does_not_run_while_it_waits_for_the_reviewers() {
-    let mailbox = Arc::new(CoordinatorMailbox::default());
-    let own = Arc::clone(&mailbox);
-    tokio::spawn(async move { own.spawn_reviewers().await });
-    let later = Arc::clone(&mailbox);
-    tokio::spawn(async move {
-        tokio::time::sleep(Duration::from_mins(20)).await;
-        later.hand_over(&[], Vec::new());
-    });
-    let own = Arc::clone(&mailbox);
-    let (report, judged_by, _) = run(&mailbox, move |_, _| {
-        let own = Arc::clone(&own);
-        tokio::spawn(async move {
-            tokio::time::sleep(Duration::from_mins(21)).await;
-            submit(&own);
-        });
-        says(22 * 60, "Submitted.")
-    })
-    .await;
-    assert_eq!(
-        (report.outcome, judged_by),
-        (ReviewerOutcome::Ok, JudgedBy::Coordinator)
-    );
-
-    // But its own time does.
-    let mailbox = self::mailbox();
-    let (report, ..) = run(&mailbox, |_, _| lives(1000, 10)).await;
-    assert_eq!(report.outcome, ReviewerOutcome::TimedOut);
-    assert_eq!(format!("{:.0}", report.seconds), "600");
 }
 
 /// A mailbox where everything is there, and one who submits at once and would go on for ten minutes.
@@ -207,17 +175,20 @@ async fn an_answer_whose_rest_never_comes_does_not_hold_up_the_review() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stop_ends_it_while_it_waits() {
-    let mailbox = Arc::new(CoordinatorMailbox::default());
-    let stage = Stage::new(|_, _| says(5, "I would rather not."));
+async fn its_own_time_ends_it_and_so_does_a_stop() {
+    let mailbox = mailbox();
+    let (report, ..) = run(&mailbox, |_, _| lives(1000, 10)).await;
+    assert_eq!(report.outcome, ReviewerOutcome::TimedOut);
+    assert_eq!(format!("{:.0}", report.seconds), "600");
+
+    let stage = Stage::new(|_, _| lives(1000, 10));
     let (context, _, stopper) = context(&stage);
     let stopping = async {
         tokio::time::sleep(Duration::from_secs(30)).await;
         stopper.send_replace(Some(StopCause::Asked));
     };
-    let ((_, judged_by), ()) = tokio::join!(
-        coordinate(&context, Ok(route()), "judge".to_owned(), &mailbox),
-        stopping
-    );
+    let coordinated = coordinate(&context, Ok(route()), "judge".to_owned(), &mailbox);
+    let ((report, judged_by), ()) = tokio::join!(coordinated, stopping);
     assert!(matches!(judged_by, JudgedBy::Rules(_)));
+    assert_eq!(format!("{:.0}", report.seconds), "30");
 }

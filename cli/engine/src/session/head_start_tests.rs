@@ -22,6 +22,7 @@ fn member(name: &str, model: &str) -> PanelMember {
         required: true,
         attempt: Duration::from_mins(5),
         parts: Vec::new(),
+        patches: Vec::new(),
         rules: None,
     }
 }

@@ -22,7 +22,7 @@ use crate::{
     incremental::{EarlierVerdicts, take_earlier_verdicts},
     judge::{Grounds, Submission, apply},
     ports::{CoordinatorTools, ToolError},
-    review::{ExistingFinding, JudgedFinding, ReviewerReport, Weight},
+    review::{ExistingFinding, JudgedFinding, RepairKind, ReviewerReport, Weight},
     untrusted::Untrusted,
 };
 
@@ -63,11 +63,12 @@ struct Submitted {
 #[derive(Debug)]
 pub struct CoordinatorMailbox {
     ready: watch::Sender<Option<Ready>>,
-    waiting: watch::Sender<bool>,
     answers: AtomicUsize,
     submission: Mutex<Option<Submitted>>,
-    /// Whether a submission was given back once, because refutations were missing or did not hold.
-    was_given_back: Mutex<bool>,
+    /// Reasons why submissions were given back, each once.
+    repairs: Mutex<Vec<RepairKind>>,
+    /// The arguments of the submission that was given back because it left findings out.
+    partial: Mutex<Option<Value>>,
     refuter: OnceLock<Refuter>,
     submitted: watch::Sender<bool>,
     closed: watch::Sender<bool>,
@@ -87,10 +88,10 @@ impl CoordinatorMailbox {
         Self {
             earlier,
             ready: watch::Sender::new(None),
-            waiting: watch::Sender::new(false),
             answers: AtomicUsize::new(0),
             submission: Mutex::new(None),
-            was_given_back: Mutex::new(false),
+            repairs: Mutex::default(),
+            partial: Mutex::default(),
             refuter: OnceLock::new(),
             submitted: watch::Sender::new(false),
             closed: watch::Sender::new(false),
@@ -101,11 +102,6 @@ impl CoordinatorMailbox {
     pub fn check_with(&self, refuter: Refuter) {
         // The first one stays.
         let _ = self.refuter.set(refuter);
-    }
-
-    /// Whether the coordinator is waiting for the reviewers just now.
-    pub fn waiting(&self) -> watch::Receiver<bool> {
-        self.waiting.subscribe()
     }
 
     /// Becomes `true` with the first valid submission.
@@ -124,16 +120,14 @@ impl CoordinatorMailbox {
         self.ready.send_replace(Some(Ready { answer, findings }));
     }
 
-    /// The panel's result as the tool tells it, once it is there: for a coordinator that did not ask.
-    pub async fn findings(&self) -> Option<String> {
-        let mut ready = self.ready.subscribe();
-        let ready = ready.wait_for(Option::is_some).await.ok()?;
-        ready.as_ref().map(|ready| ready.answer.to_string())
+    /// The panel's result as the tool returns it, if it is there.
+    pub fn findings(&self) -> Option<String> {
+        self.ready.borrow().as_ref().map(|ready| ready.answer.to_string())
     }
 
-    /// Whether the findings were given out to the coordinator's tool call.
-    pub fn was_asked(&self) -> bool {
-        self.answers.load(Ordering::SeqCst) > 0
+    /// Reasons why submissions were given back.
+    pub fn repairs(&self) -> Vec<RepairKind> {
+        self.repairs.lock().map(|repairs| repairs.clone()).unwrap_or_default()
     }
 
     /// Whether the coordinator has submitted.
@@ -162,12 +156,47 @@ impl CoordinatorMailbox {
         grounds
     }
 
-    /// Whether this is the first submission that is given back for its refutations.
-    fn gives_back(&self) -> bool {
-        self.was_given_back
-            .lock()
-            .is_ok_and(|mut given_back| !std::mem::replace(&mut *given_back, true))
+    /// Notes that a submission is given back for this reason. Returns whether it may be: each reason counts once.
+    fn gives_back(&self, kind: RepairKind) -> bool {
+        self.repairs.lock().is_ok_and(|mut repairs| {
+            let is_first = !repairs.contains(&kind);
+            if is_first {
+                repairs.push(kind);
+            }
+            is_first
+        })
     }
+
+    /// The arguments, with what a submission before them said of findings that they leave out: a coordinator that was asked for
+    /// the missing decisions may give those alone.
+    fn completed(&self, mut arguments: Value) -> Value {
+        let before = self.partial.lock().ok().and_then(|partial| partial.clone());
+        let (Some(before), Some(fields)) = (before, arguments.as_object_mut()) else {
+            return arguments;
+        };
+        for name in ["summary", "earlier", "aside", "proposed_verdict"] {
+            if let (false, Some(said)) = (fields.contains_key(name), before.get(name)) {
+                fields.insert(name.to_owned(), said.clone());
+            }
+        }
+        let said = before.get("decisions").and_then(Value::as_array);
+        let decisions = fields.entry("decisions").or_insert_with(|| json!([]));
+        if let (Some(said), Some(decisions)) = (said, decisions.as_array_mut()) {
+            let new: Vec<Value> = decisions.iter().map(|decision| decision["id"].clone()).collect();
+            decisions.extend(said.iter().filter(|decision| !new.contains(&decision["id"])).cloned());
+        }
+        arguments
+    }
+}
+
+/// The findings without a decision.
+fn undecided<'f>(submission: &Submission, verdicts: &EarlierVerdicts, findings: &'f [Finding]) -> Vec<&'f str> {
+    let decided = |id: &str| {
+        let repeats = verdicts.repeats.iter().any(|(repeated, _)| repeated == id);
+        repeats || submission.decisions.iter().any(|decision| decision.id == id)
+    };
+    let ids = findings.iter().map(|finding| finding.id.as_str());
+    ids.filter(|id| !decided(id)).collect()
 }
 
 /// The worst that the coordinator has said of each finding, with this submission.
@@ -245,13 +274,11 @@ fn sanitized(value: Value) -> Value {
 #[async_trait]
 impl CoordinatorTools for CoordinatorMailbox {
     async fn spawn_reviewers(&self) -> Result<Value, ToolError> {
-        self.waiting.send_replace(true);
         let mut ready = self.ready.subscribe();
         let answer = match ready.wait_for(Option::is_some).await {
             Ok(ready) => ready.as_ref().map(|ready| ready.answer.clone()),
             Err(_) => None,
         };
-        self.waiting.send_replace(false);
         if self.answers.fetch_add(1, Ordering::SeqCst) >= MAX_ANSWERS {
             return Err(ToolError(
                 "the findings were given to you many times: judge them, and call submit_review".into(),
@@ -269,7 +296,8 @@ impl CoordinatorTools for CoordinatorMailbox {
                 ));
             }
         };
-        let mut arguments = arguments;
+        let mut arguments = self.completed(arguments);
+        let said = arguments.clone();
         let mut verdicts =
             take_earlier_verdicts(&mut arguments, &self.earlier).map_err(|faults| ToolError(faults.join("; ")))?;
         let submission = Submission::parse(arguments, &findings).map_err(|fault| ToolError(fault.to_string()))?;
@@ -277,7 +305,8 @@ impl CoordinatorTools for CoordinatorMailbox {
         if let Some(refuter) = self.refuter.get() {
             refuter.check_earlier_verdicts(&mut verdicts, &self.earlier).await;
         }
-        let said = worst_said(grounds.said_before.clone(), &submission, &findings);
+        let missing = undecided(&submission, &verdicts, &findings).join(", ");
+        let worst = worst_said(grounds.said_before.clone(), &submission, &findings);
         let judged = apply(findings, &submission, &grounds);
         let mut objections = objections(&judged);
         objections.extend(verdicts.objections(&self.earlier));
@@ -290,16 +319,28 @@ impl CoordinatorTools for CoordinatorMailbox {
         };
         match self.submission.lock() {
             // It counts, as far as it goes, also if nothing better comes.
-            Ok(mut place) => *place = Some(Submitted { judgement, said }),
+            Ok(mut place) => *place = Some(Submitted { judgement, said: worst }),
             Err(_) => return Err(ToolError("the review was stopped".into())),
         }
-        if !objections.is_empty() && self.gives_back() {
-            return Err(ToolError(format!(
+        let mut faults = Vec::new();
+        if !missing.is_empty() && self.gives_back(RepairKind::Decisions) {
+            if let Ok(mut partial) = self.partial.lock() {
+                *partial = Some(said);
+            }
+            faults.push(format!(
+                "There is no decision on {missing}: submit again, with those decisions. What you have decided on the others counts"
+            ));
+        }
+        if !objections.is_empty() && self.gives_back(RepairKind::Refutations) {
+            faults.push(format!(
                 "{}. Such a finding is dropped, merged, lowered or withdrawn only with `refuted_by`: file, lines and an exact quote of \
                  the code at head that refutes it. Submit again, all of it: keep these findings, or quote that code. If you do \
                  not, they stand as reported, and your view is noted beside them",
                 objections.join("; ")
-            )));
+            ));
+        }
+        if !faults.is_empty() {
+            return Err(ToolError(faults.join(". ")));
         }
         self.submitted.send_replace(true);
         // The session ends here, and soon the runtime. An answer before that would only make it ask the model for closing
@@ -344,18 +385,17 @@ mod tests {
             let mailbox = Arc::clone(&mailbox);
             async move { mailbox.spawn_reviewers().await }
         });
-        mailbox.waiting().wait_for(|waiting| *waiting).await.expect("it waits");
+        tokio::task::yield_now().await;
         mailbox.hand_over(&[], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
         let first = asking.await.expect("no panic").expect("an answer");
         assert_eq!(mailbox.spawn_reviewers().await.expect("an answer"), first);
-        assert!(!*mailbox.waiting().borrow());
+        assert_eq!(mailbox.findings(), Some(first.to_string()));
     }
 
     #[tokio::test]
     async fn a_coordinator_that_only_asks_is_told_to_judge_and_can_still_submit() {
         let mailbox = CoordinatorMailbox::default();
         mailbox.hand_over(&[], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
-        assert!(!mailbox.was_asked());
         let mut answered = 0;
         for _ in 0..500 {
             match mailbox.spawn_reviewers().await {
@@ -363,9 +403,8 @@ mod tests {
                 Err(error) => assert!(error.to_string().contains("call submit_review"), "{error}"),
             }
         }
-        assert!(mailbox.was_asked());
         assert_eq!(answered, MAX_ANSWERS);
-        let submit = |summary: &str| json!({"summary": summary, "decisions": [], "proposed_verdict": "approved"});
+        let submit = |summary: &str| json!({"summary": summary, "decisions": [{"id": "F1", "action": "keep"}], "proposed_verdict": "approved"});
         mailbox.close();
         for number in 0..500 {
             mailbox
@@ -374,19 +413,6 @@ mod tests {
                 .expect("valid");
         }
         assert_eq!(mailbox.take_judgement().expect("there").summary, "number 499");
-    }
-
-    #[tokio::test]
-    async fn the_findings_are_there_for_one_who_did_not_ask() {
-        let mailbox = Arc::new(CoordinatorMailbox::default());
-        let waiting = tokio::spawn({
-            let mailbox = Arc::clone(&mailbox);
-            async move { mailbox.findings().await }
-        });
-        mailbox.hand_over(&[], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
-        let text = waiting.await.expect("no panic").expect("findings");
-        assert!(text.starts_with("{\"reviewers\":"), "{text}");
-        assert!(!mailbox.was_asked(), "telling is not being asked");
     }
 
     #[tokio::test]
@@ -432,7 +458,7 @@ mod tests {
     async fn a_second_submission_replaces_the_first_and_a_bad_one_does_not() {
         let mailbox = CoordinatorMailbox::default();
         mailbox.hand_over(&[], vec![finding("F1", Severity::Warning, "a", "x", 1)]);
-        let submit = |summary: &str| json!({"summary": summary, "decisions": [], "proposed_verdict": "approved"});
+        let submit = |summary: &str| json!({"summary": summary, "decisions": [{"id": "F1", "action": "keep"}], "proposed_verdict": "approved"});
         mailbox.close();
         mailbox.submit_review(submit("one")).await.expect("valid");
         mailbox.submit_review(submit("two")).await.expect("valid");
@@ -475,5 +501,36 @@ mod tests {
         let words = mailbox.take_judgement().expect("there").verdicts;
         assert!(words.on("E1").is_some());
         assert_eq!(words.repeats, [("F1".to_owned(), "E1".to_owned())]);
+    }
+
+    #[tokio::test]
+    async fn findings_without_a_decision_are_asked_for_once_and_what_was_decided_counts() {
+        let mailbox = CoordinatorMailbox::default();
+        let findings = ["F1", "F2", "F3"].map(|id| finding(id, Severity::Warning, id, "x", 1));
+        mailbox.hand_over(&[], findings.to_vec());
+        let drop = |id: &str| json!({"id": id, "action": "drop", "reason_code": "nitpick", "reason": "r"});
+        let first = json!({"summary": "one", "decisions": [drop("F1")], "proposed_verdict": "approved"});
+        let refused = mailbox
+            .submit_review(first)
+            .await
+            .expect_err("two are missing")
+            .to_string();
+        assert!(refused.starts_with("There is no decision on F2, F3: "), "{refused}");
+        assert!(mailbox.has_submission(), "it counts if nothing better comes");
+        mailbox.close();
+        // The missing one alone; the third is not asked for again.
+        mailbox
+            .submit_review(json!({"decisions": [drop("F2")]}))
+            .await
+            .expect("valid");
+        let judgement = mailbox.take_judgement().expect("there");
+        let stand: Vec<&str> = judgement
+            .findings
+            .iter()
+            .filter(|entry| entry.stands())
+            .map(|entry| entry.finding.id.as_str())
+            .collect();
+        assert_eq!((judgement.summary.as_str(), stand), ("one", vec!["F3"]));
+        assert_eq!(mailbox.repairs(), [RepairKind::Decisions]);
     }
 }

@@ -162,7 +162,7 @@ async fn run_member(
         }
         Ok(_) => context.ledger.budget().forbids(member.required),
     };
-    let (None, Ok(route)) = (&skipped, member.route) else {
+    let (None, Ok(route)) = (&skipped, member.route.clone()) else {
         report.reason = skipped;
         context.telemetry.record(report.event());
         return PanelResult::of(report);
@@ -176,15 +176,14 @@ async fn run_member(
     });
     let task = SessionTask {
         name: member.name.to_string(),
-        parts: member.parts,
+        parts: member.parts.clone(),
         smaller,
         route,
         attempt: member.attempt,
         deadline: Some(deadline),
-        waiting: None,
         done: None,
     };
-    let mut answers = Answers::new(context, &member.name, member.required, member.rules.as_deref(), input);
+    let mut answers = Answers::new(context, &member, input);
     let session = run_session(context, &task, &mut answers).await;
     let has_answer = session.text.is_some();
     let (smaller, reads) = (session.smaller, session.into_report(&mut report));
@@ -198,12 +197,13 @@ async fn run_member(
         findings: answers.findings,
         ..PanelResult::default()
     };
-    report.repairs = answers.repairs;
+    report.repairs.extend(answers.repairs);
     if has_answer {
         report.outcome = ReviewerOutcome::Ok;
         report.reason = None;
         if answers.faults.is_empty() {
             result.reads = reads;
+            result.reads.extend(in_prompt(input));
             report.reason = fewer.filter(|_| smaller).map(|fewer| fewer.account);
         } else {
             // What it read led to nothing that can be used.
@@ -221,6 +221,17 @@ async fn run_member(
     });
     result.reports.push(report);
     result
+}
+
+/// The patches that stood in the reviewer's message: it has seen all of each.
+fn in_prompt(input: &PanelInput) -> impl Iterator<Item = FileRead> {
+    let patches = input.patches.iter().filter(|patch| patch.in_prompt);
+    patches.map(|patch| FileRead {
+        path: patch.path.clone(),
+        first: 1,
+        last: None,
+        cut_lines: false,
+    })
 }
 
 #[cfg(test)]

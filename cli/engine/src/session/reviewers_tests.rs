@@ -9,7 +9,7 @@ use super::*;
 use crate::{
     diff::{Content, FileDiff, PatchRange},
     ports::{BudgetState, Remedy, SourceTree},
-    review::{RepairKind, StopCause},
+    review::{GivenPatch, RepairKind, StopCause},
     session::test_support::{Play, Stage, context, fails, lives, route, says},
 };
 
@@ -37,7 +37,8 @@ fn input() -> PanelInput {
     PanelInput {
         unchanged: Arc::default(),
         files: Arc::new(vec![file("large", 90), file("small", 1)]),
-        patches: Arc::new(vec!["p/large".to_owned(), "p/small".to_owned()]),
+        patches: Arc::new(vec![GivenPatch::file("p/large"), GivenPatch::file("p/small")]),
+        security: Arc::default(),
         source: Arc::new(NoSource),
     }
 }
@@ -48,6 +49,7 @@ fn members(names: &[&str]) -> Vec<PanelMember> {
         route: Ok(route()),
         required: true,
         attempt: Duration::from_mins(10),
+        patches: Vec::new(),
         rules: None,
         parts: vec!["shared".to_owned(), "role".to_owned()],
     };
@@ -455,6 +457,63 @@ fn following(
             classes: std::collections::BTreeMap::new(),
         },
     )
+}
+
+#[tokio::test(start_paused = true)]
+async fn patches_that_were_not_opened_are_asked_for_once_and_only_where_they_count() {
+    let run = async |change: fn(&mut PanelMember, &mut PanelInput)| {
+        let stage = Stage::new(|_, _| nothing_found(5));
+        let (context, ..) = context(&stage);
+        let (mut members, mut input) = (members(&["security"]), input());
+        members[0].patches = vec![0, 1];
+        change(&mut members[0], &mut input);
+        let panel = run_at_once(&context, members, &input, 1).await;
+        let prompts = stage.prompts.lock().expect("free");
+        let told: Vec<String> = prompts
+            .iter()
+            .skip(1)
+            .map(|(_, prompt)| prompt.parts.concat())
+            .collect();
+        (panel, told)
+    };
+    // Every session of the stage reads `p`, which is neither.
+    let (panel, told) = run(|_, _| {}).await;
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].contains("still to read:\n- `p/large`\n- `p/small`\n"),
+        "{}",
+        told[0]
+    );
+    assert_eq!(panel.reports[0].repairs, [RepairKind::Unread]);
+    assert_eq!(
+        panel.reports[0].outcome,
+        ReviewerOutcome::Ok,
+        "what is missing is a gap of the review"
+    );
+    let (_, told) = run(|member, _| member.patches = vec![1]).await;
+    assert!(told[0].contains("still to read:\n- `p/small`\n"), "{}", told[0]);
+
+    let (panel, told) = run(|_, input| {
+        let mut patches = input.patches.to_vec();
+        for patch in &mut patches {
+            patch.in_prompt = true;
+        }
+        input.patches = Arc::new(patches);
+    })
+    .await;
+    assert_eq!(told.len(), 0, "they stand in its message");
+    let read: Vec<&str> = panel.reads.iter().map(|read| read.path.as_str()).collect();
+    assert_eq!(read, ["p", "p/large", "p/small"]);
+    for (name, change) in [
+        (
+            "not required",
+            (|member, _| member.required = false) as fn(&mut PanelMember, &mut PanelInput),
+        ),
+        ("not its own", |member, _| member.patches = Vec::new()),
+        ("no rule for them", |member, _| member.rules = Some(Arc::default())),
+    ] {
+        assert_eq!(run(change).await.1.len(), 0, "{name}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -108,9 +108,8 @@ impl LiveRoutes {
         Changes(document)
     }
 
-    /// Comes back with the reason when the provider is switched off, and whoever rightly waits for somebody else has done
-    /// waiting: as long as it does, it asks no model.
-    pub(super) async fn switched_off(&self, provider: &str, waiting: Option<watch::Receiver<bool>>) -> String {
+    /// Comes back with the reason when the provider is switched off.
+    pub(super) async fn switched_off(&self, provider: &str) -> String {
         let mut document = self.document.clone();
         let is_off = |document: &Option<Arc<ConfigDocument>>| {
             document
@@ -121,10 +120,6 @@ impl LiveRoutes {
             std::future::pending::<()>().await;
         }
         let reason = document.borrow().as_ref().and_then(|document| off(document, provider));
-        if let Some(mut waiting) = waiting {
-            // Nobody who could say so any more means that nobody waits.
-            let _ = waiting.wait_for(|waiting| !*waiting).await;
-        }
         reason.unwrap_or_default()
     }
 }

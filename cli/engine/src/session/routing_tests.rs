@@ -89,22 +89,3 @@ fn a_model_that_is_newly_named_is_used_and_those_of_the_plan_stand_behind_it() {
         ]
     );
 }
-
-#[tokio::test]
-async fn who_waits_for_somebody_else_is_not_disturbed() {
-    let (sender, routes) = live();
-    let waiting = watch::Sender::new(true);
-    let off = tokio::spawn({
-        let (routes, waiting) = (routes.clone(), waiting.subscribe());
-        async move { routes.switched_off("anthropic", Some(waiting)).await }
-    });
-    sender.send_replace(Some(document(&["anthropic"])));
-    assert_eq!(
-        routes.switched_off("anthropic", None).await,
-        "anthropic was switched off: incident"
-    );
-    tokio::task::yield_now().await;
-    assert!(!off.is_finished());
-    waiting.send_replace(false);
-    assert_eq!(off.await.expect("no panic"), "anthropic was switched off: incident");
-}

@@ -328,7 +328,6 @@ pub(crate) fn task() -> SessionTask {
         route: route(),
         attempt: Duration::from_mins(5),
         deadline: None,
-        waiting: None,
         done: None,
     }
 }
@@ -345,6 +344,8 @@ impl FollowUp for Content {
     async fn overhear(&mut self, _answer: &SessionAnswer) {}
 
     fn failed(&mut self, _reason: &str) {}
+
+    fn is_given_less(&mut self) {}
 }
 
 /// A session without any further message.

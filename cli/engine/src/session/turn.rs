@@ -1,6 +1,10 @@
 //! One turn of a session: a prompt, and watching it until it is over.
 
-use std::{future::Future, time::Duration};
+use std::{
+    collections::{BTreeSet, HashMap},
+    future::Future,
+    time::Duration,
+};
 
 use tokio::{sync::mpsc, time::timeout};
 
@@ -16,8 +20,12 @@ use crate::ports::{
 const ASK: Duration = Duration::from_secs(5);
 /// Cut streams in a row after which a session is given up: the runtime would go on for ever.
 const MAX_UNKNOWN_STEPS: u32 = 2;
-/// Answers of the model in one turn after which it is given up. A review takes some dozens.
-const MAX_STEPS: u32 = 100;
+/// Answers of the model in one turn after which it is stopped. A review takes some dozens.
+pub(super) const MAX_STEPS: u32 = 100;
+/// The same for a turn that asks for an end.
+pub(super) const MAX_LAST_STEPS: u32 = 12;
+/// Calls of one tool with the same arguments in one turn after which it is stopped: nothing new comes of them.
+const MAX_SAME_CALLS: usize = 12;
 
 /// The error of a turn that we ended ourselves; it may be reported after the next prompt.
 const ABORTED: &str = "MessageAbortedError";
@@ -35,6 +43,8 @@ pub(super) enum TurnEnd {
     Done,
     /// Cut off at the token limit, without any answer.
     CutOff,
+    /// It made the same call again and again, or did not come to an end in many steps.
+    Looping(String),
     /// Its time was over.
     TimedOut(String),
     /// In an error.
@@ -48,6 +58,21 @@ pub(super) struct Turn<'a> {
     pub(super) session: &'a SessionId,
     /// Whether it is the session's first.
     pub(super) first: bool,
+    /// Answers of the model after which it is stopped.
+    pub(super) max_steps: u32,
+}
+
+/// The calls of a turn, by what they ask for.
+#[derive(Debug, Default)]
+struct Calls(HashMap<u64, BTreeSet<String>>);
+
+impl Calls {
+    /// Counts a call. Returns whether the same one was made too often.
+    fn is_one_too_many(&mut self, id: String, call: u64) -> bool {
+        let alike = self.0.entry(call).or_default();
+        alike.insert(id);
+        alike.len() >= MAX_SAME_CALLS
+    }
 }
 
 impl Turn<'_> {
@@ -70,7 +95,7 @@ impl Turn<'_> {
         let mut clock = AttemptClock::start();
         let mut changes = self.context.routes.changes();
         let mut reported: Option<SessionFault> = None;
-        let (mut steps, mut unknown_steps) = (0, 0);
+        let (mut steps, mut unknown_steps, mut calls) = (0, 0, Calls::default());
         loop {
             let limits = self.limits();
             tokio::select! {
@@ -97,8 +122,15 @@ impl Turn<'_> {
                         if unknown_steps >= MAX_UNKNOWN_STEPS {
                             return failed("the model's stream was cut again and again".to_owned(), Remedy::OtherModel);
                         }
-                        if steps >= MAX_STEPS {
-                            return failed(format!("it did not come to an end in {MAX_STEPS} steps"), Remedy::None);
+                        if steps >= self.max_steps {
+                            return TurnEnd::Looping(format!("it did not come to an end in {steps} steps"));
+                        }
+                    }
+                    Some(SessionEvent::Called { id, call }) => {
+                        clock.sign_of_life();
+                        if calls.is_one_too_many(id, call) {
+                            let reason = format!("it made the same call {MAX_SAME_CALLS} times");
+                            return TurnEnd::Looping(reason);
                         }
                     }
                     Some(SessionEvent::Retrying { attempt }) => {
@@ -108,10 +140,6 @@ impl Turn<'_> {
                 },
                 () = tokio::time::sleep_until(clock.next_look(&limits)) => {
                     clock.looked();
-                    if self.task.waiting.as_ref().is_some_and(|waiting| *waiting.borrow()) {
-                        clock.pause();
-                        continue;
-                    }
                     // A runtime that does not answer must not keep the clock from being looked at.
                     if let Ok(false) = ask(runtime.is_busy(self.session)).await {
                         if let Some(end) = self.finished(before.as_deref()).await {

@@ -20,6 +20,7 @@ pub const SECTIONS: &[&str] = &[
     "review_panel",
     "established_facts",
     "hot_spots",
+    "patch_texts",
 ];
 
 /// What every section's tag carries: the same in all runs of one head commit, unknown to its author, never shown.

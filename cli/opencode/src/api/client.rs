@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{
     connector::OnlyTheChild,
-    events::{fault, file_read},
+    events::{fault, file_reads},
 };
 use crate::child::ProvenPort;
 
@@ -160,7 +160,7 @@ impl Client {
             complete: info["time"].get("completed").is_some(),
             fault: info.get("error").map(fault),
             reads: reads
-                .filter_map(|part| file_read(part, self.workspace.as_str()))
+                .flat_map(|part| file_reads(part, self.workspace.as_str()))
                 .collect(),
             earlier: before.iter().filter_map(earlier_message).collect(),
         })

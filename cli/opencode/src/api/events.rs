@@ -1,6 +1,12 @@
 //! OpenCode's events, read leniently: unknown types are ignored, missing fields are no error.
 
-use conclave_engine::ports::{FileRead, Remedy, SessionEvent, SessionFault};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use camino::Utf8Path;
+use conclave_engine::{
+    ports::{FileRead, Remedy, SessionEvent, SessionFault},
+    review::REVIEW_DIRECTORY,
+};
 use serde_json::Value;
 
 /// The session that an event is about, and its meaning for a watcher of that session.
@@ -30,17 +36,80 @@ fn part_event(part: &Value) -> Vec<SessionEvent> {
             let reason = part["reason"].as_str().unwrap_or("unknown");
             vec![SessionEvent::StepFinished(reason.to_owned())]
         }
-        Some("tool" | "text" | "reasoning") => vec![SessionEvent::Alive],
+        Some("tool") => call_ended(part).into_iter().chain([SessionEvent::Alive]).collect(),
+        Some("text" | "reasoning") => vec![SessionEvent::Alive],
         // A step's start is OpenCode's own doing, not the model's: no sign of life.
         _ => Vec::new(),
     }
 }
 
+/// The call of a tool that has ended.
+fn call_ended(part: &Value) -> Option<SessionEvent> {
+    let state = &part["state"];
+    let ended = matches!(state["status"].as_str(), Some("completed" | "error"));
+    let id = part["callID"].as_str().filter(|_| ended)?;
+    let mut hasher = DefaultHasher::new();
+    (part["tool"].as_str(), state["input"].to_string()).hash(&mut hasher);
+    Some(SessionEvent::Called {
+        id: id.to_owned(),
+        call: hasher.finish(),
+    })
+}
+
+/// The lines of files that a successful call of `read` or `grep` has shown.
+pub(crate) fn file_reads(part: &Value, workspace: &str) -> Vec<FileRead> {
+    match part["tool"].as_str() {
+        Some("read") => file_read(part, workspace).into_iter().collect(),
+        Some("grep") => found_lines(part, workspace),
+        _ => Vec::new(),
+    }
+}
+
+/// The lines that a `grep` among the patches has shown. Elsewhere file names are the author's, and could look like lines of the
+/// result; those of patches are ours.
+///
+/// `OpenCode` shows 100 lines, and 2000 characters of each.
+fn found_lines(part: &Value, workspace: &str) -> Vec<FileRead> {
+    let state = &part["state"];
+    let patches = format!("{REVIEW_DIRECTORY}/patches");
+    let relative = |path: &str| {
+        let rest = path
+            .strip_prefix(workspace)
+            .map_or(path, |rest| rest.trim_start_matches('/'));
+        rest.trim_start_matches("./").trim_end_matches('/').to_owned()
+    };
+    let asked = state["input"]["path"].as_str().map(relative).unwrap_or_default();
+    let is_among_patches = asked == patches || Utf8Path::new(&asked).parent() == Some(Utf8Path::new(&patches));
+    let (true, "completed") = (is_among_patches, state["status"].as_str().unwrap_or_default()) else {
+        return Vec::new();
+    };
+    let mut path = String::new();
+    let mut found = Vec::new();
+    for line in state["output"].as_str().unwrap_or_default().lines() {
+        if let Some((number, text)) = line.strip_prefix("  Line ").and_then(|rest| rest.split_once(": ")) {
+            if let Ok(number) = number.parse() {
+                found.push(FileRead {
+                    path: path.clone(),
+                    first: number,
+                    last: Some(number),
+                    cut_lines: text.ends_with("...") && text.encode_utf16().count() >= MAX_FOUND,
+                });
+            }
+        } else if let Some(name) = line.strip_suffix(':') {
+            path = relative(name);
+        }
+    }
+    found
+}
+
+/// Length of a found line, in UTF-16 units, from which on `OpenCode` may have cut it.
+const MAX_FOUND: usize = 2000;
+
 /// The lines of a file that a successful `read` has shown, its path relative to the workspace. Taken from the messages, which are
 /// complete when the answer is: events may lag behind it by seconds.
 ///
 /// `OpenCode` shows 2000 lines or 50 KB at once, and 2000 characters of a line.
-pub(crate) fn file_read(part: &Value, workspace: &str) -> Option<FileRead> {
+fn file_read(part: &Value, workspace: &str) -> Option<FileRead> {
     let (state, shown) = (&part["state"], &part["state"]["metadata"]["display"]);
     let succeeded = part["tool"] == "read" && state["status"] == "completed";
     let path = state["input"]["filePath"].as_str().filter(|_| succeeded)?;
@@ -128,6 +197,62 @@ mod tests {
         let event = json!({"type": "message.part.updated", "properties": {"sessionID": "s",
             "part": read_of(patch, &whole)}});
         assert_eq!(seen(&event), [SessionEvent::Alive]);
+    }
+
+    #[test]
+    fn lines_that_grep_shows_of_a_patch_are_read() {
+        let grep = |path: &str, output: &str| {
+            json!({"type": "tool", "tool": "grep", "callID": "c",
+                "state": {"status": "completed", "input": {"pattern": "", "path": path}, "output": output}})
+        };
+        let long = "x".repeat(2000);
+        let output = format!(
+            "Found 3 matches\n/run/ws/.conclave-review/patches/0001-a.patch:\n  Line 1: diff --git a/a b/a\n\n  Line 2: \
+             +a: b:\n\n\n/run/ws/.conclave-review/patches/0002-b.patch:\n  Line 7: {long}...\n"
+        );
+        let read = |path: &str, line: u64, cut_lines: bool| FileRead {
+            path: format!(".conclave-review/patches/{path}"),
+            first: line,
+            last: Some(line),
+            cut_lines,
+        };
+        let expected = [
+            read("0001-a.patch", 1, false),
+            read("0001-a.patch", 2, false),
+            read("0002-b.patch", 7, true),
+        ];
+        for path in [
+            ".conclave-review/patches",
+            "./.conclave-review/patches/",
+            "/run/ws/.conclave-review/patches/0001-a.patch",
+        ] {
+            assert_eq!(file_reads(&grep(path, &output), "/run/ws"), expected, "{path}");
+        }
+        // A file's name could say anything there.
+        for path in ["", "src", ".conclave-review/patches/../..", ".conclave-review"] {
+            assert_eq!(file_reads(&grep(path, &output), "/run/ws"), [], "{path}");
+        }
+        let mut failed = grep(".conclave-review/patches", &output);
+        failed["state"]["status"] = json!("error");
+        assert_eq!(file_reads(&failed, "/run/ws"), []);
+    }
+
+    #[test]
+    fn calls_that_are_alike_have_the_same_number() {
+        let call = |id: &str, input: Value, status: &str| {
+            let part =
+                json!({"type": "tool", "tool": "read", "callID": id, "state": {"status": status, "input": input}});
+            part_event(&part)
+        };
+        let number = |events: &[SessionEvent]| match events {
+            [SessionEvent::Called { call, .. }, SessionEvent::Alive] => Some(*call),
+            _ => None,
+        };
+        let one = number(&call("a", json!({"filePath": "x"}), "completed"));
+        assert!(one.is_some());
+        assert_eq!(one, number(&call("b", json!({"filePath": "x"}), "error")));
+        assert_ne!(one, number(&call("c", json!({"filePath": "y"}), "completed")));
+        assert_eq!(number(&call("d", json!({"filePath": "x"}), "running")), None);
     }
 
     #[test]

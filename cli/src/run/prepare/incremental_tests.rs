@@ -17,7 +17,7 @@ use conclave_engine::{
     ports::{FileRead, Forge, Publication, PublishSettings, SourceTree},
     prompt::PromptLibrary,
     repo_config::{PathInstruction, RepoConfig, RubricSettings},
-    review::{ExistingFinding, JudgedFinding, Plan, Review, ReviewMode, ReviewSubject, ReviewerReport},
+    review::{ExistingFinding, GivenPatch, JudgedFinding, Plan, Review, ReviewMode, ReviewSubject, ReviewerReport},
     rules::AppliedRules,
     session::{Judgement, PanelResult},
 };
@@ -251,7 +251,7 @@ impl Scene {
         let judging = needs_models(&diff.files, &earlier);
         let mut arguments = if judging { words(&earlier) } else { json!({}) };
         let verdicts = take_earlier_verdicts(&mut arguments, &earlier).unwrap();
-        let patches: Vec<String> = diff.files.iter().map(|file| file.path.clone()).collect();
+        let patches: Vec<GivenPatch> = diff.files.iter().map(|file| GivenPatch::file(&file.path)).collect();
         let said = said(judged, verdicts, &patches);
         let source = AtHead {
             repository: job.repository,
@@ -427,9 +427,9 @@ fn did(name: ReviewerName) -> ReviewerReport {
 }
 
 /// The word of a panel that read all patches, and of the judge.
-fn said(findings: Vec<JudgedFinding>, verdicts: EarlierVerdicts, patches: &[String]) -> Heard {
-    let reads = patches.iter().map(|path| FileRead {
-        path: path.clone(),
+fn said(findings: Vec<JudgedFinding>, verdicts: EarlierVerdicts, patches: &[GivenPatch]) -> Heard {
+    let reads = patches.iter().map(|patch| FileRead {
+        path: patch.path.clone(),
         first: 1,
         last: None,
         cut_lines: false,
@@ -496,6 +496,7 @@ fn review_job(plan: Plan) -> ReviewJob {
         subject: ReviewSubject::default(),
         files: Arc::default(),
         patches: Vec::new(),
+        language: None,
         cut: Vec::new(),
         filtered: Vec::new(),
         by_rules: None,

@@ -8,10 +8,11 @@ use conclave_engine::{
     memory::hot_spots,
     panel::assign,
     prompt::{
-        ContextFile, Field, PatchEntry, PatchSize, Share, add_to_reviewer, brief, fitting, given, patch_budget,
-        render_context, render_coordinator, render_index, share_out, window_warning,
+        ContextFile, Field, PatchEntry, PatchSize, Share, SharedText, add_to_reviewer, brief, choose_patch_texts,
+        fitting, fold, given, patch_budget, patch_text, render_context, render_coordinator, render_index,
+        render_patch_texts, share_out, window_warning,
     },
-    review::{CutFile, Plan},
+    review::{CutFile, GivenPatch, Plan},
     untrusted::{Nonce, Untrusted},
 };
 use conclave_shared::{
@@ -19,7 +20,7 @@ use conclave_shared::{
 };
 
 use crate::{
-    diff::{Spool, patches},
+    diff::{Spool, Written, patches},
     exit::Failure,
     run::{
         directory::RunDirectory,
@@ -38,8 +39,8 @@ pub(crate) struct Inputs {
     pub(crate) coordinator: String,
     /// The whole index of patches.
     pub(crate) index: String,
-    /// The patch of each file, relative to the workspace, in the diff's order.
-    pub(crate) patches: Vec<String>,
+    /// The patch of each file, in the diff's order.
+    pub(crate) patches: Vec<GivenPatch>,
     /// Patches that were too large to be given whole.
     pub(crate) cut: Vec<CutFile>,
     /// What the review has to say about its inputs.
@@ -65,12 +66,12 @@ pub(crate) async fn write(
 }
 
 /// What the sessions read, and the complete messages of the plan's reviewers. `give` writes the patches, as much of each
-/// as its share allows, and says how many lines of each are left out.
+/// as its share allows.
 pub(crate) async fn render(
     prepared: &mut Prepared,
     boundary: &Nonce,
     memory: &RepositoryMemory,
-    give: impl FnOnce(&[(&FileDiff, &str)], &Spool, &[Share]) -> Result<Vec<u64>, Failure>,
+    give: impl FnOnce(&[(&FileDiff, &str)], &Spool, &[Share]) -> Result<Vec<Written>, Failure>,
 ) -> Result<Inputs, Failure> {
     let Prepared {
         job,
@@ -118,12 +119,13 @@ pub(crate) async fn render(
         .iter()
         .zip(uncut.iter().map(|entry| entry.patch.as_str()))
         .collect();
-    let left_out = give(&files, spool, &shares)?;
+    let written = give(&files, spool, &shares)?;
+    let texts = patch_texts(&files, spool, &shares, plan)?;
     let entries: Vec<PatchEntry> = uncut
         .iter()
-        .zip(left_out)
-        .map(|(entry, lines_left_out)| PatchEntry {
-            lines_left_out,
+        .zip(&written)
+        .map(|(entry, written)| PatchEntry {
+            lines_left_out: written.left_out,
             ..entry.clone()
         })
         .collect();
@@ -133,8 +135,14 @@ pub(crate) async fn render(
     for member in &mut plan.members {
         add_to_reviewer(&mut member.parts, contributed, member.name.as_str(), boundary);
     }
+    let in_prompt = texts.iter().zip(&entries);
+    let in_prompt = in_prompt.filter_map(|(text, entry)| Some((entry.patch.as_str(), text.as_deref()?)));
+    let in_prompt = render_patch_texts(in_prompt, boundary);
     let reading = Reading {
-        context: &context.text,
+        shared: SharedText {
+            context: &context.text,
+            patches: in_prompt.as_deref(),
+        },
         entries: &entries,
         sizes: &given(&sizes, &shares),
         message,
@@ -160,11 +168,49 @@ pub(crate) async fn render(
             })
             .collect(),
         index: render_index(&entries),
-        patches: entries.into_iter().map(|entry| entry.patch).collect(),
+        patches: given_patches(entries, &written, &texts),
         context: context.text,
         coordinator: coordinator.text,
         warnings,
     })
+}
+
+/// The text of each patch that stands in the prompt.
+fn patch_texts(
+    files: &[(&FileDiff, &str)],
+    spool: &Spool,
+    shares: &[Share],
+    plan: &Plan,
+) -> Result<Vec<Option<String>>, Failure> {
+    let length = |(file, _): &(&FileDiff, &str)| usize::try_from(file.patch.length).unwrap_or(usize::MAX);
+    // A patch that was cut is too large for that in any case.
+    let is_whole = shares.iter().all(|share| *share == Share::Whole);
+    let lengths: Vec<usize> = files.iter().map(length).collect();
+    let mut patch = Vec::new();
+    let mut texts = Vec::with_capacity(files.len());
+    for ((file, _), is_chosen) in files.iter().zip(choose_patch_texts(plan.assessment.tier, &lengths)) {
+        // What makes another kind of file of a path, without content, has to be opened: it is easily overlooked.
+        if !(is_chosen && is_whole && file.has_content()) {
+            texts.push(None);
+            continue;
+        }
+        spool.patch(file, &mut patch)?;
+        let folded = fold(std::mem::take(&mut patch));
+        texts.push(patch_text(&folded).map(str::to_owned));
+    }
+    Ok(texts)
+}
+
+/// The patches as reviewers are given them.
+fn given_patches(entries: Vec<PatchEntry>, written: &[Written], texts: &[Option<String>]) -> Vec<GivenPatch> {
+    let given = entries.into_iter().zip(written).zip(texts);
+    given
+        .map(|((entry, written), text)| GivenPatch {
+            path: entry.patch,
+            lines: Some(written.lines),
+            in_prompt: text.is_some(),
+        })
+        .collect()
 }
 
 /// What to say if the coordinator is given more than is good for it.
@@ -181,7 +227,7 @@ async fn agents_md(job: &Job) -> Result<Option<Untrusted>, Failure> {
 
 /// What there is to read for reviewers.
 struct Reading<'a> {
-    context: &'a str,
+    shared: SharedText<'a>,
     entries: &'a [PatchEntry],
     /// As much of each patch as is given.
     sizes: &'a [PatchSize],
@@ -209,7 +255,8 @@ fn brief_reviewers(plan: &mut Plan, reading: &Reading<'_>) {
             left_out: whole.len() - patches.len(),
             patches: &patches,
         };
-        brief(&mut member.parts, reading.context, &field);
+        brief(&mut member.parts, reading.shared, &field);
+        member.patches = patches;
     }
 }
 

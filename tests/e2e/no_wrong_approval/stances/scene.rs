@@ -226,7 +226,7 @@ impl Stage {
     async fn end(&self, ending: &str, merge_request: MergeRequestRef, provider: &ScriptedProvider) -> Outcome {
         let plain = |arguments: &[&str]| self.job(merge_request, arguments);
         let job = |arguments: &[&str]| plain(arguments).anthropic(provider);
-        let says = |text: &str| provider.set(REVIEWER, 2, Answer::text(text.to_owned()));
+        let says = |text: &str| provider.set_words(REVIEWER, vec![Answer::text(text.to_owned())]);
         match ending {
             "approves" | "significant_concerns" | "nothing_to_review" | "only_noise" => job(&[]).run().await,
             "approves_in_mode_comment" | "significant_in_mode_comment" => job(&["--mode", "comment"]).run().await,
@@ -243,11 +243,12 @@ impl Stage {
                 job(&[]).run().await
             }
             "inconclusive" | "inconclusive_in_mode_comment" => {
-                provider.set_always(REVIEWER, Answer::text("<findings></findings>".to_owned()));
+                provider.set_always(REVIEWER, Answer::text("Looks good to me!".to_owned()));
                 let mode = if ending == "inconclusive" { "gate" } else { "comment" };
                 job(&["--mode", mode]).run().await
             }
             "degraded" => {
+                says(&findings(&[("suggestion", "naming", "word = \"Hello, \"")]));
                 provider.set_always(COORDINATOR, Answer::text("I would rather not.".to_owned()));
                 job(&[]).run().await
             }

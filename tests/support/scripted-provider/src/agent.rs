@@ -10,8 +10,9 @@ pub const UNKNOWN: &str = "unknown";
 
 /// The agent that sent this system prompt and history.
 ///
-/// A reviewer shows in the last text part of the first user message only: what comes before it is text that the author
-/// of a merge request can write.
+/// A reviewer shows in the last part of the first user message that begins with its role, or else in the last one: what comes
+/// before it is text that the author of a merge request can write. More may follow: a client joins what is said to a model
+/// that gave an empty answer.
 pub(crate) fn recognise(system: &str, messages: &[Message]) -> String {
     if system.lines().any(|line| line.trim_end() == "# Review coordinator") {
         return COORDINATOR.to_owned();
@@ -20,10 +21,12 @@ pub(crate) fn recognise(system: &str, messages: &[Message]) -> String {
         .iter()
         .find(|message| message.role == Role::User)
         .and_then(|message| {
-            message.parts.iter().rev().find_map(|part| match part {
+            let mut texts = message.parts.iter().rev().filter_map(|part| match part {
                 Part::Text(text) => Some(text.as_str()),
                 _ => None,
-            })
+            });
+            let last = texts.clone().next();
+            texts.find(|text| text.starts_with("# Reviewer:")).or(last)
         });
     role_part
         .and_then(|text| text.lines().find_map(|line| line.strip_prefix("# Reviewer:")))

@@ -151,6 +151,11 @@ impl ScriptedProvider {
         self.0.state.faulty.model().set_always(agent, answer);
     }
 
+    /// Sets what one agent says, one after the other, where the model would say something and call no tool.
+    pub fn set_words(&self, agent: &str, words: Vec<Answer>) {
+        self.0.state.faulty.model().set_words(agent, words);
+    }
+
     /// Adds a fault.
     pub fn inject(&self, fault: Fault) {
         self.0.state.faulty.inject(fault);

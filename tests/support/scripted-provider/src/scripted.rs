@@ -1,7 +1,7 @@
 //! Answers by agent and turn.
 
 use crate::locked;
-use crate::model::{Answer, Model, ModelRequest};
+use crate::model::{Answer, Message, Model, ModelRequest, Part, Role};
 use std::collections::HashMap;
 use std::sync::Mutex;
 
@@ -16,6 +16,7 @@ pub struct Scripted {
 struct Table {
     turns: HashMap<(String, usize), Answer>,
     agents: HashMap<String, Answer>,
+    words: HashMap<String, Vec<Answer>>,
     default: Option<Answer>,
 }
 
@@ -64,6 +65,26 @@ impl Scripted {
         locked(&self.table).agents.insert(agent.to_owned(), answer);
     }
 
+    /// Sets what one agent says, one after the other, where the model behind the table would say something and call no tool:
+    /// what it reads before is the model's own affair.
+    pub fn set_words(&self, agent: &str, words: Vec<Answer>) {
+        locked(&self.table).words.insert(agent.to_owned(), words);
+    }
+
+    /// Returns the answer of the agent in place of this one of the model behind the table.
+    fn in_place_of(&self, answer: Answer, request: &ModelRequest) -> Answer {
+        if !answer.tool_calls.is_empty() {
+            return answer;
+        }
+        let is_word = |message: &&Message| {
+            let calls = message.parts.iter().any(|part| matches!(part, Part::ToolCall(_)));
+            message.role == Role::Assistant && !calls
+        };
+        let said = request.messages.iter().filter(is_word).count();
+        let words = locked(&self.table).words.get(&request.agent).cloned();
+        words.and_then(|words| words.into_iter().nth(said)).unwrap_or(answer)
+    }
+
     fn scripted(&self, request: &ModelRequest) -> Option<Answer> {
         let table = locked(&self.table);
         table
@@ -78,7 +99,10 @@ impl Scripted {
 impl Model for Scripted {
     fn answer(&self, request: &ModelRequest) -> Answer {
         self.scripted(request)
-            .or_else(|| self.fallback.as_ref().map(|model| model.answer(request)))
+            .or_else(|| {
+                let answer = self.fallback.as_ref()?.answer(request);
+                Some(self.in_place_of(answer, request))
+            })
             .unwrap_or_else(|| Answer::text("ok"))
     }
 }

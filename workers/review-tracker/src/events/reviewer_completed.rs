@@ -50,6 +50,7 @@ impl Meaning for ReviewerCompleted {
         text("reviewer", self.reviewer.as_str(), MAX_REVIEWER)?;
         count("duration_ms", self.duration_ms, MAX_DURATION_MS)?;
         count("findings", self.findings, MAX_COUNT)?;
+        count("repair_turns", self.repair_turns, MAX_COUNT)?;
         for (field, models) in [("usage", self.usage.len()), ("models_tried", self.models_tried.len())] {
             if models > MAX_MODELS {
                 return Err(format!("`{field}` has more than {MAX_MODELS} models"));
@@ -85,6 +86,9 @@ impl Meaning for ReviewerCompleted {
             &[name("reviewer", &self.reviewer), word(self.outcome.as_str())],
             1,
         );
+        if self.repair_turns > 0 {
+            to.count("repair", &[name("reviewer", &self.reviewer)], self.repair_turns);
+        }
         for (position, used) in self.usage.iter().enumerate() {
             let TokensByModel {
                 model, tokens, calls, ..
@@ -129,6 +133,13 @@ fn families(to: &mut Families<'_>) {
         "session",
         ["agent", "outcome"],
         |names, [agent, outcome, _]| [names.agent(agent), outcome],
+    );
+    to.counts(
+        "conclave_repair_turns",
+        "Turns in which an agent was asked once more, by agent.",
+        "repair",
+        ["agent"],
+        |names, [agent, _, _]| [names.agent(agent)],
     );
     let mut tokens: BTreeMap<[&str; 2], [u64; 5]> = BTreeMap::new();
     let mut costs: BTreeMap<[&str; 2], f64> = BTreeMap::new();

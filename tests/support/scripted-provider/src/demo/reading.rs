@@ -38,7 +38,11 @@ impl Reading {
         let mut files: Vec<PatchFile> = Vec::new();
         let mut missing = Vec::new();
         for (patch, path) in &index {
-            match read(request, patch) {
+            let outcome = match in_prompt(&context, patch) {
+                Some(text) => Outcome::Text(text),
+                None => read(request, patch),
+            };
+            match outcome {
                 Outcome::NotAsked => missing.push(patch.clone()),
                 Outcome::Failed(_) => {}
                 Outcome::Text(text) => files.extend(parse(&text, path.as_deref())),
@@ -98,6 +102,14 @@ fn given(request: &ModelRequest) -> Option<String> {
         }
         _ => None,
     })
+}
+
+/// The text of a patch that stands in the message, behind a line with its path.
+fn in_prompt(context: &str, patch: &str) -> Option<String> {
+    let mark = format!("\n=== {patch}\n");
+    let (_, text) = context.split_once(&mark)?;
+    let is_of_patch = |line: &&str| !line.starts_with("=== ") && !line.starts_with("</patch_texts_");
+    Some(text.split_inclusive('\n').take_while(is_of_patch).collect())
 }
 
 enum Outcome {

@@ -1,4 +1,4 @@
-//! What of the patches was read: a file that nobody read to its end was not reviewed.
+//! The patches that were read: a file that no reviewer read to its end was not reviewed.
 
 use std::collections::BTreeMap;
 
@@ -7,22 +7,24 @@ use conclave_shared::risk::SecurityPaths;
 use crate::{
     diff::{FileDiff, changes_kind},
     ports::FileRead,
+    review::GivenPatch,
 };
 
-/// What the panel has read, by file of the workspace.
+/// Lines that were read, by file of the workspace.
 #[derive(Debug, Default)]
-pub(super) struct Reading<'a>(BTreeMap<&'a str, Vec<&'a FileRead>>);
+pub(crate) struct Reading<'a>(BTreeMap<&'a str, Vec<&'a FileRead>>);
 
-/// How far a patch was read.
+/// Extent to which a patch was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum HowFar {
+pub(super) enum HowFar {
     Not,
     Partly(String),
     Fully,
 }
 
 impl<'a> Reading<'a> {
-    pub(super) fn new(reads: &'a [FileRead]) -> Self {
+    /// The reading that these reads amount to.
+    pub(crate) fn new(reads: &'a [FileRead]) -> Self {
         let mut reading = Self::default();
         for read in reads {
             reading.0.entry(read.path.as_str()).or_default().push(read);
@@ -30,24 +32,27 @@ impl<'a> Reading<'a> {
         reading
     }
 
-    /// Files whose patch nobody opened, although there is something to read in it; and those that were opened and not
+    /// Files whose patch no reviewer opened, although there is something to read in it; and those that were opened and not
     /// read whole, each with what is missing.
     ///
     /// A patch without content, as of a rename, has to be opened where it makes another kind of file of it. Of a change that
     /// has no other patches, somebody has to open at least one.
-    pub(super) fn gaps(
+    pub(crate) fn gaps(
         &self,
         files: &[FileDiff],
-        patches: &[String],
+        patches: &[GivenPatch],
         security: &SecurityPaths,
     ) -> (Vec<String>, Vec<String>) {
         let (mut not_read, mut partly) = (Vec::new(), Vec::new());
-        if !patches.iter().any(|patch| self.0.contains_key(patch.as_str())) {
+        if !patches.iter().any(|patch| self.0.contains_key(patch.path.as_str())) {
             not_read.extend(files.iter().map(|file| file.path.clone()));
             return (not_read, partly);
         }
-        let has_to_be_read = |file: &FileDiff| file.has_content() || changes_kind(file, security);
-        for (file, patch) in files.iter().zip(patches).filter(|(file, _)| has_to_be_read(file)) {
+        for (file, patch) in files
+            .iter()
+            .zip(patches)
+            .filter(|(file, _)| has_to_be_read(file, security))
+        {
             match self.how_far(patch) {
                 HowFar::Fully => {}
                 HowFar::Not => not_read.push(file.path.clone()),
@@ -57,31 +62,38 @@ impl<'a> Reading<'a> {
         (not_read, partly)
     }
 
-    fn how_far(&self, patch: &str) -> HowFar {
-        let Some(reads) = self.0.get(patch) else {
+    pub(super) fn how_far(&self, patch: &GivenPatch) -> HowFar {
+        let Some(reads) = self.0.get(patch.path.as_str()) else {
             return HowFar::Not;
         };
         let mut reads = reads.clone();
         reads.sort_by_key(|read| read.first);
+        let to_the_end = || {
+            if reads.iter().any(|read| read.cut_lines) {
+                HowFar::Partly("lines of its patch are too long to be shown whole".to_owned())
+            } else {
+                HowFar::Fully
+            }
+        };
         // Whoever read what, together they have to have seen every line.
         let mut next = 1;
         for read in &reads {
             if read.first > next {
                 return HowFar::Partly(format!("nobody read its patch from line {next} to {}", read.first - 1));
             }
-            match read.last {
-                None => {
-                    return if reads.iter().any(|read| read.cut_lines) {
-                        HowFar::Partly("lines of its patch are too long to be shown whole".to_owned())
-                    } else {
-                        HowFar::Fully
-                    };
-                }
-                Some(last) => next = next.max(last + 1),
+            let Some(last) = read.last else { return to_the_end() };
+            next = next.max(last + 1);
+            if patch.lines.is_some_and(|lines| next > lines) {
+                return to_the_end();
             }
         }
         HowFar::Partly(format!("nobody read its patch from line {next} on"))
     }
+}
+
+/// Returns whether a reviewer has to open the file's patch.
+pub(super) fn has_to_be_read(file: &FileDiff, security: &SecurityPaths) -> bool {
+    file.has_content() || changes_kind(file, security)
 }
 
 #[cfg(test)]
@@ -99,7 +111,7 @@ mod tests {
     }
 
     fn how_far(reads: &[FileRead]) -> HowFar {
-        Reading::new(reads).how_far("p")
+        Reading::new(reads).how_far(&GivenPatch::file("p"))
     }
 
     #[test]
@@ -132,7 +144,7 @@ mod tests {
             ..FileDiff::default()
         };
         let files = [renamed("a.py", "b.py"), renamed("a.txt", "a.sh")];
-        let patches = ["p".to_owned(), "q".to_owned()];
+        let patches = [GivenPatch::file("p"), GivenPatch::file("q")];
         let security = SecurityPaths::default();
         let not_read = |reads: &[FileRead]| Reading::new(reads).gaps(&files, &patches, &security).0;
         assert_eq!(not_read(&[]), ["b.py", "a.sh"], "nobody opened anything");
@@ -143,6 +155,21 @@ mod tests {
         };
         assert_eq!(not_read(&[other]), Vec::<String>::new());
         assert_eq!(Reading::default().gaps(&[], &[], &security).0, Vec::<String>::new());
+    }
+
+    #[test]
+    fn single_lines_are_the_whole_where_the_length_is_known() {
+        let patch = GivenPatch {
+            lines: Some(3),
+            ..GivenPatch::file("p")
+        };
+        let lines: Vec<FileRead> = [2, 1, 3].map(|line| read(line, Some(line))).into();
+        assert_eq!(Reading::new(&lines).how_far(&patch), HowFar::Fully);
+        let unknown = GivenPatch::file("p");
+        let partly = |text: &str| HowFar::Partly(format!("nobody read its patch {text}"));
+        assert_eq!(Reading::new(&lines).how_far(&unknown), partly("from line 4 on"));
+        assert_eq!(Reading::new(&lines[..2]).how_far(&patch), partly("from line 3 on"));
+        assert_eq!(Reading::new(&lines[1..]).how_far(&patch), partly("from line 2 to 2"));
     }
 
     #[test]

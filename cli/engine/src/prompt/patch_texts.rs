@@ -1,0 +1,89 @@
+//! Patches whose text stands in the prompt: a small change is read without a call.
+//!
+//! Every reviewer is given all of them, and a provider's cache serves them to all but the first. Opened with a tool, the same
+//! patches cost each reviewer one more turn, which repeats its whole conversation. That is worth more than what a reviewer
+//! does not need of the others' patches as long as all of them together are small.
+
+use std::fmt::Write;
+
+use conclave_shared::risk::RiskTier;
+
+use crate::untrusted::{Nonce, Untrusted};
+
+/// Maximum length of all patches in a prompt, in bytes: about the size of one turn's rules, role and tools.
+pub const MAX_PATCH_TEXTS: usize = 24_000;
+
+/// Mark before each patch. No line of a patch can begin like this.
+const MARK: &str = "=== ";
+
+/// Returns which patches stand in the prompt, by their lengths in bytes. Of a change of the trivial and the lite tier those that
+/// fit, in order; of a larger one all, or none.
+pub fn choose_patch_texts(tier: RiskTier, lengths: &[usize]) -> Vec<bool> {
+    let all = lengths.iter().sum::<usize>() <= MAX_PATCH_TEXTS;
+    let mut left = MAX_PATCH_TEXTS;
+    let fits = |length: &usize| {
+        let fits = (all || tier != RiskTier::Full) && *length <= left;
+        left -= if fits { *length } else { 0 };
+        fits
+    };
+    lengths.iter().map(fits).collect()
+}
+
+/// The text of a patch for a prompt; nothing if anything of it would be lost there. Findings quote it, so it stands in the prompt as
+/// it is or not at all.
+pub fn patch_text(patch: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(patch).ok()?;
+    (Untrusted::from(text).sanitized() == text).then_some(text)
+}
+
+/// The section of these patches, each with the path of its file; nothing if there is none.
+pub fn render_patch_texts<'a>(patches: impl Iterator<Item = (&'a str, &'a str)>, nonce: &Nonce) -> Option<String> {
+    let mut content = String::new();
+    for (path, text) in patches {
+        let _ = writeln!(content, "{MARK}{path}");
+        content.push_str(text);
+        if !content.ends_with('\n') {
+            content.push('\n');
+        }
+    }
+    (!content.is_empty()).then(|| nonce.section("patch_texts", &content))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_change_stands_in_the_prompt_and_of_a_large_one_nothing() {
+        let small = [10_000, 14_000];
+        let large = [MAX_PATCH_TEXTS - 10, 20, 10];
+        for tier in [RiskTier::Trivial, RiskTier::Lite] {
+            assert_eq!(choose_patch_texts(tier, &small), [true, true]);
+            assert_eq!(choose_patch_texts(tier, &large), [true, false, true]);
+        }
+        assert_eq!(choose_patch_texts(RiskTier::Full, &small), [true, true]);
+        assert_eq!(choose_patch_texts(RiskTier::Full, &large), [false; 3]);
+        assert_eq!(choose_patch_texts(RiskTier::Full, &[]), [false; 0]);
+    }
+
+    #[test]
+    fn a_patch_is_given_as_it_is_or_not_at_all() {
+        assert_eq!(patch_text(b"+a < b && c\n"), Some("+a < b && c\n"));
+        for altered in ["+<mr_body_0>\n", "+a\u{200b}b\n", "+</patch_texts>\n"] {
+            assert_eq!(patch_text(altered.as_bytes()), None, "{altered:?}");
+        }
+        assert_eq!(patch_text(b"+\xff\n"), None);
+    }
+
+    #[test]
+    fn each_patch_has_its_file_in_front() {
+        let nonce = Nonce::new(b"secret", "subject");
+        let patches = [("p/0001-a.patch", "@@ -1 +1 @@\n+a"), ("p/0002-b.patch", "+b\n")];
+        let text = render_patch_texts(patches.into_iter(), &nonce).expect("a section");
+        assert!(
+            text.contains(">\n=== p/0001-a.patch\n@@ -1 +1 @@\n+a\n=== p/0002-b.patch\n+b\n</patch_texts_"),
+            "{text}"
+        );
+        assert_eq!(render_patch_texts(std::iter::empty(), &nonce), None);
+    }
+}
