@@ -6,6 +6,7 @@ mod document;
 mod fault;
 mod ineffective_limits;
 mod limits;
+mod names;
 mod preset;
 mod prices;
 mod projects;
@@ -25,10 +26,11 @@ pub use ineffective_limits::ineffective;
 pub use limits::{
     LimitOverrides, Limits, MAX_CALL_SECONDS, MAX_RUN_SECONDS, TIME_LIMITS, TimeLimit, TimeLimitOverrides,
 };
+pub use names::{provider_spelling, remarks, used_providers};
 pub use preset::{ModelTier, Preset, default_failback, model_tier};
 pub use prices::{ModelPrice, PriceList};
 pub use projects::ProjectRules;
-pub use read::{read, unknown_fields};
+pub use read::{check, read, unknown_fields};
 pub use routing::{
     ConsideredModel, ModelReason, ModelRoute, ModelSource, NO_CLASSES, NoModel, RouteExplanation, RouteInput,
     SkippedModel, explain_route, fallback, known_providers, named_models, route,

@@ -129,6 +129,14 @@ describe('the CI component', () => {
     assert.match(stdout, /CONCLAVE_CONFIG_OIDC_TOKEN:/);
   });
 
+  test('stops where a token is to come from a Vault that nobody names', async () => {
+    include({ image: IMAGE, vault_gitlab_token: true });
+    const { code, stdout, stderr } = await pipeline('--preview');
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /vault_gitlab_token needs the input vault_engine[^]*exit 1/);
+    assert.doesNotMatch(stdout, /secrets:/);
+  });
+
   test('is what `conclave init` includes, as a component of another project and as a copy', async () => {
     const conclave = join(root, 'target/debug/conclave');
     for (const copied of [true, false]) {

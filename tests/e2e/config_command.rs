@@ -71,17 +71,36 @@ async fn a_provider_is_switched_off_and_on_again_and_the_history_says_why() {
         asked.stderr
     );
     assert!(asked.stderr.contains("--yes"), "{}", asked.stderr);
-    let typo = run(&workers, at, &["provider", "off", "antropic", "--reason", "incident 8"])
-        .await
-        .expect_code(2);
-    assert!(
-        typo.stderr.contains("No model of `antropic` is used"),
-        "{}",
-        typo.stderr
-    );
+    // Also with `--yes`: it would change nothing, and say that it did.
+    let typo = ["provider", "off", "antropic", "--reason", "incident 8", "--yes"];
+    let typo = run(&workers, at, &typo).await.expect_code(2);
+    let said = "`antropic` is not a provider; did you mean `anthropic`? Nothing was changed";
+    assert!(typo.stderr.contains(said), "{}", typo.stderr);
     let done: Vec<&str> = last.iter().copied().chain(["--yes", "--json"]).collect();
     let done = json_of(&run(&workers, at, &done).await.expect_code(0));
     assert_eq!(done, json!({"changed": true, "revision": 2}));
+    let other_case = ["provider", "off", "OpenAI", "--reason", "incident 8", "--yes"];
+    let other_case = run(&workers, at, &other_case).await.expect_code(0);
+    assert!(
+        other_case.stdout.contains("openai is off: running reviews go round it"),
+        "{}",
+        other_case.stdout
+    );
+    let own = ["provider", "off", "in_house", "--reason", "incident 8", "--yes"];
+    let own = run(&workers, at, &own).await.expect_code(0);
+    assert!(own.stdout.contains("no model in force is of it"), "{}", own.stdout);
+    let shown = run(&workers, at, &["show"]).await.expect_code(0);
+    assert!(
+        shown.stderr.contains("no model here is of `in_house`"),
+        "{}",
+        shown.stderr
+    );
+    let none = run(&workers, at, &["history", "--before", "0"]).await.expect_code(0);
+    assert!(
+        none.stdout.contains("There is no revision before 0."),
+        "{}",
+        none.stdout
+    );
 
     run(&workers, at, &["provider", "on", "anthropic"]).await.expect_code(0);
     let history = run(&workers, at, &["history"]).await.expect_code(0);
@@ -260,8 +279,24 @@ async fn what_is_missing_or_wrong_is_said_with_what_to_do() {
     let missing = run(&workers, at, &["validate", "nowhere.json"]).await.expect_code(2);
     assert!(missing.stderr.contains("nowhere.json"), "{}", missing.stderr);
     std::fs::write(at.join("broken.json"), "{").unwrap();
-    let broken = run(&workers, at, &["validate", "broken.json"]).await.expect_code(2);
-    assert!(broken.stderr.contains("is not JSON"), "{}", broken.stderr);
+    let misspelled = r#"{"schema_version":1,"reviewers":{"secruity":{"enabled":false}}}"#;
+    for (text, said) in [
+        ("{", "is not JSON that can be used"),
+        (
+            r#"{"schema_version":1,"schema_version":1}"#,
+            "`schema_version` is there twice",
+        ),
+        (
+            misspelled,
+            "/reviewers/secruity: `secruity` is not a reviewer; did you mean `security`?",
+        ),
+    ] {
+        std::fs::write(at.join("broken.json"), text).unwrap();
+        let broken = run(&workers, at, &["validate", "broken.json"]).await.expect_code(1);
+        assert!(broken.stdout.contains(said), "{}", broken.stdout);
+        let diff = run(&workers, at, &["diff", "broken.json"]).await.expect_code(2);
+        assert!(diff.stderr.contains(said), "{}", diff.stderr);
+    }
 }
 
 #[tokio::test]

@@ -102,7 +102,8 @@ describe('who may write', () => {
       assert.equal(statuses.indexOf(429), 30);
       const response = await client(fresh, 'guess')('GET', '/v1/history');
       assert.equal(response.headers.get('retry-after'), '60');
-      await assertProblem(response, 429, 'too-many-requests');
+      const { detail } = await assertProblem(response, 429, 'too-many-requests');
+      assert.match(detail, /Wait a minute, and correct the cause: The bearer token is not one of the accepted ones/);
       assert.equal((await client(fresh, 'reader')('GET', '/v1/config')).status, 200);
     });
   });

@@ -196,4 +196,27 @@ test('what the judge removed is a figure of its own', async () => {
   await send(worker.url, 'i', [removed('critical'), removed('warning'), finding(), finding({ fate: 'dropped', reason_code: 'not_in_diff' })].map((body) => event(body, { project })));
   const html = await site.text(`/findings?project=${project}`, cookie);
   assert.deepEqual(['Removed by the judge', 'Critical ones removed', 'Share removed'].map((name) => figure(html, name)), ['2', '1', '50.0%']);
+  assert.match(html, /<dt>Critical ones removed<\/dt><dd><strong>1<\/strong><span>1 refuted by code</);
+});
+
+test('a critical finding that was removed as a duplicate is not called refuted', async () => {
+  const project = 'ends/duplicate';
+  const duplicate = finding({ severity: 'critical', fate: 'dropped', reason_code: 'duplicate', removed_by_judge: true });
+  await send(worker.url, 'i', [event(duplicate, { project })]);
+  const html = await site.text(`/findings?project=${project}`, cookie);
+  assert.match(html, /<dt>Critical ones removed<\/dt><dd><strong>1<\/strong><span>1 duplicate</);
+  assert.doesNotMatch(html, /refuted by code|only by code/);
+});
+
+test('a run counts once, under its project and with its first verdict, however often its end is sent', async () => {
+  const run = uuid7();
+  const end = (project, verdict) => event(completed({ verdict, cost_usd: 2 }), { run, project });
+  await send(worker.url, 'i', [end('ends/once', 'approved'), end('ends/once', 'significant_concerns')]);
+  await send(worker.url, 'i', [end('ends/once', 'significant_concerns')]);
+  await send(worker.url, 'i', [end('ends/somebody-else', 'approved')]);
+  const { runs, verdict } = await first("SELECT sum(runs) AS runs, min(verdict) AS verdict FROM daily_runs WHERE project = 'ends/once'");
+  assert.deepEqual([runs, verdict], [1, 'approved']);
+  assert.equal((await first("SELECT count(*) AS n FROM daily_runs WHERE project = 'ends/somebody-else'")).n, 0);
+  const kept = await first('SELECT project, verdict FROM runs WHERE run_id = ?', run);
+  assert.deepEqual([kept.project, kept.verdict], ['ends/once', 'approved']);
 });

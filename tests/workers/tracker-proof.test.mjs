@@ -369,3 +369,85 @@ describe('how full the tracker is', () => {
     assert.match(pages[3], /Database[^]*0 %[^]*of 10,000 MB/);
   });
 });
+
+describe('an issuer that hangs', () => {
+  let hanging;
+  let worker;
+  before(async () => {
+    hanging = await startIssuer();
+    hanging.broken = () => {};
+    worker = await start('review-tracker', {
+      vars: { INGEST_TOKENS: 'plain, bound:bound:group/*', OIDC_ISSUER: hanging.url, OIDC_AUDIENCE: AUDIENCE, OIDC_PROJECTS: 'group/**' },
+      reachable: [hanging.url],
+    });
+  });
+  after(async () => {
+    await worker.dispose();
+    await hanging.stop();
+  });
+  const job = (changes = {}) => hanging.token({ project_path: PROJECT, ...changes });
+  const timed = async (events, how) => {
+    const began = Date.now();
+    const response = await post(events, { ...how, url: worker.url });
+    return { status: response.status, answer: await response.json(), took: Date.now() - began };
+  };
+
+  test('does not hold up what an ingest token is enough for', async () => {
+    for (const token of ['plain', 'bound']) {
+      const { status } = await timed([event(started(), { project: PROJECT })], { token, job: job() });
+      assert.equal(status, 202);
+    }
+    assert.equal(hanging.asked, 0, 'nobody had to wait for it');
+  });
+
+  test('an outcome waits for it once, within what a review waits, and counts as unproven', async () => {
+    const first = await timed([rejection()], { token: 'plain', job: job() });
+    assert.deepEqual([first.status, first.answer.unproven], [202, 1]);
+    assert.ok(first.took < 1900, `${first.took} ms`);
+    assert.match(first.answer.job_refused, /keys of the tokens' issuer cannot be read/);
+    const again = await timed([rejection()], { token: 'plain', job: job() });
+    assert.ok(again.took < 700, `${again.took} ms`);
+    assert.equal(hanging.asked, 1);
+  });
+
+  test('a token that is bound stays bound whatever the job beside it claims', async () => {
+    const { status } = await timed([event(started(), { project: 'other/project' })], { token: 'bound', job: job({ project_path: 'other/project' }) });
+    assert.equal(status, 422);
+  });
+
+  test('a job token that cannot be good is named beside a good ingest token', async () => {
+    const { status, answer } = await timed([event(started(), { project: PROJECT })], { token: 'plain', job: job({ aud: 'https://elsewhere' }) });
+    assert.equal(status, 202);
+    assert.match(answer.job_refused, /made for another audience than https:\/\/config/);
+  });
+});
+
+test('a full database stores nothing new, and says what to do', async () => {
+  const worker = await start('review-tracker', { vars: { INGEST_TOKENS: 'i', DATABASE_MAX_MB: '1' } });
+  try {
+    const db = await worker.mf.getD1Database('DB');
+    await db.prepare('CREATE TABLE filler AS SELECT zeroblob(1200000) AS bytes').run();
+    const problem = await assertProblem(await post([event(started(), { project: PROJECT })], { token: 'i', url: worker.url }), 507, 'database-full');
+    assert.match(problem.detail, /RETENTION_DAYS.*DATABASE_MAX_MB/);
+    assert.equal((await db.prepare('SELECT count(*) AS n FROM events').first()).n, 0);
+    const probe = await (await post([], { token: 'i', url: worker.url })).json();
+    assert.ok(probe.database.used_bytes >= probe.database.max_bytes, 'the doctor hears it');
+  } finally {
+    await worker.dispose();
+  }
+});
+
+test('of a batch that crosses the quota of new projects, what is known is stored and each other event is named', async () => {
+  const worker = await start('review-tracker', { vars: { INGEST_TOKENS: 'i', INGEST_NEW_PROJECTS_PER_DAY: '1' } });
+  try {
+    const of = (project) => event(started(), { project });
+    const first = await post([of('group/one'), of('group/two')], { token: 'i', url: worker.url });
+    assert.equal(first.status, 207);
+    const { accepted, rejected } = await first.json();
+    assert.deepEqual([accepted, rejected.map(({ index }) => index)], [1, [1]]);
+    assert.match(rejected[0].detail, /INGEST_NEW_PROJECTS_PER_DAY/);
+    await assertProblem(await post([of('group/three')], { token: 'i', url: worker.url }), 429, 'too-many-projects');
+  } finally {
+    await worker.dispose();
+  }
+});

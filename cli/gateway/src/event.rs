@@ -189,9 +189,25 @@ impl Events {
 }
 
 fn log(event: &GatewayEvent) {
-    if matches!(event, GatewayEvent::Retried { .. }) {
-        tracing::info!(?event, "gateway");
-    } else {
-        tracing::warn!(?event, "gateway");
+    match event {
+        GatewayEvent::Retried { .. } => tracing::info!(?event, "gateway"),
+        // What every switch brings with it stands in the job's log in words.
+        GatewayEvent::Rejected { model, reason, .. } => {
+            let reason = reason.marker().trim_start_matches("conclave: ");
+            match model {
+                Some(model) => tracing::warn!("a call of {model} was refused: {reason}"),
+                None => tracing::warn!("a model call was refused: {reason}"),
+            }
+        }
+        GatewayEvent::ProviderSwitched {
+            provider,
+            enabled,
+            reason,
+        } => {
+            let state = if *enabled { "on" } else { "off" };
+            let reason = reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+            tracing::warn!("{provider} was switched {state}{reason}");
+        }
+        event => tracing::warn!(?event, "gateway"),
     }
 }

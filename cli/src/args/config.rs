@@ -7,7 +7,8 @@ const AFTER_HELP: &str =
     "The Worker's address is in CONCLAVE_CONFIG_URL, an administrator's token in CONCLAVE_CONFIG_ADMIN_TOKEN;
 `show` also takes a reader's (CONCLAVE_CONFIG_TOKEN), `validate` needs neither.
 
-Exit codes: 0 done; 1 `diff` found differences, or `validate` faults; 2 bad usage, or refused; 3 the service failed.";
+Exit codes: 0 done; 1 `diff` found differences, or `validate` faults, broken JSON included; 2 bad usage, or refused; 3 the
+service failed.";
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]

@@ -1,16 +1,17 @@
 //! `conclave config`: the configuration of all reviews, for the people who run them.
 
+mod file;
 mod page;
 mod write;
 
-use std::{collections::BTreeSet, io::Read};
+use std::collections::BTreeSet;
 
 use camino::Utf8Path;
 use conclave_plugin_reviewer_config::{
-    AdminClient, AdminError, ConfigAccess, ConfigSource, effective, empty_document, without_revision,
+    AdminClient, AdminError, ConfigAccess, ConfigSource, effective, without_revision,
 };
 use conclave_shared::{
-    config::{ConfigDocument, ConfigFault, EffectiveConfig, named_models, read, unknown_fields},
+    config::{ConfigDocument, ConfigFault, EffectiveConfig, check, named_models, remarks, unknown_fields},
     model::ModelId,
     pricing::mistyped,
 };
@@ -96,6 +97,7 @@ impl Session<'_> {
             self.output.print_json(&answer);
         } else {
             self.output.print(&page::config(&answer, project));
+            self.note_remarks(&remarks(&answer.config));
         }
         Ok(Exit::Reviewed)
     }
@@ -108,22 +110,27 @@ impl Session<'_> {
 
     /// The same check as the Worker's: it is the same code.
     fn validate(&self, file: &Utf8Path, as_json: bool) -> Result<Exit, Failure> {
-        let document = read_file(file)?;
-        let (faults, mistyped) = match read(&document) {
-            Ok(good) => (Vec::new(), mistyped_models(&good)),
-            Err(faults) => (faults, Vec::new()),
+        let text = file::text(file)?;
+        let (faults, remarks, unknown) = match file::parse(&text) {
+            Err(fault) => (vec![fault], Vec::new(), Vec::new()),
+            Ok(document) => {
+                let unknown = unknown_fields(&document);
+                match check(&document) {
+                    Ok(good) => (Vec::new(), all_remarks(&good), unknown),
+                    Err(faults) => (faults, Vec::new(), unknown),
+                }
+            }
         };
-        let unknown = unknown_fields(&document);
         if as_json {
             self.output.print_json(&json!({
                 "valid": faults.is_empty(),
                 "errors": faults,
                 "unknown": unknown,
-                "mistyped": mistyped,
+                "mistyped": remarks,
             }));
         } else {
             self.note_unknown(&unknown);
-            self.note_mistyped(&mistyped);
+            self.note_remarks(&remarks);
             if faults.is_empty() {
                 self.output.print("The document is valid.");
             } else {
@@ -157,17 +164,17 @@ impl Session<'_> {
         if arguments.shown.json {
             self.output.print_json(&json!({ "revisions": history }));
         } else {
-            self.output.print(&page::config_history(&history));
+            self.output.print(&page::config_history(&history, arguments.before));
         }
         Ok(Exit::Reviewed)
     }
 
     /// A document from a file, if it has no fault.
     fn good(&self, file: &Utf8Path) -> Result<Value, Failure> {
-        let document = read_file(file)?;
-        let good = read(&document).map_err(|faults| faulty(file, &faults))?;
+        let document = file::parse(&file::text(file)?).map_err(|fault| faulty(file, &[fault]))?;
+        let good = check(&document).map_err(|faults| faulty(file, &faults))?;
         self.note_unknown(&unknown_fields(&document));
-        self.note_mistyped(&mistyped_models(&good));
+        self.note_remarks(&all_remarks(&good));
         Ok(document)
     }
 
@@ -178,8 +185,8 @@ impl Session<'_> {
         }
     }
 
-    fn note_mistyped(&self, mistyped: &[String]) {
-        for text in mistyped {
+    fn note_remarks(&self, remarks: &[String]) {
+        for text in remarks {
             self.output.note(&format!("note: {text}"));
         }
     }
@@ -190,29 +197,11 @@ impl Session<'_> {
     }
 }
 
-/// What to say about the models that a document names.
-fn mistyped_models(document: &ConfigDocument) -> Vec<String> {
+/// Remarks about a valid document: its models, its names, and what has no effect.
+fn all_remarks(document: &ConfigDocument) -> Vec<String> {
     let models: BTreeSet<&ModelId> = named_models(document).collect();
-    models.into_iter().filter_map(mistyped).collect()
-}
-
-/// A document from a file or, for `-`, from standard input.
-fn read_file(file: &Utf8Path) -> Result<Value, Failure> {
-    let text = if file == "-" {
-        let mut text = String::new();
-        let read = std::io::stdin().read_to_string(&mut text);
-        read.map(|_| text)
-    } else {
-        std::fs::read_to_string(file)
-    };
-    let text = text.map_err(Failure::io(format!("read {file}")))?;
-    if text.trim().is_empty() {
-        return Err(Failure::Settings(format!(
-            "{file} is empty: the smallest document is {}",
-            empty_document()
-        )));
-    }
-    serde_json::from_str(&text).map_err(|error| Failure::Settings(format!("{file} is not JSON: {error}")))
+    let mistyped = models.into_iter().filter_map(mistyped);
+    mistyped.chain(remarks(document)).collect()
 }
 
 fn faulty(file: &Utf8Path, faults: &[ConfigFault]) -> Failure {

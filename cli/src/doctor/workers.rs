@@ -1,7 +1,7 @@
 //! Both Workers: do they answer, take their tokens, and have what they need?
 
 use conclave_plugin_reviewer_config::effective;
-use conclave_plugin_telemetry::probe;
+use conclave_plugin_telemetry::{Probed, probe};
 use uuid::Uuid;
 
 use super::{Check, Found, Request, network::unreachable_step};
@@ -51,18 +51,31 @@ pub(super) async fn tracker(request: &Request<'_>) -> Found {
     };
     let host = settings.url.host_str().unwrap_or_default();
     Found::one(match probe(&settings.url, &settings.access, request.limit).await {
-        Ok(Some(size)) if size.is_nearly_full() => Check::warning(
-            NAME,
-            format!(
-                "{host} takes events, and its database is {} % full ({} MB of {} MB)",
+        Ok(Probed {
+            database: Some(size), ..
+        }) if size.is_nearly_full() => {
+            let full = format!(
+                "its database is {} % full ({} MB of {} MB)",
                 size.percent(),
                 size.used_bytes / 1_000_000,
                 size.max_bytes / 1_000_000
-            ),
+            );
+            let check = if size.is_full() {
+                Check::failure(NAME, format!("{host} stores no events: {full}"))
+            } else {
+                Check::warning(NAME, format!("{host} takes events, and {full}"))
+            };
+            check.next(
+                "lower RETENTION_DAYS of the Worker, or move to a plan with more and set DATABASE_MAX_MB; see `docs/operating.md`",
+            )
+        }
+        Ok(Probed {
+            job_refused: Some(why), ..
+        }) => Check::warning(
+            NAME,
+            format!("{host} takes events, and refused the job's token beside the stored one: {why}"),
         )
-        .next(
-            "lower RETENTION_DAYS of the Worker, or move to a plan with more and set DATABASE_MAX_MB; see `docs/operating.md`",
-        ),
+        .next("correct the job's `id_tokens` or the Worker's OIDC_* variables, or leave that credential out"),
         Ok(_) => Check::ok(NAME, format!("{host} takes events")),
         Err(problem) => refused(NAME, host, &problem),
     })

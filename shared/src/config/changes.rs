@@ -6,7 +6,9 @@ use super::{ConfigDocument, Limits, ModelTier, TIME_LIMITS};
 use crate::model::ModelId;
 
 /// Limits that count once, before or at the start of a run.
-const AT_THE_START: [&str; 4] = ["connect_seconds", "start_seconds", "forge_seconds", "fetch_seconds"];
+const AT_THE_START: [&str; 3] = ["connect_seconds", "start_seconds", "forge_seconds"];
+/// The limit that the document cannot set, because it counts before the document is read.
+const NEVER: &str = "fetch_seconds";
 
 /// The differences between two documents in force, each as one line. Switches of providers are not among them: whoever acts on
 /// them reports them.
@@ -82,7 +84,9 @@ fn limits(lines: &mut Vec<String>, before: &ConfigDocument, after: &ConfigDocume
     let mut line = |name: &str, shown: &dyn Fn(&Limits) -> String| {
         let (was, is) = (shown(&before.limits), shown(&after.limits));
         if was != is {
-            let when = if AT_THE_START.contains(&name) {
+            let when = if name == NEVER {
+                "without effect (it counts in --limits only)"
+            } else if AT_THE_START.contains(&name) {
                 "from the next review on"
             } else {
                 "now"
@@ -146,7 +150,7 @@ mod tests {
             r#"{"schema_version":1,"revision":4,"models":{"standard":["b/new"]},
                 "reviewers":{"security":{"models":["b/new","a/one"],"timeout_seconds":60,"enabled":false}},
                 "failback":{"b/new":null},"prices":{"b/new":{"as_of":"2026-11-01","input":1,"output":2}},
-                "limits":{"sessions":2,"idle_seconds":600,"start_seconds":90,"budget":{"run_usd":2.5}},
+                "limits":{"sessions":2,"idle_seconds":600,"start_seconds":90,"fetch_seconds":90,"budget":{"run_usd":2.5}},
                 "panels":{"lite":["security"]},"providers":{"a":{"enabled":false}}}"#,
         );
         assert_eq!(
@@ -160,6 +164,7 @@ mod tests {
                 "b/new has no fallback model now",
                 "the limit idle_seconds is 600 s now, it was 75 s",
                 "the limit start_seconds is 90 s from the next review on, it was 60 s",
+                "the limit fetch_seconds is 90 s without effect (it counts in --limits only), it was 300 s",
                 "the limit sessions is 2 now, it was 7",
                 "the limit budget.run_usd is 2.5 now, it was without limit",
                 "the price of b/new has changed",

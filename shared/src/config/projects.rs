@@ -52,6 +52,7 @@ impl ProjectRules {
                 )),
             }
         }
+        warnings.extend(document.correct_names());
         (document, warnings)
     }
 

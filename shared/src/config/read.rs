@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{ConfigDocument, ConfigFault, SCHEMA_VERSION, fault::escape, validate};
+use super::{ConfigDocument, ConfigFault, SCHEMA_VERSION, fault::escape, names, validate};
 
 /// After so many problems nobody reads on, and each one costs a pass.
 const MAX_FAULTS: usize = 50;
@@ -24,6 +24,14 @@ pub fn read(value: &Value) -> Result<ConfigDocument, Vec<ConfigFault>> {
         pointer: pointer(&rest.original(&split(&fault.pointer))),
         ..fault
     }));
+    if faults.is_empty() { Ok(document) } else { Err(faults) }
+}
+
+/// Reads a document that is to be written. It must not have faults either that a stored one is used with all the same, so that no
+/// update of this program takes a document out of force.
+pub fn check(value: &Value) -> Result<ConfigDocument, Vec<ConfigFault>> {
+    let document = read(value)?;
+    let faults = names::faults(&document);
     if faults.is_empty() { Ok(document) } else { Err(faults) }
 }
 

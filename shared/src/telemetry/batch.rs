@@ -28,6 +28,9 @@ pub struct BatchAnswer {
     /// repository's memory learns nothing from them.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unproven: u64,
+    /// Why the job's token was not good that came beside a good token of the list, if that was noticed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job_refused: Option<String>,
     /// The size of the tracker's database: in the answer to a batch without events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database: Option<DatabaseSize>,
@@ -52,6 +55,11 @@ impl DatabaseSize {
             return 0;
         }
         self.used_bytes.saturating_mul(100) / self.max_bytes
+    }
+
+    /// Returns whether the tracker stores nothing new.
+    pub const fn is_full(self) -> bool {
+        self.percent() >= 100
     }
 
     /// Returns whether it is time to make room or to raise the limit now.
@@ -82,7 +90,8 @@ mod tests {
     fn a_database_warns_from_four_fifths_on() {
         let of = |used_bytes, max_bytes| DatabaseSize { used_bytes, max_bytes };
         assert!(!of(799, 1000).is_nearly_full());
-        assert!(of(800, 1000).is_nearly_full());
+        assert!(of(800, 1000).is_nearly_full() && !of(999, 1000).is_full());
+        assert!(of(1000, 1000).is_full());
         assert!(of(u64::MAX, 1000).is_nearly_full());
         assert!(!of(5, 0).is_nearly_full(), "without a limit nothing is full");
     }

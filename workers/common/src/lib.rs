@@ -30,6 +30,6 @@ pub use frame::Frame;
 pub use login::{Login, LoginWords};
 pub use method::allow;
 pub use page::{page, same_origin, see_other};
-pub use reply::{Outcome, Refusal, finish, harden, json, problem, refusal};
+pub use reply::{Outcome, Refusal, detail, finish, harden, json, problem, refusal};
 pub use session::Sessions;
 pub use texts::{FAILED, not_found, unauthorized};

@@ -1,20 +1,26 @@
 //! Rate limits: so many requests of a key in the period that the binding in wrangler.toml says.
 
+use conclave_shared::problem::Problem;
 use worker::{Env, Request};
 
-use crate::{Outcome, Refusal, problem, texts};
+use crate::{Outcome, Refusal, problem, reply, texts};
 
 /// The binding that counts guesses at tokens, by address.
 const GUESSES: &str = "GUESSES";
 /// The time after which a caller that asked too often may come again: the period of the bindings.
 pub(crate) const RETRY_AFTER_SECONDS: &str = "60";
 
-/// Passes an authorization on, and answers 429 to an address that has been refused too often. Callers that are let in are not counted.
+/// Passes an authorization on, and answers 429 to an address that has been refused too often, with the cause of the refusal:
+/// waiting alone does not mend a wrong credential. Callers that are let in are not counted.
 pub async fn refused<T>(request: &Request, env: &Env, outcome: Outcome<T>) -> Outcome<T> {
-    if outcome.is_err() && !passes(env, GUESSES, address(request)?).await? {
-        return Err(too_many()?);
-    }
-    outcome
+    let refusal = match outcome {
+        Err(refusal) if !passes(env, GUESSES, address(request)?).await? => refusal,
+        outcome => return outcome,
+    };
+    Err(match reply::detail(refusal).await? {
+        Some(cause) => answer(&texts::too_many_refusals(&cause))?,
+        None => too_many()?,
+    })
 }
 
 /// Returns whether an address may still try to log in. Every try counts, before it is looked at: a good guess among too many opens nothing.
@@ -44,7 +50,11 @@ fn address(request: &Request) -> worker::Result<String> {
 }
 
 fn too_many() -> worker::Result<Refusal> {
-    let response = problem(&texts::too_many_requests())?;
+    answer(&texts::too_many_requests())
+}
+
+fn answer(why: &Problem) -> worker::Result<Refusal> {
+    let response = problem(why)?;
     response.headers().set("retry-after", RETRY_AFTER_SECONDS)?;
     Ok(Refusal::Answer(response))
 }

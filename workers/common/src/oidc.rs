@@ -3,7 +3,7 @@
 
 use std::{cell::OnceCell, rc::Rc};
 
-use conclave_shared::oidc::{JobIdentity, OidcError, OidcPolicy};
+use conclave_shared::oidc::{JobIdentity, OidcError, OidcPolicy, UnverifiedToken};
 use worker::{Env, Url};
 
 use crate::{Outcome, Refusal, denied, jwt, now_ms, refusal, setting, texts};
@@ -51,6 +51,15 @@ pub async fn verify(token: &str, env: &Env) -> Outcome<JobIdentity> {
         Ok(job) => Ok(job),
         Err(error) => Err(refused(&error)?),
     }
+}
+
+/// The reason to refuse a token without a look at its signature: nothing is fetched for that, and nothing of the token is believed.
+pub fn obvious_fault(token: &str, env: &Env) -> Option<String> {
+    let settings = SETTINGS
+        .with(|settings| settings.get_or_init(|| read(env)).clone())
+        .ok()?;
+    let checked = UnverifiedToken::parse(token).and_then(|token| token.check(&settings.policy, now_ms() / 1000));
+    checked.err().map(|error| texts::bad_job_token(&error).detail)
 }
 
 fn refused(error: &OidcError) -> worker::Result<Refusal> {

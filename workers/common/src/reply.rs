@@ -34,6 +34,19 @@ pub fn refusal(why: &Problem) -> Result<Refusal> {
     problem(why).map(Refusal::Answer)
 }
 
+/// Returns the explanation of a refusal, if it is a problem document.
+pub async fn detail(refusal: Refusal) -> Result<Option<String>> {
+    match refusal {
+        Refusal::Answer(mut response) => {
+            let body = response.bytes().await?;
+            Ok(serde_json::from_slice::<Problem>(&body)
+                .ok()
+                .map(|problem| problem.detail))
+        }
+        Refusal::Fault(error) => Err(error),
+    }
+}
+
 /// A value as a JSON answer that no cache stores.
 pub fn json(status: u16, value: &impl Serialize) -> Result<Response> {
     encode(status, "application/json", value)

@@ -67,6 +67,16 @@ pub(crate) fn too_many_requests() -> Problem {
     )
 }
 
+/// An address was refused too often; `cause` is why it was refused now.
+pub(crate) fn too_many_refusals(cause: &str) -> Problem {
+    Problem::new(
+        429,
+        "too-many-requests",
+        "Too many requests",
+        format!("Too many requests from this address were refused. Wait a minute, and correct the cause: {cause}"),
+    )
+}
+
 /// An issuer's keys cannot be had.
 pub(crate) fn no_keys() -> Problem {
     Problem::new(

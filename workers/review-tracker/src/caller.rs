@@ -9,7 +9,7 @@ use conclave_shared::{
     token::{self, Grant},
 };
 use conclave_worker_common::{
-    Outcome, Refusal, configured, denied, limit, oidc, presented, unauthorized, unconfigured,
+    Outcome, Refusal, configured, denied, detail, limit, oidc, presented, unauthorized, unconfigured,
 };
 use worker::{Env, Request};
 
@@ -21,6 +21,10 @@ const INGEST_TOKENS: &str = "INGEST_TOKENS";
 pub(crate) struct Caller {
     job: Option<JobIdentity>,
     token: Option<Grant>,
+    /// The job's token beside an ingest token, until its signature is checked.
+    unchecked: Option<String>,
+    /// Why the job's token beside an ingest token is not good.
+    pub(crate) job_refused: Option<String>,
     /// The account of its requests.
     pub(crate) account: Account,
 }
@@ -38,6 +42,20 @@ impl Caller {
     /// Returns whether it may send events of a project, and read its memory.
     pub(crate) fn may_speak_for(&self, project: &str) -> bool {
         self.has_proved(project) || self.token.as_ref().is_some_and(|token| token.allows(project))
+    }
+
+    /// Checks the job's token beside an ingest token. The ingest token lets the review in by itself, so this is asked only where
+    /// the project has to be proved: an issuer that does not answer must not hold up what needs no proof.
+    pub(crate) async fn prove_project(&mut self, env: &Env) -> Result<(), Refusal> {
+        let Some(text) = self.unchecked.take() else {
+            return Ok(());
+        };
+        match oidc::verify(&text, env).await {
+            Ok(job) => self.job = Some(job),
+            // With an ingest token beside it, it is a review whose project is not proved.
+            Err(refusal) => self.job_refused = detail(refusal).await?,
+        }
+        Ok(())
     }
 
     /// Returns whether it is a job of this project, spelled as its token spells it: in other cases one project would be many here, each of
@@ -58,14 +76,14 @@ async fn judged(request: &Request, env: &Env) -> Outcome<Caller> {
     let bearer = presented(request)?;
     let accepted = configured(env, INGEST_TOKENS).unwrap_or_default();
     let token = bearer.as_deref().and_then(|bearer| token::grant(bearer, &accepted));
-    let job = match job_token(request, bearer.as_deref())? {
-        Some(text) if oidc::is_on(env) => match (oidc::verify(&text, env).await, &token) {
-            (Ok(job), _) => Some(job),
-            // With an ingest token beside it, it is a review whose project is not proved.
-            (Err(_), Some(_)) => None,
-            (Err(refusal), None) => return Err(refusal),
-        },
+    let sent = job_token(request, bearer.as_deref())?.filter(|_| oidc::is_on(env));
+    let job_refused = match (&sent, &token) {
+        (Some(text), Some(_)) => oidc::obvious_fault(text, env),
         _ => None,
+    };
+    let (job, unchecked) = match (sent, &token) {
+        (Some(text), None) => (Some(oidc::verify(&text, env).await?), None),
+        (text, _) => (None, text.filter(|_| job_refused.is_none())),
     };
     let account = match (&token, &job) {
         (Some(_), _) => {
@@ -84,7 +102,13 @@ async fn judged(request: &Request, env: &Env) -> Outcome<Caller> {
         }
         (None, None) => return Err(denied(&unauthorized(bearer.is_some()))?),
     };
-    Ok(Caller { job, token, account })
+    Ok(Caller {
+        job,
+        token,
+        unchecked,
+        job_refused,
+        account,
+    })
 }
 
 /// The job's token: the bearer token, or beside an ingest token in a header of its own.

@@ -22,7 +22,7 @@ const RETRY_AFTER_SECONDS: &str = "5";
 /// Takes a batch.
 pub(crate) async fn handle(mut request: Request, env: &Env) -> Outcome<Response> {
     allow(&request, &["POST"])?;
-    let caller = caller::authorize(&request, env).await?;
+    let mut caller = caller::authorize(&request, env).await?;
     if !is_json(&request)? {
         return Err(refusal(&texts::not_json())?);
     }
@@ -38,13 +38,22 @@ pub(crate) async fn handle(mut request: Request, env: &Env) -> Outcome<Response>
         Ok(decoded) => decoded,
         Err(refused) => return Err(refusal(&refused)?),
     };
-    let mut answer = BatchAnswer::default();
+    if decoded.needs_proof(&caller) {
+        caller.prove_project(env).await?;
+    }
+    let mut answer = BatchAnswer {
+        job_refused: caller.job_refused.clone(),
+        ..BatchAnswer::default()
+    };
     let sent = decoded.events.len() + decoded.rejected.len();
     if sent == 0 {
-        // A batch of nothing asks whether events could be stored: `conclave doctor` sends one.
+        // A batch of nothing asks whether events could be stored, and by whom: `conclave doctor` sends one.
         store::ready(env).await?;
         answer.database = store::size_if_known(env).await;
         return Ok(json(status(&answer), &answer)?);
+    }
+    if let Some(size) = store::size_if_known(env).await.filter(|size| size.is_full()) {
+        return Err(refusal(&texts::full(size))?);
     }
     decoded.keep_allowed(&caller);
     let refused = quota::count(env, &caller.account, sent, &decoded.projects()).await?;

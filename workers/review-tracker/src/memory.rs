@@ -28,7 +28,7 @@ pub(crate) async fn handle(request: Request, env: &Env) -> Outcome<Response> {
 async fn show(request: &Request, env: &Env) -> Outcome<Response> {
     let token = presented(request)?;
     let may_read = |name| judge(token.as_deref(), configured(env, name).as_deref()) == Access::Granted;
-    let review = if READERS.into_iter().any(may_read) {
+    let mut review = if READERS.into_iter().any(may_read) {
         None
     } else {
         Some(caller::authorize(request, env).await?)
@@ -36,8 +36,11 @@ async fn show(request: &Request, env: &Env) -> Outcome<Response> {
     let Some(project) = parameter(request, "project", MAX_PROJECT)? else {
         return Err(refusal(&texts::no_project())?);
     };
-    if review.is_some_and(|review| !review.may_speak_for(&project)) {
-        return Err(refusal(&texts::others_memory(&project))?);
+    if let Some(review) = review.as_mut().filter(|review| !review.may_speak_for(&project)) {
+        review.prove_project(env).await?;
+        if !review.may_speak_for(&project) {
+            return Err(refusal(&texts::others_memory(&project))?);
+        }
     }
     let memory = store::memory(env, &project, clock::now_ms()).await?;
     Ok(json(200, &memory)?)

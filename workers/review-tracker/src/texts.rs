@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use conclave_shared::problem::Problem;
+use conclave_shared::{problem::Problem, telemetry::DatabaseSize};
 
 /// The body's media type is not JSON.
 pub(crate) fn not_json() -> Problem {
@@ -126,6 +126,19 @@ pub(crate) fn no_letter(id: impl Display) -> Problem {
         "not-found",
         "Not found",
         format!("There is no dead letter {id}; it may have been replayed or discarded. GET /v1/outbox lists all."),
+    )
+}
+
+/// The database has as many bytes as it may.
+pub(crate) fn full(size: DatabaseSize) -> Problem {
+    Problem::new(
+        507,
+        "database-full",
+        "The database is full",
+        format!(
+            "The database is full ({} % of `DATABASE_MAX_MB`), so nothing new is stored. Lower `RETENTION_DAYS` of the Worker, or move to a              larger plan and set `DATABASE_MAX_MB` to what it allows.",
+            size.percent()
+        ),
     )
 }
 

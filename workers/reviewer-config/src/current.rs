@@ -107,7 +107,10 @@ impl Served {
             return Ok(Rc::clone(known));
         }
         let (config, more) = self.projects.with(&matching);
-        let warnings = self.effective.warnings.iter().cloned().chain(more).collect();
+        let warnings = &self.effective.warnings;
+        // What is said of the whole document is not said again for the project.
+        let more = more.into_iter().filter(|more| !warnings.contains(more));
+        let warnings = warnings.iter().cloned().chain(more).collect();
         let body = serde_json::to_vec(&EffectiveConfig { config, warnings })?;
         let tag = tag(self.effective.config.revision, &body);
         let answer = Rc::new(Answer::new(body, tag)?);

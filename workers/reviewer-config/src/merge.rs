@@ -110,7 +110,13 @@ pub(crate) fn merge(snapshot: &Snapshot, stored: &Stored, now_ms: i64) -> Effect
     all.dedup();
     for key in all {
         let provider = key.strip_prefix(PROVIDER_PREFIX).unwrap_or_default().to_owned();
-        match in_force(snapshot.writes.get(&key), stored.switches.get(&key), now_ms) {
+        let value = stored.switches.get(&key);
+        let write = snapshot.writes.get(&key).cloned().map(|write| KeyWrite {
+            // Beyond what is read of KV it is not known what was deleted there: what was written through the API stands.
+            synced: write.synced && (value.is_some() || !stored.more_switches),
+            ..write
+        });
+        match in_force(write.as_ref(), value, now_ms) {
             InForce::Api => {
                 if let Some(switch) = snapshot.state.switches.get(&provider) {
                     config.providers.insert(provider, switch.clone());
@@ -126,8 +132,9 @@ pub(crate) fn merge(snapshot: &Snapshot, stored: &Stored, now_ms: i64) -> Effect
         }
     }
     if stored.more_switches {
-        warnings.push(texts::too_many_switches());
+        warnings.push(texts::more_switches());
     }
+    warnings.extend(config.correct_names());
     EffectiveConfig { config, warnings }
 }
 

@@ -179,3 +179,48 @@ fn a_switch_that_was_flipped_through_the_api_counts_before_kv_has_it() {
     assert_eq!((effective.config.revision, effective.config.limits.sessions), (4, 3));
     assert_eq!(effective.warnings, Vec::<String>::new());
 }
+
+#[test]
+fn names_that_were_typed_by_hand_are_corrected_and_said() {
+    let effective = merged(&stored(
+        None,
+        &[
+            ("provider/OpenAI", r#"{"enabled":false}"#),
+            ("provider/antropic", r#"{"enabled":false}"#),
+        ],
+    ));
+    let off: Vec<&str> = effective.config.providers.keys().map(String::as_str).collect();
+    assert_eq!(off, ["openai"]);
+    assert_eq!(effective.warnings.len(), 2, "{:?}", effective.warnings);
+    assert!(
+        effective.warnings[1].contains("did you mean `anthropic`?"),
+        "{:?}",
+        effective.warnings
+    );
+}
+
+#[test]
+fn switches_beyond_those_that_are_read_of_kv_stay_as_they_were_written() {
+    let snapshot = |more: bool| {
+        let off = ProviderSwitch {
+            enabled: false,
+            reason: None,
+        };
+        let snapshot = Snapshot {
+            revision: 4,
+            state: State {
+                document: None,
+                switches: BTreeMap::from([("zeta".to_owned(), off)]),
+            },
+            writes: BTreeMap::from([("provider/zeta".to_owned(), written(KV_DELAY_MS, None, true))]),
+        };
+        let stored = Stored {
+            more_switches: more,
+            ..Stored::default()
+        };
+        merge(&snapshot, &stored, NOW)
+    };
+    assert!(!snapshot(true).config.providers["zeta"].enabled);
+    assert!(snapshot(true).warnings[0].contains("written through the API do"));
+    assert!(snapshot(false).config.providers.is_empty(), "it was deleted by hand");
+}

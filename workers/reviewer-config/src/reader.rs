@@ -28,13 +28,14 @@ pub(crate) async fn authorize(request: &Request, env: &Env) -> Outcome<Reader> {
 async fn judged(request: &Request, env: &Env) -> Outcome<Reader> {
     let token = presented(request)?;
     let jobs = oidc::is_on(env);
-    if jobs && let Some(token) = token.as_deref().filter(|token| looks_like_a_token(token)) {
-        return Ok(Reader::Job(oidc::verify(token, env).await?));
-    }
     let of = |list: &str| judge(token.as_deref(), configured(env, list).as_deref());
     match (of(READER_TOKENS), of(ADMIN_TOKENS)) {
         // Who may change the configuration may read it.
         (Access::Granted, _) | (_, Access::Granted) => Ok(Reader::Token),
+        // Only a token that no list has waits for the issuer's keys.
+        _ if jobs && let Some(token) = token.as_deref().filter(|token| looks_like_a_token(token)) => {
+            Ok(Reader::Job(oidc::verify(token, env).await?))
+        }
         // Without any reader's token, jobs with theirs are the only readers.
         (Access::Unconfigured, _) if jobs => Err(denied(&unauthorized(token.is_some()))?),
         _ => listed(request, env, READER_TOKENS).map(|_| Reader::Token),

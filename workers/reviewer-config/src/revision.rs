@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use conclave_shared::{
-    config::{ConfigFault, ProviderSwitch, SCHEMA_VERSION, read},
+    config::{ConfigFault, ProviderSwitch, SCHEMA_VERSION, check, provider_spelling, read, used_providers},
     model::ModelId,
+    nearest::Spelling,
     problem::{Problem, ProblemItem},
 };
 use serde::{Deserialize, Serialize};
@@ -76,6 +77,10 @@ pub(crate) fn apply(
         }
         Command::Switch { provider, switch } => {
             check_provider(&provider)?;
+            check_spelling(&provider, &switch, &state)?;
+            if state.switches.len() >= keys::MAX_SWITCHES && !state.switches.contains_key(&provider) {
+                return Err(texts::too_many_switches());
+            }
             state.switches.insert(provider.clone(), switch);
             vec![keys::switch(&provider)]
         }
@@ -88,7 +93,8 @@ pub(crate) fn apply(
                 .or(state.document)
                 .unwrap_or_else(|| serde_json::json!({ "schema_version": SCHEMA_VERSION }));
             document["failback"] = serde_json::to_value(failback).unwrap_or_default();
-            check_document(&document)?;
+            // Not more strictly: a name that is misspelled elsewhere must not stand in the way.
+            read(&document).map_err(|faults| invalid(&faults))?;
             state.document = Some(stamped(document, revision));
             vec![keys::DOCUMENT.to_owned()]
         }
@@ -110,9 +116,18 @@ pub(crate) fn apply(
 
 /// Every fault of a document, as a problem; the same check as for a write.
 pub(crate) fn check_document(document: &Value) -> Result<(), Problem> {
-    match read(document) {
-        Ok(_) => Ok(()),
-        Err(faults) => Err(invalid(&faults)),
+    check(document).map(drop).map_err(|faults| invalid(&faults))
+}
+
+/// Refuses to switch a misspelled provider off: reviews would not go round anything. A switch of that name can still be put on.
+fn check_spelling(provider: &str, switch: &ProviderSwitch, state: &State) -> Result<(), Problem> {
+    let document = state.document.as_ref().and_then(|document| read(document).ok());
+    let used = used_providers(&document.unwrap_or_default());
+    match provider_spelling(provider, &used) {
+        Spelling::Known(near) | Spelling::Mistake(near) if near != provider && !switch.enabled => {
+            Err(texts::misspelled_provider(provider, near))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -247,6 +262,44 @@ mod tests {
                 .status,
             404
         );
+    }
+
+    #[test]
+    fn there_are_as_many_switches_as_are_read_and_those_that_are_there_can_be_flipped() {
+        let state = State {
+            switches: (0..keys::MAX_SWITCHES).map(|n| (format!("p{n}"), off())).collect(),
+            ..State::default()
+        };
+        let flip = |provider: &str| {
+            let command = Command::Switch {
+                provider: provider.to_owned(),
+                switch: off(),
+            };
+            apply(&state, 1, command, none).map(|change| change.state.switches.len())
+        };
+        assert_eq!(flip("p7"), Ok(keys::MAX_SWITCHES));
+        assert_eq!(flip("another").expect_err("one too many").status, 422);
+    }
+
+    #[test]
+    fn a_misspelled_provider_is_not_switched_off() {
+        for (provider, enabled, refused) in [
+            ("Anthropic", false, true),
+            ("antropic", false, true),
+            ("antropic", true, false),
+            ("anthropic", false, false),
+            ("vllm", false, false),
+        ] {
+            let command = Command::Switch {
+                provider: provider.to_owned(),
+                switch: ProviderSwitch { enabled, ..off() },
+            };
+            let result = apply(&State::default(), 1, command, none);
+            assert_eq!(result.is_err(), refused, "{provider}");
+            if let Err(problem) = result {
+                assert!(problem.detail.contains("did you mean `anthropic`?"), "{problem:?}");
+            }
+        }
     }
 
     #[test]

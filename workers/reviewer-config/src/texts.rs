@@ -14,9 +14,24 @@ pub(crate) fn ignored_switch(key: &str, reason: &str) -> String {
     format!("{key}: {reason}; the switch is ignored. It looks like {{\"enabled\":false,\"reason\":\"why\"}}")
 }
 
-/// There are more switches than are read.
-pub(crate) fn too_many_switches() -> String {
-    format!("provider/: there are more than {MAX_SWITCHES} switches; the rest is ignored")
+/// There are more switches in KV than are read.
+pub(crate) fn more_switches() -> String {
+    format!(
+        "provider/: KV has more than {MAX_SWITCHES} switches, of which only so many are read: those behind them that were written by hand do \
+         not count, those that were written through the API do"
+    )
+}
+
+/// There are as many switches as there may be.
+pub(crate) fn too_many_switches() -> Problem {
+    Problem::new(
+        422,
+        "too-many-switches",
+        "Too many switches",
+        format!(
+            "There are {MAX_SWITCHES} switches already, and no more can be written: go back to a revision with fewer."
+        ),
+    )
 }
 
 /// A stored value is not the JSON that is expected.
@@ -109,6 +124,15 @@ pub(crate) fn bad_provider() -> Problem {
         "invalid-provider",
         "Invalid provider",
         "A provider's name has at most 64 letters, digits, `-`, `_` and `.`, as in `anthropic`.",
+    )
+}
+
+pub(crate) fn misspelled_provider(name: &str, near: &str) -> Problem {
+    Problem::new(
+        422,
+        "invalid-provider",
+        "Invalid provider",
+        format!("`{name}` is not a provider; did you mean `{near}`? Nothing was changed."),
     )
 }
 

@@ -256,5 +256,11 @@ fn parse(body: &[u8], project: &str) -> Result<EffectiveConfig, FetchError> {
         answer.config = config;
         answer.warnings.extend(warnings);
     }
+    // An older Worker hands names on as they are stored.
+    for said in answer.config.correct_names() {
+        if !answer.warnings.contains(&said) {
+            answer.warnings.push(said);
+        }
+    }
     Ok(answer)
 }

@@ -31,6 +31,19 @@ impl TrackerAccess {
         }
     }
 
+    /// The refusal of the credentials, as the end of "the tracker …": the Worker's reason if it has one, and the remedy.
+    pub(crate) fn refused(&self, reason: Option<&str>) -> String {
+        const LISTED: &str = "set CONCLAVE_TRACKER_TOKEN to one of the Worker's INGEST_TOKENS";
+        const OIDC: &str = "the Worker's OIDC_ISSUER, OIDC_AUDIENCE and OIDC_PROJECTS to fit the job's `id_tokens`";
+        let (credentials, remedy) = match self {
+            Self::Token(_) => ("the token", LISTED.to_owned()),
+            Self::Job(_) => ("the job's token", format!("set {OIDC}")),
+            Self::Both { .. } => ("the token and the job's token", format!("{LISTED}, or {OIDC}")),
+        };
+        let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
+        format!("refused {credentials}{reason}: {remedy}")
+    }
+
     /// A request with the credentials.
     pub(crate) fn on(&self, request: RequestBuilder) -> RequestBuilder {
         match self {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use conclave_shared::problem::Problem;
 use reqwest::{Client, Response, redirect::Policy};
 use url::Url;
 
@@ -48,6 +49,15 @@ pub(crate) fn describe(error: &reqwest::Error) -> String {
     } else {
         "broke the connection off".to_owned()
     }
+}
+
+/// The Worker's own words about a status, as one line without a colon, which separates what is wrong from the remedy.
+pub(crate) async fn reason(response: Response) -> Option<String> {
+    let body = body(response).await.ok()?;
+    let problem: Problem = serde_json::from_slice(&body).ok()?;
+    let clean = problem.detail.chars().filter(|character| !character.is_control());
+    let clean: String = clean.take(300).collect();
+    Some(clean.trim_end_matches('.').replace(": ", ", "))
 }
 
 /// What a status says that is not success, as the end of "the tracker …".

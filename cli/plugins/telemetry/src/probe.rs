@@ -9,11 +9,20 @@ use conclave_shared::{
 };
 use url::Url;
 
-use crate::access::TrackerAccess;
+use crate::{access::TrackerAccess, http};
 
-/// Asks the tracker with a batch of no events: it checks the token and its database, and stores nothing. Returns how full it is, if
-/// it says so. The error says what is wrong and what to do.
-pub async fn probe(address: &Url, access: &TrackerAccess, limit: Duration) -> Result<Option<DatabaseSize>, String> {
+/// The answer of a tracker that takes events. An older one says nothing of either.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Probed {
+    /// The size of its database.
+    pub database: Option<DatabaseSize>,
+    /// Why the job's token is not good, though the other one is.
+    pub job_refused: Option<String>,
+}
+
+/// Asks the tracker with a batch of no events: it checks the token and its database, and stores nothing. The error says what is wrong
+/// and what to do.
+pub async fn probe(address: &Url, access: &TrackerAccess, limit: Duration) -> Result<Probed, String> {
     let mut url = address.clone();
     url.set_path(&format!("{}{}", url.path().trim_end_matches('/'), routes::EVENTS));
     let client = reqwest::Client::builder().timeout(limit).build();
@@ -26,15 +35,14 @@ pub async fn probe(address: &Url, access: &TrackerAccess, limit: Duration) -> Re
     };
     let status = response.status().as_u16();
     match status {
-        // An older one says nothing of its size.
-        200..=299 => Ok(response.json::<BatchAnswer>().await.ok().and_then(|answer| answer.database)),
-        401 | 403 => Err(match access {
-            TrackerAccess::Job(_) => {
-                "refused the job's token: set the Worker's OIDC_ISSUER, OIDC_AUDIENCE and OIDC_PROJECTS to fit the job's `id_tokens`"
-                    .to_owned()
-            }
-            _ => "refused the token: set CONCLAVE_TRACKER_TOKEN to one of the Worker's INGEST_TOKENS".to_owned(),
-        }),
+        200..=299 => {
+            let answer = response.json::<BatchAnswer>().await.unwrap_or_default();
+            Ok(Probed {
+                database: answer.database,
+                job_refused: answer.job_refused,
+            })
+        }
+        401 | 403 => Err(access.refused(http::reason(response).await.as_deref())),
         404 => Err("answered 404: no review-tracker is at that address".to_owned()),
         _ => {
             let detail = response.json::<Problem>().await.map(|problem| problem.detail);

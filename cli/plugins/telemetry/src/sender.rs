@@ -11,7 +11,7 @@ use conclave_shared::{
     telemetry::{BatchAnswer, Event, EventBody, SCHEMA_VERSION, TelemetryDropped},
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use reqwest::Client;
+use reqwest::{Client, StatusCode};
 use secrecy::ExposeSecret;
 use tokio::{
     sync::Notify,
@@ -155,7 +155,7 @@ async fn send_all(shared: Arc<Shared>) {
         }
     };
     let mut sending = FuturesUnordered::new();
-    let mut is_news = true;
+    let mut reported = Reported::default();
     loop {
         let gathered = match next(&shared, sending.len()) {
             Step::End => return,
@@ -168,14 +168,7 @@ async fn send_all(shared: Arc<Shared>) {
         tokio::select! {
             Some((request, result)) = sending.next() => {
                 shared.queue().done(&request, result.is_ok());
-                if let Err(trouble) = result {
-                    // A tracker that is down is down for every request; one line in the log says so.
-                    if std::mem::take(&mut is_news) {
-                        tracing::warn!("the tracker {trouble}: events of this run are lost");
-                    } else {
-                        tracing::debug!("the tracker {trouble}");
-                    }
-                }
+                reported.report(result);
             }
             () = shared.changed.notified() => {}
             () = gathering(gathered) => shared.seal(),
@@ -191,9 +184,64 @@ async fn gathering(until: Option<Instant>) {
     }
 }
 
+/// Remarks of the tracker about a request that it took.
+#[derive(Debug, Default)]
+struct Remarks {
+    /// Outcomes that nothing proves.
+    unproven: u64,
+    /// Why it refused an event, if it refused some.
+    rejected: Option<String>,
+    /// Why the job's token is not good, though the other one is.
+    job_refused: Option<String>,
+}
+
+/// Lines in the log, each once a run: what a tracker says of one request it says of all.
+#[derive(Debug, Default)]
+struct Reported {
+    failure: bool,
+    unproven: bool,
+    rejected: bool,
+    job_refused: bool,
+}
+
+impl Reported {
+    fn report(&mut self, result: Result<Remarks, String>) {
+        let first = |reported: &mut bool| !std::mem::replace(reported, true);
+        let remarks = match result {
+            Ok(remarks) => remarks,
+            Err(trouble) if first(&mut self.failure) => {
+                return tracing::warn!("the tracker {trouble}: events of this run are lost");
+            }
+            Err(trouble) => return tracing::debug!("the tracker {trouble}"),
+        };
+        if let Some(reason) = remarks.job_refused
+            && first(&mut self.job_refused)
+        {
+            tracing::warn!(
+                "the tracker takes events with CONCLAVE_TRACKER_TOKEN, and refused the job's token: {reason}"
+            );
+        }
+        if remarks.unproven > 0 && first(&mut self.unproven) {
+            tracing::warn!(
+                outcomes = remarks.unproven,
+                "the tracker cannot tell that outcomes come from this project, so the repository's memory learns nothing from them: \
+                 give the job CONCLAVE_TRACKER_OIDC_TOKEN, or both sides the same CONCLAVE_SECRET"
+            );
+        }
+        // Not lost: the tracker has seen it and says what is wrong, or it is older than this program.
+        match remarks.rejected {
+            Some(detail) if first(&mut self.rejected) => {
+                tracing::warn!(detail, "the tracker refused events of this run");
+            }
+            Some(detail) => tracing::debug!(detail, "the tracker refused events"),
+            None => {}
+        }
+    }
+}
+
 /// Sends one request. The ids make an event that arrives twice count once, but nothing is repeated here: the tracker takes
 /// the events in two seconds, or they are gone.
-async fn send(client: &Client, settings: &TelemetrySettings, request: Pending) -> (Pending, Result<(), String>) {
+async fn send(client: &Client, settings: &TelemetrySettings, request: Pending) -> (Pending, Result<Remarks, String>) {
     let url = http::route(&settings.url, routes::EVENTS);
     let post = settings
         .access
@@ -202,28 +250,22 @@ async fn send(client: &Client, settings: &TelemetrySettings, request: Pending) -
         .body(request.body());
     let result = async {
         let response = post.send().await.map_err(|error| describe(&error))?;
+        if matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+            return Err(settings.access.refused(http::reason(response).await.as_deref()));
+        }
         // With 422 it has read the batch and taken none of it; that is an answer, too.
-        if !response.status().is_success() && response.status() != 422 {
-            return Err(describe_status(&response));
+        if !response.status().is_success() && response.status() != StatusCode::UNPROCESSABLE_ENTITY {
+            let status = describe_status(&response);
+            let reason = http::reason(response).await;
+            return Err(reason.map_or(status.clone(), |reason| format!("{status} ({reason})")));
         }
         let answer: BatchAnswer =
             serde_json::from_slice(&body(response).await?).map_err(|_| http::STRANGE.to_owned())?;
-        if answer.unproven > 0 {
-            tracing::warn!(
-                outcomes = answer.unproven,
-                "the tracker cannot tell that outcomes come from this project, so the repository's memory learns nothing from them: \
-                 give the job CONCLAVE_TRACKER_OIDC_TOKEN, or both sides the same CONCLAVE_SECRET"
-            );
-        }
-        for refused in &answer.rejected {
-            // Not lost: the tracker has seen it and says what is wrong, or it is older than this program.
-            tracing::warn!(
-                index = refused.index,
-                detail = refused.detail,
-                "the tracker refused an event"
-            );
-        }
-        Ok(())
+        Ok(Remarks {
+            unproven: answer.unproven,
+            rejected: answer.rejected.into_iter().next().map(|refused| refused.detail),
+            job_refused: answer.job_refused,
+        })
     };
     let result = result.await;
     (request, result)

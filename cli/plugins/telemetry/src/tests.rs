@@ -117,3 +117,40 @@ async fn an_event_that_an_older_tracker_does_not_know_is_not_lost() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_refused_job_is_given_the_trackers_reason_and_its_own_remedy() {
+    let refuse = |_: axum::extract::Request| async {
+        let problem = conclave_shared::problem::Problem::new(
+            401,
+            "unauthorized",
+            "Unauthorized",
+            "The job's token is made for another audience than conclave; set `aud`.",
+        );
+        (StatusCode::UNAUTHORIZED, Json(problem))
+    };
+    let url = serve(Router::new().fallback(refuse))
+        .await
+        .parse::<Url>()
+        .expect("a URL");
+    let job = TrackerAccess::Job(SecretString::from("ey.x.y"));
+    let said = probe(&url, &job, std::time::Duration::from_secs(5))
+        .await
+        .expect_err("refused");
+    assert_eq!(
+        said,
+        "refused the job's token (The job's token is made for another audience than conclave; set `aud`): set the Worker's OIDC_ISSUER, \
+         OIDC_AUDIENCE and OIDC_PROJECTS to fit the job's `id_tokens`"
+    );
+    let memory = TrackerClient::new(url.clone(), job)
+        .expect("a client")
+        .memory("p")
+        .await;
+    let memory = memory.expect_err("refused").to_string();
+    assert!(memory.ends_with(&said) && !memory.contains("OPERATOR"), "{memory}");
+    let both = TrackerAccess::of(Some(SecretString::from("t")), Some(SecretString::from("ey.x.y"))).expect("both");
+    let said = probe(&url, &both, std::time::Duration::from_secs(5))
+        .await
+        .expect_err("refused");
+    assert!(said.contains("INGEST_TOKENS, or the Worker's OIDC_ISSUER"), "{said}");
+}

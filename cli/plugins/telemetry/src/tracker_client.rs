@@ -34,6 +34,14 @@ pub enum MemoryError {
          CONCLAVE_TRACKER_TOKEN may be one of its INGEST_TOKENS"
     )]
     Refused(String),
+    /// The credentials of a job are not good, for a reason that the tracker names.
+    #[error("the tracker at {host} {refusal}")]
+    JobRefused {
+        /// Where it is.
+        host: String,
+        /// The refusal and the remedy.
+        refusal: String,
+    },
     /// It says what is wrong with the request.
     #[error("{0}")]
     Problem(String),
@@ -97,7 +105,13 @@ impl TrackerClient {
         let (status, words) = (response.status(), describe_status(&response));
         match status {
             StatusCode::NOT_FOUND => MemoryError::Unknown(host(&self.url)),
-            StatusCode::UNAUTHORIZED => MemoryError::Refused(host(&self.url)),
+            StatusCode::UNAUTHORIZED if matches!(self.access, TrackerAccess::Token(_)) => {
+                MemoryError::Refused(host(&self.url))
+            }
+            StatusCode::UNAUTHORIZED => MemoryError::JobRefused {
+                host: host(&self.url),
+                refusal: self.access.refused(http::reason(response).await.as_deref()),
+            },
             status if status.is_client_error() || status == StatusCode::SERVICE_UNAVAILABLE => {
                 let body = body(response).await.unwrap_or_default();
                 match serde_json::from_slice::<Problem>(&body) {

@@ -32,7 +32,7 @@ pub(crate) fn config(answer: &EffectiveConfig, project: Option<&str>) -> String 
     let of = project.map_or_else(|| "all projects".to_owned(), clean);
     let _ = writeln!(text, "{} {of}, {revision}", "Configuration of".bold());
     for warning in &answer.warnings {
-        let _ = writeln!(text, "{} {}", "Left out:".yellow().bold(), clean(warning));
+        let _ = writeln!(text, "{} {}", "Warning:".yellow().bold(), clean(warning));
     }
     section(&mut text, "Providers");
     text.push_str(&rows(providers(config).into_iter(), width));
@@ -204,9 +204,12 @@ pub(crate) fn config_faults(faults: &[ConfigFault]) -> String {
 }
 
 /// Who changed what, when and why.
-pub(crate) fn config_history(history: &[HistoryEntry]) -> String {
+pub(crate) fn config_history(history: &[HistoryEntry], before: Option<u64>) -> String {
     if history.is_empty() {
-        return "Nothing was written yet.".to_owned();
+        return match before {
+            Some(before) => format!("There is no revision before {before}."),
+            None => "Nothing was written yet.".to_owned(),
+        };
     }
     let lines = history.iter().map(|entry| {
         let who = if entry.who.is_empty() { "(no name)" } else { &entry.who };

@@ -31,7 +31,7 @@ fn what_is_in_force_and_only_what_differs() {
     let shown = plain(&shown).split_whitespace().collect::<Vec<_>>().join(" ");
     for expected in [
         "Configuration of platform/build, revision 12",
-        "Left out: provider/x: cannot be read",
+        "Warning: provider/x: cannot be read",
         "off incident[31m 7",
         "openai/gpt-5.4",
         "420 s; named for it",
@@ -88,11 +88,12 @@ fn history_says_who_when_and_why() {
         why: why.map(str::to_owned),
         action: "switched anthropic off".to_owned(),
     };
-    let shown = config_history(&[entry(2, "ada", Some("incident 7")), entry(1, "", None)]);
+    let shown = config_history(&[entry(2, "ada", Some("incident 7")), entry(1, "", None)], None);
     assert!(
         shown.contains("2026-11-18 11:06") && shown.contains("ada") && shown.contains("incident 7"),
         "{shown}"
     );
     assert!(shown.contains("(no name)"), "{shown}");
-    assert_eq!(config_history(&[]), "Nothing was written yet.");
+    assert_eq!(config_history(&[], None), "Nothing was written yet.");
+    assert_eq!(config_history(&[], Some(0)), "There is no revision before 0.");
 }

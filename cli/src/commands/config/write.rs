@@ -4,9 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use conclave_plugin_reviewer_config::{StoredDocument, empty_document, without_revision};
 use conclave_shared::{
-    config::{ConfigDocument, NO_CLASSES, Preset, ProviderSwitch, RouteInput, known_providers, read, route},
+    config::{
+        ConfigDocument, NO_CLASSES, Preset, ProviderSwitch, RouteInput, known_providers, provider_spelling, read,
+        route, used_providers,
+    },
     model::ModelId,
-    nearest::nearest,
+    nearest::{Spelling, nearest},
     reviewer::ReviewerName,
 };
 use serde_json::{Value, json};
@@ -69,9 +72,23 @@ impl Session<'_> {
         };
         let admin = self.admin()?;
         let in_force = self.effective("").await?.config;
-        let known = known_providers(&in_force);
-        if !known.contains(name) {
-            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let mut used = used_providers(&in_force);
+        // The answer for all projects lacks what some of them have otherwise.
+        if let Ok(stored) = read(&admin.document().await?.document) {
+            used.extend(used_providers(&stored));
+        }
+        let (name, is_used) = match provider_spelling(name, &used) {
+            Spelling::Known(known) => (known, true),
+            // Also with `--yes`: it would change nothing, and look as if it did.
+            Spelling::Mistake(near) if !enabled => {
+                return Err(Failure::Settings(format!(
+                    "`{name}` is not a provider; did you mean `{near}`? Nothing was changed"
+                )));
+            }
+            Spelling::Mistake(_) | Spelling::Unknown => (name.as_str(), false),
+        };
+        if !is_used {
+            let known: Vec<&str> = used.iter().map(String::as_str).collect();
             let meant = nearest(name, known.iter().copied()).map(|near| format!(" Did you mean `{near}`?"));
             let question = format!(
                 "No model of `{name}` is used; known are {}.{} Go on with `{name}`?",
@@ -95,10 +112,13 @@ impl Session<'_> {
             reason: reason.map(str::to_owned),
         };
         let revision = admin.switch(name, &switch).await?;
-        let text = if enabled {
-            format!("{name} is on: sessions that start from now on use it")
-        } else {
-            format!("{name} is off: running reviews go round it within five seconds")
+        let text = match (is_used, enabled) {
+            (true, true) => format!("{name} is on: sessions that start from now on use it"),
+            (true, false) => format!("{name} is off: running reviews go round it within five seconds"),
+            (false, _) => format!(
+                "{name} is {state}, which changes only reviews with an endpoint of this name: no model in force is of it",
+                state = if enabled { "on" } else { "off" }
+            ),
         };
         Ok(self.done(change, revision, &text))
     }

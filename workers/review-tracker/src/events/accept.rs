@@ -34,6 +34,14 @@ pub(crate) fn check(event: &Event, now_ms: i64, oldest_ms: i64) -> Checked {
     if event.project == "*" {
         return Err("`project` may not be `*`, which stands for all projects".to_owned());
     }
+    // No forge has such a path, and each of them would be a project of its own beside the one that is meant.
+    if event
+        .project
+        .split('/')
+        .any(|segment| matches!(segment, "" | "." | ".."))
+    {
+        return Err("`project` is a path of names with single slashes between them, as in `group/project`".to_owned());
+    }
     count("merge_request", meaning(&event.event).merge_request(), MAX_COUNT)?;
     meaning(&event.event).check()
 }

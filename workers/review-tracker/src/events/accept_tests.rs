@@ -27,6 +27,23 @@ fn dropped() -> Event {
 }
 
 #[test]
+fn a_project_is_a_path_that_a_forge_can_have() {
+    for (project, good) in [
+        ("p", true),
+        ("group/sub.group/project-1", true),
+        ("platform//x", false),
+        ("platform/../evil", false),
+        ("platform/./x", false),
+        ("/platform/x", false),
+        ("platform/x/", false),
+    ] {
+        let mut event = sample(EventBody::TelemetryDropped(TelemetryDropped { events: 1 }));
+        event.project = project.to_owned();
+        assert_eq!(check(&event, NOW, OLDEST).is_ok(), good, "{project}");
+    }
+}
+
+#[test]
 fn clocks_may_be_a_little_off_but_not_broken() {
     for at_ms in [OLDEST, NOW, NOW + CLOCK_SKEW_MS] {
         assert_eq!(check(&Event { at_ms, ..dropped() }, NOW, OLDEST), Ok(()));

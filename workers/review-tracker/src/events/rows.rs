@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use conclave_shared::telemetry::Event;
+use conclave_shared::telemetry::{Event, EventBody};
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -35,11 +35,14 @@ const RUNS: &str = "INSERT OR IGNORE INTO runs (run_id, project, at_ms)
 pub fn writes(batches: &[Batch], known: &BTreeSet<Uuid>, tiers: &Tiers, now_ms: i64) -> Vec<Write> {
     let mut rows = Rows::new();
     let mut seen = known.clone();
+    let mut completed = tiers.completed().clone();
     let mut runs = BTreeMap::new();
     for batch in batches {
         let mut is_news = false;
         for event in batch.events.iter().filter(|event| seen.insert(event.id)) {
             is_news = true;
+            let is_end = matches!(event.event, EventBody::RunCompleted(_));
+            let counts = !is_end || completed.insert(event.run_id);
             let began = runs.entry(event.run_id).or_insert((&event.project, event.at_ms));
             began.1 = began.1.min(event.at_ms);
             Writer {
@@ -48,7 +51,7 @@ pub fn writes(batches: &[Batch], known: &BTreeSet<Uuid>, tiers: &Tiers, now_ms: 
                 proven: batch.proven.contains(&event.id),
                 rows: &mut rows,
             }
-            .event(batch);
+            .event(batch, counts);
         }
         if is_news {
             let waited_ms = u64::try_from(now_ms - batch.received_ms).unwrap_or_default();
@@ -152,7 +155,8 @@ pub(super) const fn name<'a>(kind: &'static str, name: &'a str) -> Label<'a> {
 }
 
 impl<'a> Writer<'a, '_> {
-    fn event(&mut self, batch: &Batch) {
+    /// Adds the event itself, and, if it counts, what it means.
+    fn event(&mut self, batch: &Batch, counts: bool) {
         let event = self.event;
         let body = json(&event.event);
         let kind = event.event.kind();
@@ -174,6 +178,9 @@ impl<'a> Writer<'a, '_> {
         self.count("event", &[word(kind)], 1);
         if batch.skewed.contains(&event.id) {
             self.count("skewed", &[], 1);
+        }
+        if !counts {
+            return;
         }
         let meaning = meaning(&event.event);
         self.rows.merge_requests.add(event, self.tier, meaning.merge_request());

@@ -2,13 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use conclave_shared::telemetry::{EventBody, RejectedEvent};
+use conclave_shared::telemetry::{Event, EventBody, RejectedEvent};
 use uuid::Uuid;
 
 use super::decode::Decoded;
 use crate::{caller::Caller, texts};
 
 impl Decoded {
+    /// Returns whether it matters of which project the caller is a job: for events that it may not send otherwise, for outcomes without
+    /// a signature, and for a batch of nothing, which asks about the caller.
+    pub(crate) fn needs_proof(&self, caller: &Caller) -> bool {
+        let needs = |(event, place): (&Event, &usize)| {
+            !caller.may_speak_for(&event.project)
+                || (matches!(event.event, EventBody::FindingOutcome(_)) && !self.signed.contains(place))
+        };
+        (self.events.is_empty() && self.rejected.is_empty()) || self.events.iter().zip(&self.places).any(needs)
+    }
+
     /// Refuses events of projects that the caller may not speak for, one by one.
     pub(crate) fn keep_allowed(&mut self, caller: &Caller) {
         self.refuse(|project| (!caller.may_speak_for(project)).then(|| texts::other_project(project)));

@@ -1,6 +1,9 @@
 //! `GET /findings`: what reviewers find, what the judge keeps of it, and what becomes of that.
 
-use std::{cmp::Reverse, collections::BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use conclave_worker_common::{
     Outcome,
@@ -81,12 +84,8 @@ fn lead(page: &FindingsPage, fates: [u64; 3], outcomes: [u64; 3]) -> Html {
     let percent = |part, whole| or_nothing(ratio(part, whole), format::percent);
     let part = |name, part, whole| figure(name, percent(part, whole), counted(part, "finding"));
     let removed: u64 = page.removed.iter().map(|row| row.n).sum();
-    let critical = page
-        .removed
-        .iter()
-        .filter(|row| row.a == "critical")
-        .map(|row| row.n)
-        .sum();
+    let critical = page.removed.iter().filter(|row| row.a == "critical");
+    let criticals = critical.clone().map(|row| row.n).sum();
     let found = figures(
         "six",
         [
@@ -106,15 +105,41 @@ fn lead(page: &FindingsPage, fates: [u64; 3], outcomes: [u64; 3]) -> Html {
                 format::count(removed),
                 counted(removed, "finding"),
             ),
-            figure(
-                "Critical ones removed",
-                format::count(critical),
-                "each by code that refutes it",
-            ),
+            figure("Critical ones removed", format::count(criticals), why_removed(critical)),
             figure("Share removed", percent(removed, reported), "of all reported findings"),
         ],
     );
     html! { (found) (judged) }
+}
+
+/// The reasons of removed findings, the most frequent first: those that code refutes, and the others by the judge's word for them.
+fn why_removed<'a>(rows: impl Iterator<Item = &'a Count>) -> String {
+    let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
+    for Count {
+        b: reason,
+        c: refutation,
+        n,
+        ..
+    } in rows
+    {
+        let reason = match refutation.as_str() {
+            "" | "none" if reason.is_empty() => "without a reason".to_owned(),
+            "" | "none" => format::words(reason).to_lowercase(),
+            _ => "refuted by code".to_owned(),
+        };
+        *reasons.entry(reason).or_default() += n;
+    }
+    let mut reasons: Vec<(String, u64)> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(_, n)| Reverse(*n));
+    let reasons = reasons
+        .into_iter()
+        .map(|(reason, n)| format!("{} {reason}", format::count(n)));
+    let shown = reasons.collect::<Vec<_>>().join(", ");
+    if shown.is_empty() {
+        "by reason below".to_owned()
+    } else {
+        shown
+    }
 }
 
 fn days(page: &FindingsPage, periods: Periods) -> Table {
@@ -264,7 +289,7 @@ fn reasons(page: &FindingsPage) -> Table {
 
 fn removed(page: &FindingsPage) -> Table {
     TableOf::new("removed", "What judges removed", &page.removed)
-        .note("A critical finding is removed only by code that refutes it.")
+        .note("By the judge. Refuted by: the code that shows it to be wrong.")
         .nothing(NONE_DROPPED)
         .half()
         .words("Severity", "severity", |Count { a: severity, .. }| named(severity))

@@ -210,9 +210,14 @@ pub(crate) fn option(value: &str, name: &str, chosen: bool) -> Html {
 
 /// The warning on every page of a tracker that has little room left.
 fn nearly_full(database: DatabaseSize) -> String {
+    let consequence = if database.is_full() {
+        "Nothing new is stored"
+    } else {
+        "When it is full, nothing new is stored"
+    };
     format!(
-        "The database is {} % full ({}). When it is full, nothing new is stored: lower RETENTION_DAYS, or move to a larger plan and set \
-         DATABASE_MAX_MB to what it allows.",
+        "The database is {} % full ({}). {consequence}: lower RETENTION_DAYS, or move to a larger plan and set DATABASE_MAX_MB to what it \
+         allows.",
         database.percent(),
         format::database_size(database),
     )

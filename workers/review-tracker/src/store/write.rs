@@ -30,6 +30,7 @@ pub(crate) async fn write(env: &Env, batches: &[Batch]) -> Result<()> {
     let mut tiers = Tiers::default();
     tiers.learn(batches);
     remember(&database, &mut tiers, batches).await?;
+    tiers.have_ended(ended(&database, &Tiers::ending(batches)).await?);
     for _ in 0..LOOKS {
         let statements = statements(&database, &writes(batches, &known, &tiers, clock::now_ms()))?;
         if statements.is_empty() {
@@ -57,6 +58,17 @@ async fn find_known(database: &D1Database, batches: &[Batch]) -> Result<BTreeSet
     let statement = "SELECT id FROM events WHERE id IN (SELECT value FROM json_each(?1))";
     let rows: Vec<Known> = by_id(database, statement, &ids).await?;
     Ok(rows.into_iter().map(|row| row.id).collect())
+}
+
+/// Those of the runs that have ended with a verdict before.
+async fn ended(database: &D1Database, runs: &[Uuid]) -> Result<Vec<Uuid>> {
+    #[derive(Deserialize)]
+    struct Ended {
+        run_id: Uuid,
+    }
+    let statement = "SELECT run_id FROM runs WHERE run_id IN (SELECT value FROM json_each(?1)) AND verdict IS NOT NULL";
+    let rows: Vec<Ended> = by_id(database, statement, runs).await?;
+    Ok(rows.into_iter().map(|row| row.run_id).collect())
 }
 
 /// Looks up the tiers that the batches do not state.
