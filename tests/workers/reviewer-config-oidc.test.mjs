@@ -114,7 +114,7 @@ describe('what is forged or over', () => {
       },
       /signature that does not fit/,
     ],
-    'no token at all': [() => 'eyJ.eyJ.x', /no JSON Web Token/],
+    'no token at all': [() => 'eyJ.eyJ.x', /is not a JSON Web Token/],
   };
   let issuer;
   let worker;

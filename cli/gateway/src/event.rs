@@ -194,10 +194,10 @@ fn log(event: &GatewayEvent) {
         // What every switch brings with it stands in the job's log in words.
         GatewayEvent::Rejected { model, reason, .. } => {
             let reason = reason.marker().trim_start_matches("conclave: ");
-            match model {
-                Some(model) => tracing::warn!("a call of {model} was refused: {reason}"),
-                None => tracing::warn!("a model call was refused: {reason}"),
-            }
+            let call = model
+                .as_ref()
+                .map_or_else(|| "a model call".to_owned(), |model| format!("a call of {model}"));
+            tracing::warn!("{call} was refused: {reason}");
         }
         GatewayEvent::ProviderSwitched {
             provider,

@@ -1,6 +1,7 @@
 //! The task that sends, and its end.
 
 use std::{
+    collections::BTreeSet,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -195,33 +196,37 @@ struct Remarks {
     job_refused: Option<String>,
 }
 
-/// Lines in the log, each once a run: what a tracker says of one request it says of all.
-#[derive(Debug, Default)]
-struct Reported {
-    failure: bool,
-    unproven: bool,
-    rejected: bool,
-    job_refused: bool,
+/// A line in the log about the tracker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Line {
+    Failure,
+    Unproven,
+    Rejected,
+    JobRefused,
 }
+
+/// The lines that the log has, each once a run: what a tracker says of one request it says of all.
+#[derive(Debug, Default)]
+struct Reported(BTreeSet<Line>);
 
 impl Reported {
     fn report(&mut self, result: Result<Remarks, String>) {
-        let first = |reported: &mut bool| !std::mem::replace(reported, true);
+        let mut first = |line| self.0.insert(line);
         let remarks = match result {
             Ok(remarks) => remarks,
-            Err(trouble) if first(&mut self.failure) => {
+            Err(trouble) if first(Line::Failure) => {
                 return tracing::warn!("the tracker {trouble}: events of this run are lost");
             }
             Err(trouble) => return tracing::debug!("the tracker {trouble}"),
         };
         if let Some(reason) = remarks.job_refused
-            && first(&mut self.job_refused)
+            && first(Line::JobRefused)
         {
             tracing::warn!(
                 "the tracker takes events with CONCLAVE_TRACKER_TOKEN, and refused the job's token: {reason}"
             );
         }
-        if remarks.unproven > 0 && first(&mut self.unproven) {
+        if remarks.unproven > 0 && first(Line::Unproven) {
             tracing::warn!(
                 outcomes = remarks.unproven,
                 "the tracker cannot tell that outcomes come from this project, so the repository's memory learns nothing from them: \
@@ -230,7 +235,7 @@ impl Reported {
         }
         // Not lost: the tracker has seen it and says what is wrong, or it is older than this program.
         match remarks.rejected {
-            Some(detail) if first(&mut self.rejected) => {
+            Some(detail) if first(Line::Rejected) => {
                 tracing::warn!(detail, "the tracker refused events of this run");
             }
             Some(detail) => tracing::debug!(detail, "the tracker refused events"),
