@@ -156,8 +156,9 @@ impl Found {
 
 /// Runs all checks at once.
 async fn examine(request: &Request<'_>) -> Report {
-    let (tools, git, place, network, forge, providers, config, tracker) = tokio::join!(
+    let (tools, sandbox, git, place, network, forge, providers, config, tracker) = tokio::join!(
         ended(LOCAL, "opencode", tools::agent(request)),
+        ended(LOCAL, "sandbox", tools::sandbox(request)),
         ended(LOCAL, "git", tools::git()),
         ended(LOCAL, "repository", place::examine(request)),
         within(request, "proxy", network::examine(request)),
@@ -167,7 +168,7 @@ async fn examine(request: &Request<'_>) -> Report {
         within(request, "review-tracker", workers::tracker(request)),
     );
     let mut all = Found::default();
-    for found in [tools, git, place, network, forge, providers, config, tracker] {
+    for found in [tools, sandbox, git, place, network, forge, providers, config, tracker] {
         all.checks.extend(found.checks);
         all.not_set_up.extend(found.not_set_up);
     }

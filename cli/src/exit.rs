@@ -6,10 +6,11 @@ use conclave_engine::{plugin::PluginError, ports::ForgeError, prompt::UnknownPro
 use conclave_forge::{ApiError, ApiErrorKind};
 use conclave_gateway::ConfigError;
 use conclave_git::{GitError, WorkspaceError};
-use conclave_opencode::{ProcessError, StartError};
+use conclave_opencode::{ProcessError, SandboxStatus, StartError};
 use conclave_plugin_local::{HookError, LocalError, RangeError};
 use conclave_plugin_reviewer_config::AdminError;
 use conclave_plugin_telemetry::MemoryError;
+use conclave_shared::sandbox::SandboxLevel;
 
 macro_rules! exits {
     ($($(#[doc = $doc:literal])+ $name:ident = $code:literal;)+) => {
@@ -47,6 +48,9 @@ exits! {
     Inconclusive = 4;
     /// out of time: the run's limit, or that of the CI job, was reached
     OutOfTime = 5;
+    /// `--require-sandbox` or the repository's `require_sandbox`, and this machine cannot give that sandbox: the review did
+    /// not start
+    Unprotected = 6;
     /// stopped by Ctrl-C
     Interrupted = 130;
     /// stopped by SIGTERM
@@ -95,6 +99,18 @@ pub enum Failure {
     /// The agent runtime does not start.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// The operating system's sandbox is less than what is required.
+    #[error(
+        "the review does not start: the sandbox around the agents has to be `{required}`, and here it is {}. {}, or require less",
+        .found.describe(),
+        .found.next_step.as_deref().map_or_else(|| "Run it on a machine that has one".to_owned(), capitalized)
+    )]
+    Sandbox {
+        /// The least that is accepted.
+        required: SandboxLevel,
+        /// The sandbox here.
+        found: SandboxStatus,
+    },
     /// A plugin.
     #[error(transparent)]
     Plugin(#[from] PluginError),
@@ -123,6 +139,12 @@ pub enum Failure {
     },
 }
 
+fn capitalized(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().map(|first| first.to_uppercase().to_string());
+    first.unwrap_or_default() + characters.as_str()
+}
+
 fn problems(count: usize) -> String {
     format!("{count} problem{}", if count == 1 { "" } else { "s" })
 }
@@ -141,6 +163,7 @@ impl Failure {
             Self::Api(_) | Self::Forge(_) => Exit::Forge,
             Self::Config(error) if error.is_service() => Exit::Forge,
             Self::Memory(error) if error.is_service() => Exit::Forge,
+            Self::Sandbox { .. } => Exit::Unprotected,
             _ => Exit::Usage,
         }
     }

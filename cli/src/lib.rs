@@ -34,8 +34,9 @@ pub fn run(
     arguments: impl IntoIterator<Item = OsString>,
     environment: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Exit {
-    protection::start();
-    let context = Context::new(Environment::new(environment));
+    let environment = Environment::new(environment);
+    protection::start(&environment);
+    let context = Context::new(environment);
     let given: Vec<OsString> = arguments.into_iter().collect();
     let arguments = match Arguments::read(given.iter().cloned(), &context.env) {
         Ok(arguments) => arguments,

@@ -170,7 +170,7 @@ impl Run<'_> {
             env, output, signals, ..
         } = self.context;
         let (arguments, scratch) = (self.arguments, self.scratch.path());
-        let mut child = Child::start(env, scratch);
+        let mut child = Child::start(env, scratch, &self.workspace());
         // The start's limit is known only when all settings are; the child starts meanwhile.
         let (start_limit, limit) = watch::channel(None);
         let preparing = async {
@@ -206,6 +206,11 @@ impl Run<'_> {
         let mut child = child.map_err(Err)?;
         answered.map_err(Err)?;
         child.limit_start(seconds(prepared.config.limits.start_seconds));
+        let of_repo = prepared.repo.in_force.config.review.require_sandbox;
+        if let Err(failure) = child.require_sandbox(arguments.require_sandbox.max(of_repo)).await {
+            child.stop().await;
+            return Err(Err(failure));
+        }
         self.stopwatch.lap("diff, configuration, plan");
         let cut_short = cut_short_by_job(env, prepared.config.limits.run_seconds);
         report_all(self.progress.as_ref(), &cut_short);

@@ -22,6 +22,7 @@ pub mod redact;
 pub mod reviewer;
 pub mod risk;
 pub mod routes;
+pub mod sandbox;
 pub mod severity;
 pub mod telemetry;
 pub mod token;

@@ -44,6 +44,7 @@ mod rereview;
 mod resilience;
 mod run_reports;
 mod same_as_ci;
+mod sandbox;
 mod shared_prompt;
 mod signals;
 mod support;

@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use crate::support::{
-    Conclave, Pipeline, Repository, Workers, Wrapper, crowd, executable, nothing_left_running, provider,
+    Conclave, Pipeline, Repository, Workers, Wrapper, crowd, executable, nothing_left_running, provider, runs, serving,
 };
 
 /// Returns how long everything may take after a signal: ten seconds, on a machine that does nothing else.
@@ -113,19 +113,14 @@ async fn a_kill_takes_along_what_opencode_has_started() {
     let (provider, repository) = (provider().await, Repository::flawed());
     // A search that does not come to an end, and does not care for signals that can be ignored.
     let bin = tempfile::tempdir().unwrap();
-    let started = bin.path().join("started");
-    let search = format!(
-        "#!/bin/sh\ntrap '' TERM HUP PIPE\necho yes > {}\nexec sleep 600\n",
-        started.display()
-    );
-    executable(&bin.path().join("rg"), &search);
+    let search = executable(&bin.path().join("rg"), "#!/bin/sh\ntrap '' TERM HUP PIPE\nsleep 600\n");
     provider.set("generalist", 1, Answer::call("grep", json!({"pattern": "return"})));
     let path = format!("{}:{}", bin.path().display(), std::env::var("PATH").unwrap());
     let (mut child, home) = Conclave::new(repository.path(), &["local", "main..feature"])
         .anthropic(&provider)
         .env("PATH", path)
         .start();
-    appears(&started, "yes").await;
+    runs(&search, "return").await;
     send(&child, Signal::SIGKILL);
     assert_eq!(ends(&mut child).await.code(), None);
     nothing_left_running(&home.path().join("run")).await;
@@ -198,7 +193,7 @@ async fn opencode_ignoring_its_own_termination_costs_five_seconds_and_no_more() 
     let (provider, repository) = (provider().await, Repository::flawed());
     provider.inject(Fault::hang());
     let pipeline = Pipeline::new(&repository).await;
-    let wrapper = Wrapper::new("trap '' TERM\n\"$OPENCODE\" \"$@\" &\nwhile :; do sleep 1; done");
+    let wrapper = Wrapper::new("trap '' TERM\nexec \"$OPENCODE\" \"$@\"");
     let (mut child, home) = pipeline
         .job(&repository, &[])
         .anthropic(&provider)
@@ -216,7 +211,7 @@ async fn a_second_signal_ends_it_at_once() {
     let (provider, repository) = (provider().await, Repository::flawed());
     provider.inject(Fault::hang());
     // Ending in good order takes five seconds here.
-    let wrapper = Wrapper::new("trap '' TERM\n\"$OPENCODE\" \"$@\" &\nwhile :; do sleep 1; done");
+    let wrapper = Wrapper::new("trap '' TERM\nexec \"$OPENCODE\" \"$@\"");
     let (mut child, home) = Conclave::new(repository.path(), &["local", "main..feature"])
         .anthropic(&provider)
         .env("CONCLAVE_OPENCODE", wrapper.path())
@@ -237,12 +232,12 @@ async fn a_second_signal_ends_it_at_once() {
 #[tokio::test]
 async fn a_signal_while_opencode_starts_leaves_nothing_either() {
     let (provider, repository) = (provider().await, Repository::flawed());
-    let wrapper = Wrapper::new("echo yes > \"$DIR/started\"\nexec sleep 600");
+    let wrapper = Wrapper::new("sleep 600");
     let (mut child, home) = Conclave::new(repository.path(), &["local", "main..feature"])
         .anthropic(&provider)
         .env("CONCLAVE_OPENCODE", wrapper.path())
         .start();
-    appears(&wrapper.path().with_file_name("started"), "yes").await;
+    serving(&wrapper.path()).await;
     send(&child, Signal::SIGTERM);
     assert_eq!(ends(&mut child).await.code(), Some(143));
     nothing_left_running(&home.path().join("run")).await;

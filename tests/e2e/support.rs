@@ -14,7 +14,7 @@ pub(crate) use installation::{Component, Installation, JobToken};
 pub(crate) use pipeline::{BOT, PROJECT, Pipeline, ProjectWithBot, in_pipeline};
 pub(crate) use program::{
     BRIEF, Conclave, Outcome, PROVIDER_KEY, brief_opencode, executable, nothing_left_running, opencode, provider,
-    repository_root,
+    repository_root, runs, serving,
 };
 pub(crate) use repository::Repository;
 pub(crate) use terminal::Terminal;

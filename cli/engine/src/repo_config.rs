@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use conclave_shared::{
     config::{ModelTier, Preset, TimeLimitOverrides},
     reviewer::ReviewerName,
+    sandbox::SandboxLevel,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -129,6 +130,11 @@ pub struct ReviewSettings {
     /// look like an attempt to steer the review harmless, and only with the code that shows it.
     #[schemars(inner(length(min = 1)))]
     pub prompt_paths: Vec<String>,
+    /// The sandbox of the operating system that a review needs around its agents: `enforced` for all of it, `partial` for one
+    /// that at least shuts files. On a machine without it the review does not start. A job can only ask for more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::required_sandbox")]
+    pub require_sandbox: Option<SandboxLevel>,
 }
 
 conclave_shared::named_enum! {

@@ -31,7 +31,7 @@ pub(crate) use carry_over::MAX_CLAIM;
 pub use carry_over::{CarryOver, RefutedFinding, Remembered, ReviewedFiles};
 pub use configuration::{ConfigurationFallback, ConfigurationInstead};
 pub use cost::Cost;
-pub use coverage::{Coverage, CutFile, EarlierFiles};
+pub use coverage::{Coverage, CutFile, EarlierFiles, SandboxReport};
 pub use existing_finding::{AuthorRole, Before, ExistingFinding, Reply, ThreadState};
 pub use finding_record::{FindingRecord, RECORD_SCHEMA};
 pub use given_patch::GivenPatch;

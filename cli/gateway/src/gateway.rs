@@ -33,8 +33,12 @@ pub struct Gateway {
 impl Gateway {
     /// Listens on a free port of the loopback address.
     pub async fn start(config: GatewayConfig) -> Result<Self, ConfigError> {
+        Self::serve(config, TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?)
+    }
+
+    /// Serves at this listener, which is bound to the loopback address: where its port had to be known before.
+    pub fn serve(config: GatewayConfig, listener: TcpListener) -> Result<Self, ConfigError> {
         let core = Arc::new(Core::new(config)?);
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let serving = conclave_loopback::serve(listener, router(Arc::clone(&core)), core.closing.clone());
         let server = tokio::spawn(serving);

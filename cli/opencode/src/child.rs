@@ -6,11 +6,14 @@ mod listening;
 mod orphans;
 mod output;
 mod process;
+mod sandbox;
+mod settings;
 mod spawn_thread;
 mod watchdog;
 
 pub(crate) use binary::same_version;
 pub use binary::{check_version, find_binary, find_opencode, find_ripgrep};
 pub(crate) use listening::ProvenPort;
-pub use process::LaunchSettings;
 pub(crate) use process::Process;
+pub use sandbox::probe_sandbox;
+pub use settings::{LaunchSettings, Sandbox, SandboxSettings};

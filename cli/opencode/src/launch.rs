@@ -9,6 +9,7 @@ use std::{pin::pin, time::Duration};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::ports::RuntimeError;
+use conclave_sandbox::SandboxStatus;
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::{Instant, timeout_at};
@@ -54,6 +55,18 @@ impl Launched {
     /// Takes another time limit for the start, counted from its beginning.
     pub const fn limit_start(&mut self, limit: Duration) {
         self.limit = limit;
+    }
+
+    /// Waits until it is known what the sandbox around it holds back.
+    pub async fn sandbox(&mut self) -> Result<SandboxStatus, StartError> {
+        let confinement = self.process.confinement().clone();
+        if let Ok(Some(status)) = timeout_at(self.began + self.limit, confinement.status()).await {
+            return Ok(status);
+        }
+        match self.process.exited() {
+            Some(status) => Err(self.ended(status).await),
+            None => Err(StartError::Silent(self.limit.as_secs())),
+        }
     }
 
     /// Ends it.

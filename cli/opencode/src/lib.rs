@@ -14,7 +14,10 @@ mod runtime;
 #[cfg(test)]
 mod test_support;
 
-pub use child::{LaunchSettings, check_version, find_binary, find_opencode, find_ripgrep};
+pub use child::{
+    LaunchSettings, Sandbox, SandboxSettings, check_version, find_binary, find_opencode, find_ripgrep, probe_sandbox,
+};
+pub use conclave_sandbox::SandboxStatus;
 pub use config_file::{ConfigFile, Endpoints, ExplainedLine, explain, render_config};
 pub use errors::{ProcessError, StartError};
 pub use launch::Launched;

@@ -129,11 +129,15 @@ impl ServerHandler for Server {
     }
 }
 
-/// Starts the server on a free port of the loopback interface.
-pub async fn serve_tools(tools: Arc<dyn CoordinatorTools>, token: SecretString) -> Result<McpHandle, std::io::Error> {
+/// Starts the server at this listener, which is bound to the loopback interface.
+pub fn serve_tools(
+    listener: tokio::net::TcpListener,
+    tools: &Arc<dyn CoordinatorTools>,
+    token: SecretString,
+) -> Result<McpHandle, std::io::Error> {
     let stop = CancellationToken::new();
     let service = |which| {
-        let tools = Arc::clone(&tools);
+        let tools = Arc::clone(tools);
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_cancellation_token(stop.child_token());
@@ -152,7 +156,6 @@ pub async fn serve_tools(tools: Arc<dyn CoordinatorTools>, token: SecretString) 
         .nest_service(SPAWN_PATH, service(Which::Spawn))
         .nest_service(SUBMIT_PATH, service(Which::Submit))
         .layer(middleware::from_fn_with_state(Arc::new(token), authorise));
-    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await?;
     let address = listener.local_addr()?;
     tokio::spawn(conclave_loopback::serve(listener, router, stop.clone()));
     Ok(McpHandle {

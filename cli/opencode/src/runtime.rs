@@ -73,6 +73,14 @@ impl OpenCode {
         })
     }
 
+    /// Addresses that `OpenCode` tried to reach and that are not the run's own. The sandbox refused them.
+    pub fn refused_addresses(&self) -> Vec<String> {
+        let process = lock(&self.process);
+        process
+            .as_ref()
+            .map_or_else(Vec::new, |process| process.confinement().refused())
+    }
+
     /// Ends OpenCode and everything that it started, and completes the record. Returns what is missing in it.
     pub async fn stop(&self) -> Option<String> {
         // The end of the stream is no news any more.

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use camino::Utf8Path;
 
-use crate::{LaunchSettings, Launched};
+use crate::{LaunchSettings, Launched, Sandbox};
 
 /// A child that is this script.
 pub(crate) fn launched(directory: &Utf8Path, script: &str) -> Launched {
@@ -18,6 +18,7 @@ pub(crate) fn launched(directory: &Utf8Path, script: &str) -> Launched {
         path: "/usr/bin:/bin",
         environment: &[],
         limit: std::time::Duration::from_mins(1),
+        sandbox: &Sandbox::Off("a test of something else".into()),
     })
     .expect("it starts")
 }

@@ -5,7 +5,7 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
 use conclave_engine::{publish::BreakGlassPolicy, repo_config::RepoGate, review::ReviewMode};
-use conclave_shared::config::Preset;
+use conclave_shared::{config::Preset, sandbox::SandboxLevel};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Format {
@@ -91,6 +91,11 @@ pub(crate) const MODES: Choices<ReviewMode> = &[
         ReviewMode::Gate,
         "Approve, or request changes, which blocks the merge",
     ),
+];
+
+pub(crate) const REQUIRED_SANDBOXES: Choices<SandboxLevel> = &[
+    ("enforced", SandboxLevel::Enforced, "All of it has to hold"),
+    ("partial", SandboxLevel::Partial, "At least files have to be shut"),
 ];
 
 pub(crate) const BREAK_GLASS: Choices<BreakGlassPolicy> = &[

@@ -6,9 +6,10 @@ use conclave_engine::panel::Wish;
 use conclave_shared::{
     config::{Preset, TimeLimitOverrides},
     model::ModelId,
+    sandbox::SandboxLevel,
 };
 
-use super::choices::{Gate, PRESETS, ReviewFormat, one_of};
+use super::choices::{Gate, PRESETS, REQUIRED_SANDBOXES, ReviewFormat, one_of};
 
 #[derive(Debug, Args)]
 pub(crate) struct CommonArguments {
@@ -43,6 +44,18 @@ pub(crate) struct CommonArguments {
     /// Fail if the review is inconclusive
     #[arg(long, env = "CONCLAVE_STRICT")]
     pub(crate) strict: bool,
+    /// Start no review where the operating system's sandbox around the agents is less than this; without a value `enforced`.
+    /// By default what `.conclave.toml` says, which this can only raise
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "enforced",
+        value_parser = one_of(REQUIRED_SANDBOXES),
+        env = "CONCLAVE_REQUIRE_SANDBOX"
+    )]
+    pub(crate) require_sandbox: Option<SandboxLevel>,
     /// Do not use what the tracker remembers of the project's earlier merge requests
     #[arg(long, env = "CONCLAVE_NO_MEMORY")]
     pub(crate) no_memory: bool,

@@ -70,6 +70,12 @@ variables! {
     AGENTS_MD_TEMPLATE_URL = "CONCLAVE_AGENTS_MD_TEMPLATE_URL";
     /// Path of the OpenCode binary; by default the `opencode` on `PATH`.
     OPENCODE = "CONCLAVE_OPENCODE";
+    /// `off` starts OpenCode without the operating system's sandbox, and every review says so; by default it is `on`.
+    SANDBOX = "CONCLAVE_SANDBOX";
+    /// Programs and directories that OpenCode may read and run in its sandbox besides the system's, with colons between them: what an `opencode` that is a script needs.
+    SANDBOX_PROGRAMS = "CONCLAVE_SANDBOX_PROGRAMS";
+    /// `1` lets debuggers of the same user attach to Conclave and read its memory, secrets included; by default they cannot.
+    DEBUGGABLE = "CONCLAVE_DEBUGGABLE";
     /// Address of a collector of traces (OTLP over HTTP), without `/v1/traces`.
     OTLP_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT";
     /// Headers for the collector: `name=value`, several with commas between them.

@@ -132,6 +132,7 @@ pub(crate) async fn execute(
     review.warnings.extend(output::gateway_lines(&runtime.gateway.events()));
     review.warnings.extend(live.warning());
     review.coverage.notes.extend(live.changes());
+    runtime.account_for_sandbox(&mut review);
     // Of which day the prices are, where they are an operator's.
     let usage = review.usage();
     let of_day = prices.now().describe(usage.iter().map(|usage| &usage.model));

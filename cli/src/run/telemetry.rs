@@ -114,6 +114,7 @@ pub(crate) fn record_review(sink: &dyn TelemetrySink, review: &Review, posted: O
             gaps: size(review.coverage.gaps.len()),
         }),
         inconclusive_cause: inconclusive_cause(review),
+        sandbox: review.coverage.sandbox.as_ref().map(|sandbox| sandbox.level),
     }));
 }
 

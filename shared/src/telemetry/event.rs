@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{FindingEvent, FindingOutcome, InconclusiveCause, Metrics, RunFailed, RunSkipped};
-use crate::{model::ModelId, named_enum, pricing::TokenUsage, risk::RiskTier, verdict::Verdict};
+use crate::{model::ModelId, named_enum, pricing::TokenUsage, risk::RiskTier, sandbox::SandboxLevel, verdict::Verdict};
 
 /// The version of the events' shape. A tracker takes events of its own and of older versions, and of newer ones what
 /// it can read: unknown fields are ignored, an unknown kind is named in the answer.
@@ -147,6 +147,9 @@ pub struct RunCompleted {
     /// Why the verdict is inconclusive, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inconclusive_cause: Option<InconclusiveCause>,
+    /// The operating system's sandbox around the agents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxLevel>,
 }
 
 impl RunCompleted {

@@ -149,9 +149,7 @@ impl Scene {
                 self.provider.inject(Fault::hang().agent(REVIEWER));
                 Wrapper::crashing()
             }
-            "opencode_ignores_sigterm" => {
-                Wrapper::new("trap '' TERM\n\"$OPENCODE\" \"$@\" &\nwhile :; do sleep 1; done")
-            }
+            "opencode_ignores_sigterm" => Wrapper::new("trap '' TERM\nexec \"$OPENCODE\" \"$@\""),
             "opencode_floods_its_output" => Wrapper::new(&format!("yes 'all is well' | head -c 1073741824 &\n{run}")),
             "opencode_writes_an_endless_line" => Wrapper::new(&format!("head -c 104857600 /dev/zero &\n{run}")),
             "opencode_without_our_agents" => Wrapper::new(&format!("export OPENCODE_CONFIG=/nowhere\n{run}")),
@@ -202,6 +200,8 @@ impl Scene {
             "disk_full_for_opencode" => {
                 // No file of OpenCode's may grow beyond a few blocks; the signal that would kill it is ignored.
                 let wrapper = Wrapper::new("trap '' XFSZ\nulimit -f 8\nexec \"$OPENCODE\" \"$@\"");
+                // In the sandbox it could not set that limit.
+                let job = job.env("CONCLAVE_SANDBOX", "off");
                 job.env("CONCLAVE_OPENCODE", wrapper.path()).run().await
             }
             other => panic!("nobody knows how to break {other}"),

@@ -173,7 +173,7 @@ impl Conclave {
     fn of(mut command: Command, directory: &Path) -> Self {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir(home.path().join("tmp")).unwrap();
-        let opencode = brief_opencode(home.path());
+        let brief = brief_opencode(home.path());
         let output = home.path().join("run");
         command
             .current_dir(directory)
@@ -181,7 +181,8 @@ impl Conclave {
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", home.path())
             .env("TMPDIR", home.path().join("tmp"))
-            .env("CONCLAVE_OPENCODE", opencode)
+            .env("CONCLAVE_OPENCODE", brief)
+            .env("CONCLAVE_SANDBOX_PROGRAMS", opencode())
             .env("CONCLAVE_OUTPUT", &output)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -255,6 +256,37 @@ impl Conclave {
         nothing_left_running(&in_home).await;
         outcome
     }
+}
+
+/// Waits until a script runs in OpenCode's place, and returns its arguments. The sandbox lets it write nothing that a test could
+/// wait for.
+pub(crate) async fn serving(script: &Path) -> String {
+    runs(script, "serve").await
+}
+
+/// Waits until a script runs with this among its arguments, and returns all of them.
+pub(crate) async fn runs(script: &Path, argument: &str) -> String {
+    let name = script.to_string_lossy().into_owned();
+    let found = || {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let mut commands = processes.filter_map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).ok());
+        let serves = |command: &String| {
+            let words: Vec<&str> = command.split('\0').collect();
+            words.contains(&name.as_str()) && words.contains(&argument) && !words.contains(&"__sandbox")
+        };
+        commands
+            .find(serves)
+            .map(|command| command.trim_end_matches('\0').replace('\0', " "))
+    };
+    let waiting = tokio::time::timeout(SETTLED, async {
+        loop {
+            if let Some(command) = found() {
+                return command;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    waiting.await.expect("the script is run")
 }
 
 /// Time that what was killed may take to be gone, on a machine that does a lot else.

@@ -12,8 +12,8 @@ pub(crate) struct Wrapper {
 }
 
 impl Wrapper {
-    /// A script with this shell body for `serve`. `$OPENCODE` is the real binary, `$DIR` a directory that the test can
-    /// look into and write to.
+    /// A script with this shell body for `serve`. `$OPENCODE` is the real binary, which the script has to become (`exec`): the
+    /// sandbox is for that process. `$DIR` is a directory that the test can write to, and the script can see.
     pub(crate) fn new(serve: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let settings = BRIEF.map(|(name, value)| format!("export {name}={value}\n")).concat();
@@ -29,10 +29,7 @@ impl Wrapper {
 
     /// One that runs the real OpenCode and kills it once [`Wrapper::strike`] was called.
     pub(crate) fn crashing() -> Self {
-        Self::new(
-            "\"$OPENCODE\" \"$@\" &\nchild=$!\nwhile [ ! -e \"$DIR/strike\" ]; do sleep 0.05; done\nkill -KILL $child\n\
-             exit 1",
-        )
+        Self::new("(while [ ! -e \"$DIR/strike\" ]; do sleep 0.05; done; kill -KILL $$) &\nexec \"$OPENCODE\" \"$@\"")
     }
 
     /// Lets it happen.

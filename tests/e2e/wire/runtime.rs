@@ -8,7 +8,8 @@ use conclave_engine::{
     ports::{AgentRuntime, SessionEvent, SessionFault, SessionId, SessionPrompt},
 };
 use conclave_opencode::{
-    ConfigFile, Endpoints, GATEWAY_KEY_VARIABLE, LaunchSettings, Launched, OpenCode, OpenCodeSettings, render_config,
+    ConfigFile, Endpoints, GATEWAY_KEY_VARIABLE, LaunchSettings, Launched, OpenCode, OpenCodeSettings, Sandbox,
+    render_config,
 };
 use conclave_shared::{model::ModelId, redact::Redactor};
 use futures_util::{StreamExt, stream};
@@ -149,6 +150,7 @@ impl Runtime {
             path: &std::env::var("PATH").unwrap(),
             environment: &environment.map(|(name, value)| (name.to_owned(), value.to_owned())),
             limit: Duration::from_mins(1),
+            sandbox: &Sandbox::Off("a test of the wire".into()),
         })
         .expect("a child");
         let (journal, redactor) = (root.join("events.jsonl"), Redactor::default());

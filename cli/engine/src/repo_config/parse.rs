@@ -7,6 +7,7 @@ use conclave_shared::{
     config::{Preset, TIME_LIMITS, TimeLimitOverrides},
     nearest::nearest,
     reviewer::ReviewerName,
+    sandbox::SandboxLevel,
 };
 use regex::Regex;
 use toml::de::DeTable;
@@ -117,6 +118,7 @@ impl Reader<'_> {
             AuthorSettles::Critical,
         ]
         .map(|choice| (choice, choice.as_str()));
+        let sandboxes = [SandboxLevel::Enforced, SandboxLevel::Partial].map(|choice| (choice, choice.as_str()));
         let presets = Preset::ALL.map(|preset| (preset, preset.as_str()));
         ReviewSettings {
             language,
@@ -129,6 +131,7 @@ impl Reader<'_> {
             memory: self.switch(table, "review", "memory"),
             author_settles: self.choice(table, "author_settles", &author).unwrap_or_default(),
             prompt_paths: self.globs(table, "review", "prompt_paths").unwrap_or_default(),
+            require_sandbox: self.choice(table, "require_sandbox", &sandboxes),
         }
     }
 

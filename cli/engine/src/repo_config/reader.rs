@@ -38,6 +38,7 @@ pub(super) const KEYS: [(&str, &[&str]); 9] = [
             "memory",
             "author_settles",
             "prompt_paths",
+            "require_sandbox",
         ],
     ),
     ("paths", &["ignore", "trusted"]),

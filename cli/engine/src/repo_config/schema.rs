@@ -3,6 +3,7 @@
 use conclave_shared::{
     config::{ModelTier, Preset},
     reviewer::ReviewerName,
+    sandbox::SandboxLevel,
 };
 use schemars::{
     Schema, SchemaGenerator,
@@ -48,6 +49,12 @@ pub(super) fn model_class(_: &mut SchemaGenerator) -> Schema {
 /// The presets that can be named.
 pub(super) fn preset(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "enum": Preset::ALL.map(Preset::as_str)})
+}
+
+/// The sandboxes that can be asked for.
+pub(super) fn required_sandbox(_: &mut SchemaGenerator) -> Schema {
+    let levels = [SandboxLevel::Enforced, SandboxLevel::Partial].map(SandboxLevel::as_str);
+    json_schema!({"type": "string", "enum": levels})
 }
 
 /// TOML has no null: what is optional is left out.

@@ -1,5 +1,6 @@
 //! What a review looked at, and what it did not.
 
+use conclave_shared::sandbox::SandboxLevel;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +34,18 @@ pub struct Coverage {
     /// What else there is to say about it, in words.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// The operating system's sandbox around the agents, where a program of others ran them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxReport>,
+}
+
+/// The operating system's sandbox that a review ran in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SandboxReport {
+    /// Grade of the sandbox.
+    pub level: SandboxLevel,
+    /// Openings, each in words.
+    pub open: Vec<String>,
 }
 
 /// A file whose patch was cut.

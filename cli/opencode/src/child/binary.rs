@@ -68,7 +68,7 @@ pub(crate) fn same_version(binary: &Utf8Path, found: &str) -> Result<(), Process
     ))
 }
 
-fn on_path(name: &str, path: &str) -> Option<Utf8PathBuf> {
+pub(super) fn on_path(name: &str, path: &str) -> Option<Utf8PathBuf> {
     path.split(':')
         .map(|directory| Utf8Path::new(directory).join(name))
         .find(|candidate| candidate.is_file())

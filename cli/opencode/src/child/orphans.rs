@@ -1,19 +1,35 @@
 //! Finding what the child has started outside of its process group.
 //!
-//! `OpenCode` starts its searches in groups of their own, where a signal to its group does not reach them. What they all
-//! have is its home in their environment, which nothing else on the machine has.
+//! `OpenCode` starts its searches in groups of their own, where a signal to its group does not reach them. In the sandbox they all
+//! have the run's mark, which none of them can take off. Without one they have the child's home in their environment, unless they
+//! hide it.
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
+use conclave_sandbox::kill_marked;
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
 
-/// Kills every process that lives in this home. Where there is no `/proc`, none is found.
-pub(super) fn kill_all_in(home: &Utf8Path) {
-    for pid in living_in(home) {
-        // It may have ended by itself.
-        let _ = kill(pid, Signal::SIGKILL);
+/// Marks of everything that the child has started.
+#[derive(Debug, Clone)]
+pub(super) struct Trace {
+    /// The home, in the environment.
+    pub(super) home: Utf8PathBuf,
+    /// The sandbox's mark.
+    pub(super) mark: Option<u64>,
+}
+
+impl Trace {
+    /// Kills every process that carries it. Where there is no `/proc`, none is found.
+    pub(super) fn kill_all(&self) {
+        if let Some(mark) = self.mark {
+            kill_marked(mark);
+        }
+        for pid in living_in(&self.home) {
+            // It may have ended by itself.
+            let _ = kill(pid, Signal::SIGKILL);
+        }
     }
 }
 

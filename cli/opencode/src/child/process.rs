@@ -6,7 +6,7 @@
 
 use std::{process::Stdio, time::Duration};
 
-use camino::{Utf8Path, Utf8PathBuf};
+use conclave_sandbox::new_mark;
 use nix::{
     sys::signal::{Signal, killpg},
     unistd::Pid,
@@ -20,8 +20,10 @@ use tokio::{
 use super::{
     home,
     listening::{ListeningLines, ProvenPort},
-    orphans,
+    orphans::Trace,
     output::Output,
+    sandbox::{self, Confinement},
+    settings::{LaunchSettings, SERVE, Sandbox},
     spawn_thread::{self, Anchor},
     watchdog::Watchdog,
 };
@@ -34,29 +36,13 @@ const MAX_REPORTS: usize = 16;
 /// Maximum memory of the child's JavaScript heap, in bytes.
 const MAX_HEAP: &str = "2684354560";
 
-/// The settings of a start.
-#[derive(Debug, Clone, Copy)]
-pub struct LaunchSettings<'a> {
-    /// The binary.
-    pub binary: &'a Utf8Path,
-    /// The directory of its home, which is made.
-    pub home: &'a Utf8Path,
-    /// The configuration file. It need not be there yet.
-    pub config: &'a Utf8Path,
-    /// `PATH`.
-    pub path: &'a str,
-    /// Further variables of its environment, none of them a secret of a provider or a forge.
-    pub environment: &'a [(String, String)],
-    /// Time limit until it answers.
-    pub limit: Duration,
-}
-
 /// The running child and everything that it started. Dropping it kills the group.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
     group: Pid,
-    home: Utf8PathBuf,
+    trace: Trace,
+    confinement: Confinement,
     output: Output,
     reported: mpsc::Receiver<u16>,
     watchdog: Watchdog,
@@ -69,10 +55,20 @@ impl Process {
     pub(crate) fn start(settings: &LaunchSettings<'_>, password: &str) -> Result<Self, ProcessError> {
         home::create(settings.home)?;
         let start = |error| ProcessError::Start(settings.binary.to_owned(), error);
-        let mut command = Command::new(settings.binary);
+        let (mut command, launch, mark) = match settings.sandbox {
+            Sandbox::On(sandbox) => {
+                let mark = new_mark().map_err(start)?;
+                let (launch, command) = sandbox::prepare(settings, sandbox, mark).map_err(start)?;
+                (Command::from(command), Some(launch), Some(mark))
+            }
+            Sandbox::Off(_) => {
+                let mut command = Command::new(settings.binary);
+                command.args(SERVE).stdin(Stdio::null());
+                die_with_parent(&mut command);
+                (command, None, None)
+            }
+        };
         command
-            // It takes a port that is free and reports it: a port that was picked for it could be another program's by then.
-            .args(["serve", "--hostname", "127.0.0.1", "--port", "0"])
             .env_clear()
             .env("PATH", settings.path)
             .envs(home::environment(settings.home))
@@ -84,20 +80,30 @@ impl Process {
             .env("BUN_JSC_useFTLJIT", "0")
             // A proxy in the environment would get loopback calls, with prompts and the run's key.
             .env("NO_PROXY", "127.0.0.1,localhost,::1")
+            // Its git finds the root of the project, and gives up where the system's settings are there and cannot be read.
+            .env("GIT_CONFIG_NOSYSTEM", "1")
             .envs(OFF.map(|name| (name, "1")))
             .envs(settings.environment.iter().map(|(name, value)| (name, value)))
             .current_dir(settings.home.join("cwd"))
-            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true);
-        die_with_parent(&mut command);
         let (mut child, anchor) = spawn_thread::spawn(command).map_err(start)?;
         let id = child.id().and_then(|id| i32::try_from(id).ok());
         let group = Pid::from_raw(id.ok_or_else(|| start(std::io::Error::other("it ended at once")))?);
-        let watchdog = match Watchdog::over(group, settings.home, settings.path) {
-            Ok(watchdog) => watchdog,
+        let trace = Trace {
+            home: settings.home.to_owned(),
+            mark,
+        };
+        let guarded = match (launch, child.id(), settings.sandbox) {
+            (Some(launch), Some(id), _) => launch.started(id).map(Confinement::On),
+            (_, _, Sandbox::Off(why)) => Ok(Confinement::Off(why.clone())),
+            _ => Err(std::io::Error::other("it ended at once")),
+        };
+        let watched = guarded.and_then(|guarded| Ok((guarded, Watchdog::over(group, &trace, settings.path)?)));
+        let (confinement, watchdog) = match watched {
+            Ok(watched) => watched,
             Err(error) => {
                 let _ = killpg(group, Signal::SIGKILL);
                 return Err(start(error));
@@ -112,13 +118,19 @@ impl Process {
         Ok(Self {
             child,
             group,
-            home: settings.home.to_owned(),
+            trace,
+            confinement,
             output,
             reported,
             watchdog,
             _anchor: anchor,
             ended: false,
         })
+    }
+
+    /// The sandbox around it.
+    pub(crate) const fn confinement(&self) -> &Confinement {
+        &self.confinement
     }
 
     /// The last lines of a child that has ended, for people.
@@ -166,7 +178,7 @@ impl Process {
     /// Kills the group, and what has left it.
     fn kill(&self) {
         let _ = killpg(self.group, Signal::SIGKILL);
-        orphans::kill_all_in(&self.home);
+        self.trace.kill_all();
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use camino::{Utf8Path, Utf8PathBuf};
+
 use super::*;
 use crate::{OPENCODE_VERSION, check_version, find_opencode};
 
@@ -64,6 +66,7 @@ fn start(bin: &Bin, home: &Utf8Path) -> Process {
         path: "/usr/bin:/bin",
         environment: &[],
         limit: Duration::from_mins(1),
+        sandbox: &Sandbox::Off("a test of something else".into()),
     };
     Process::start(&settings, "p").expect("it starts")
 }
@@ -230,6 +233,7 @@ async fn the_child_sees_only_what_is_listed() {
         [
             "BUN_JSC_gcMaxHeapSize",
             "BUN_JSC_useFTLJIT",
+            "GIT_CONFIG_NOSYSTEM",
             "HOME",
             "NO_PROXY",
             "OPENCODE_CONFIG",

@@ -25,6 +25,8 @@ pub(super) fn spawn(mut command: Command) -> io::Result<(Child, Anchor)> {
             let _entered = runtime.enter();
             command.spawn()
         };
+        // It may hold an end of a pipe or socket of the child's.
+        drop(command);
         let failed = child.is_err();
         if started.send(child).is_ok() && !failed {
             // Returns once the anchor is dropped.

@@ -6,18 +6,22 @@
 
 use std::{io, process::Stdio};
 
-use camino::Utf8Path;
 use nix::unistd::Pid;
 use tokio::process::{Child, Command};
+
+use super::orphans::Trace;
 
 /// `read` ends with the pipe: nothing ever writes into it. The second look finds what was being started at the first one.
 const SCRIPT: &str = r#"
 read -r nothing
 kill -s KILL -- "-$1"
 for look in 1 2; do
-  for process in $(grep -lsazxF "HOME=$2" /proc/[0-9]*/environ); do
+  for process in $(
+    if [ -n "$3" ]; then grep -lse "^Max realtime timeout *$3 " /proc/[0-9]*/limits; fi
+    grep -lsazxF "HOME=$2" /proc/[0-9]*/environ
+  ); do
     process=${process#/proc/}
-    kill -s KILL "${process%/environ}"
+    kill -s KILL "${process%/*}"
   done
 done
 "#;
@@ -27,11 +31,19 @@ done
 pub(super) struct Watchdog(Child);
 
 impl Watchdog {
-    /// Starts one for this group and everything that lives in this home; `path` is for `grep`.
-    pub(super) fn over(group: Pid, home: &Utf8Path, path: &str) -> io::Result<Self> {
+    /// Starts one for this group and everything that carries this trace; `path` is for `grep`.
+    pub(super) fn over(group: Pid, trace: &Trace, path: &str) -> io::Result<Self> {
+        let mark = trace.mark.map(|mark| mark.to_string()).unwrap_or_default();
         let mut command = Command::new("/bin/sh");
         command
-            .args(["-c", SCRIPT, "conclave-watchdog", &group.to_string(), home.as_str()])
+            .args([
+                "-c",
+                SCRIPT,
+                "conclave-watchdog",
+                &group.to_string(),
+                trace.home.as_str(),
+                &mark,
+            ])
             .env_clear()
             .env("PATH", path)
             .current_dir("/")

@@ -97,6 +97,7 @@ fn completed() -> EventBody {
         merge_request: Some(7),
         coverage: None,
         inconclusive_cause: None,
+        sandbox: None,
     })
 }
 

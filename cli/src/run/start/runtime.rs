@@ -1,15 +1,23 @@
 //! The run's servers and the agent runtime: started together, stopped together.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    net::{Ipv4Addr, TcpListener},
+    sync::Arc,
+    time::Duration,
+};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use conclave_engine::session::CoordinatorMailbox;
+use conclave_engine::{
+    ports::CoordinatorTools,
+    review::{Review, SandboxReport},
+    session::CoordinatorMailbox,
+};
 use conclave_gateway::{Gateway, GatewayConfig};
 use conclave_opencode::{
-    ConfigFile, Endpoints, LaunchSettings, Launched, McpHandle, OpenCode, OpenCodeSettings, StartError, find_opencode,
-    render_config, serve_tools,
+    ConfigFile, Endpoints, LaunchSettings, Launched, McpHandle, OpenCode, OpenCodeSettings, Sandbox, SandboxSettings,
+    SandboxStatus, StartError, find_opencode, probe_sandbox, render_config, serve_tools,
 };
-use conclave_shared::config::MAX_CALL_SECONDS;
+use conclave_shared::{config::MAX_CALL_SECONDS, sandbox::SandboxLevel};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::{sync::watch, time::Instant};
 
@@ -23,6 +31,8 @@ use crate::{
 
 /// Where the prompts of the two roles are, relative to the configuration file.
 pub(crate) const REVIEWER_PROMPT: &str = "./prompts/REVIEWER_SHARED.md";
+/// The program that puts the sandbox up: this one, whose `main` looks for that first.
+const HELPER: &str = "/proc/self/exe";
 /// How long a start may take as long as its limit is not known.
 const MAX_START: Duration = Duration::from_secs(MAX_CALL_SECONDS);
 /// See [`REVIEWER_PROMPT`].
@@ -35,11 +45,15 @@ pub(crate) struct Child {
     config: Utf8PathBuf,
     run_key: SecretString,
     token: SecretString,
+    /// Where the gateway and the tools will be served: the sandbox has to know their ports before.
+    listeners: [TcpListener; 2],
+    /// The sandbox around it, once it is known.
+    sandbox: Option<SandboxStatus>,
 }
 
 impl Child {
     /// Starts the child that the environment names; below `scratch` it keeps what is its own.
-    pub(crate) fn start(env: &Environment, scratch: &Utf8Path) -> Result<Self, Failure> {
+    pub(crate) fn start(env: &Environment, scratch: &Utf8Path, workspace: &Utf8Path) -> Result<Self, Failure> {
         let path = env.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin");
         let binary = find_opencode(env.get(names::OPENCODE).map(Utf8Path::new), path)?;
         let (run_key, token) = (conclave_gateway::random_run_key()?, conclave_gateway::random_run_key()?);
@@ -51,6 +65,11 @@ impl Child {
             (conclave_opencode::MCP_TOKEN_VARIABLE, &token),
         ];
         let environment = ours.map(|(name, value)| (name.to_owned(), value.expose_secret().to_owned()));
+        // Rules of the sandbox hold for what is there.
+        std::fs::create_dir_all(workspace).map_err(Failure::io(format!("make {workspace}")))?;
+        let bind = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(Failure::io("open a port on 127.0.0.1"));
+        let listeners = [bind()?, bind()?];
+        let sandbox = sandbox(env, workspace, &listeners)?;
         let launched = Launched::start(&LaunchSettings {
             binary: &binary,
             home: &scratch.join("home"),
@@ -58,12 +77,15 @@ impl Child {
             path,
             environment: &environment,
             limit: MAX_START,
+            sandbox: &sandbox,
         })?;
         Ok(Self {
             launched,
             config,
             run_key,
             token,
+            listeners,
+            sandbox: None,
         })
     }
 
@@ -84,6 +106,23 @@ impl Child {
         }
     }
 
+    /// Waits until it is known how much of the sandbox holds, and refuses less than what is required.
+    pub(crate) async fn require_sandbox(&mut self, required: Option<SandboxLevel>) -> Result<(), Failure> {
+        let found = self.launched.sandbox().await?;
+        if found.level == SandboxLevel::None {
+            tracing::warn!("OpenCode runs without a sandbox: {}", found.describe());
+        } else {
+            tracing::info!("OpenCode's sandbox: {}", found.describe());
+        }
+        if let Some(required) = required
+            && found.level < required
+        {
+            return Err(Failure::Sandbox { required, found });
+        }
+        self.sandbox = Some(found);
+        Ok(())
+    }
+
     /// Sets how long its start may take.
     pub(crate) const fn limit_start(&mut self, limit: Duration) {
         self.launched.limit_start(limit);
@@ -95,10 +134,51 @@ impl Child {
     }
 }
 
+/// Returns the sandbox that a review here would have around OpenCode.
+pub(crate) async fn sandbox_here(env: &Environment) -> Result<SandboxStatus, Failure> {
+    match switched_off(env)? {
+        Some(why) => Ok(SandboxStatus::none(why)),
+        None => probe_sandbox(HELPER.into())
+            .await
+            .map_err(Failure::io("try the sandbox")),
+    }
+}
+
+/// Returns the reason for no sandbox, if the environment switches it off.
+fn switched_off(env: &Environment) -> Result<Option<String>, Failure> {
+    match env.get(names::SANDBOX).unwrap_or("on") {
+        "on" => Ok(None),
+        "off" => Ok(Some(format!("everything: {} is `off`", names::SANDBOX))),
+        other => Err(Failure::Settings(format!(
+            "{} is `{other}`. Set it to `on` or `off`",
+            names::SANDBOX
+        ))),
+    }
+}
+
+/// The sandbox that the environment asks for.
+fn sandbox(env: &Environment, workspace: &Utf8Path, listeners: &[TcpListener]) -> Result<Sandbox, Failure> {
+    if let Some(why) = switched_off(env)? {
+        return Ok(Sandbox::Off(why));
+    }
+    let programs = env.get(names::SANDBOX_PROGRAMS).unwrap_or_default().split(':');
+    let ports = listeners.iter().map(|listener| Ok(listener.local_addr()?.port()));
+    Ok(Sandbox::new(SandboxSettings {
+        helper: HELPER.into(),
+        workspace: workspace.to_owned(),
+        programs: programs.filter(|path| !path.is_empty()).map(Into::into).collect(),
+        ports: ports
+            .collect::<Result<_, _>>()
+            .map_err(Failure::io("open a port on 127.0.0.1"))?,
+    }))
+}
+
 /// The running servers and OpenCode.
 pub(crate) struct Runtime {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) opencode: Arc<OpenCode>,
+    /// The sandbox around it.
+    sandbox: Option<SandboxStatus>,
     mailbox: Arc<CoordinatorMailbox>,
     _mcp: McpHandle,
 }
@@ -129,9 +209,15 @@ impl Runtime {
         config.places = vec![(workspace.to_string(), "{workspace}".to_owned())];
         config.http.extra_ca_file = env.get(names::CA_FILE).map(Into::into);
         config.trace = run.observers.trace();
-        let gateway = Arc::new(Gateway::start(config).await?);
-        let mcp = serve_tools(Arc::clone(mailbox) as _, child.token.clone())
-            .await
+        let [of_gateway, of_tools] = child.listeners.map(|listener| {
+            listener.set_nonblocking(true)?;
+            tokio::net::TcpListener::from_std(listener)
+        });
+        let of_gateway = of_gateway.map_err(Failure::io("serve the model gateway"))?;
+        let gateway = Arc::new(Gateway::serve(config, of_gateway)?);
+        let tools: Arc<dyn CoordinatorTools> = Arc::clone(mailbox) as _;
+        let mcp = of_tools
+            .and_then(|listener| serve_tools(listener, &tools, child.token.clone()))
             .map_err(Failure::io("start the tool server"))?;
 
         let rendered = render_config(&ConfigFile {
@@ -169,9 +255,30 @@ impl Runtime {
         Ok(Self {
             gateway,
             opencode: Arc::new(opencode),
+            sandbox: child.sandbox,
             mailbox: Arc::clone(mailbox),
             _mcp: mcp,
         })
+    }
+
+    /// Says in the review what the sandbox held back, and what tried to get out of it.
+    pub(crate) fn account_for_sandbox(&self, review: &mut Review) {
+        let Some(sandbox) = &self.sandbox else { return };
+        review
+            .coverage
+            .notes
+            .push(format!("Sandbox around the agents: {}", sandbox.describe()));
+        review.coverage.sandbox = Some(SandboxReport {
+            level: sandbox.level,
+            open: sandbox.open.clone(),
+        });
+        let refused = self.opencode.refused_addresses();
+        if !refused.is_empty() {
+            review.warnings.push(format!(
+                "the agents' process tried to reach {}, which the sandbox refused: look for what in the change may have led it there",
+                refused.join(", ")
+            ));
+        }
     }
 
     /// Stops everything. Returns what is missing in the run's record.

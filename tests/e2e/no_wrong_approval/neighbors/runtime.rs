@@ -1,34 +1,16 @@
 //! Between conclave and OpenCode: a neighbor that wants the password, and an agent that wants `.git`.
 
-use std::{path::Path, time::Duration};
-
 use conclave_scripted_provider::Answer;
 use serde_json::json;
 
 use super::Neighbor;
-use crate::support::{BRIEF, Conclave, Repository, executable, opencode, provider};
-
-/// Time that a child that starts may take to say how it was started.
-const STARTED: Duration = Duration::from_mins(1);
-
-/// Waits until the file exists, and returns its text.
-async fn appears(path: &Path) -> String {
-    let appearing = tokio::time::timeout(STARTED, async {
-        loop {
-            if let Ok(text) = std::fs::read_to_string(path) {
-                return text;
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    });
-    appearing.await.expect("the child starts")
-}
+use crate::support::{BRIEF, Conclave, Repository, executable, opencode, provider, serving};
 
 #[tokio::test]
 async fn a_neighbor_that_listens_first_never_hears_the_password() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let directory = tempfile::tempdir().unwrap();
-    let (arguments, go) = (directory.path().join("arguments"), directory.path().join("go"));
+    let go = directory.path().join("go");
     let neighbor = Neighbor::default();
     let port = neighbor.listen(0).await.expect("a port");
     // Where OpenCode listens by itself, unless another test's does by now.
@@ -36,19 +18,17 @@ async fn a_neighbor_that_listens_first_never_hears_the_password() {
     // It waits before it listens, so that the neighbor is first; and a line about the neighbor's port comes before its own.
     let settings = BRIEF.map(|(name, value)| format!("{name}={value}")).join(" ");
     let script = format!(
-        "#!/bin/sh\n[ \"$1\" = serve ] || exec '{opencode}' \"$@\"\necho \"$*\" > '{arguments}.new'\nmv '{arguments}.new' \
-         '{arguments}'\necho 'opencode server listening on http://127.0.0.1:{port}'\nuntil [ -e '{go}' ]; do sleep 0.01; \
+        "#!/bin/sh\n[ \"$1\" = serve ] || exec '{opencode}' \"$@\"\necho 'opencode server listening on http://127.0.0.1:{port}'\nuntil [ -e '{go}' ]; do sleep 0.01; \
          done\n{settings} exec '{opencode}' \"$@\"\n",
         opencode = opencode().display(),
-        arguments = arguments.display(),
         go = go.display(),
     );
     let child = executable(&directory.path().join("opencode"), &script);
     let outcome = Conclave::new(repository.path(), &["local", "main..feature"])
         .anthropic(&provider)
-        .env("CONCLAVE_OPENCODE", child)
+        .env("CONCLAVE_OPENCODE", &child)
         .run_while(async |_| {
-            let arguments = appears(&arguments).await;
+            let arguments = serving(&child).await;
             let asked = arguments.split_whitespace().last().and_then(|port| port.parse().ok());
             if let Some(port @ 1..) = asked {
                 neighbor.listen(port).await;

@@ -1,0 +1,80 @@
+//! Limits, the mark, and capabilities.
+
+use std::io;
+
+use rustix::{
+    process::{Resource, Rlimit, getrlimit, getuid, setrlimit},
+    thread::{
+        CapabilitySet, CapabilitySets, clear_ambient_capability_set, remove_capability_from_bounding_set,
+        set_capabilities,
+    },
+};
+
+/// Maximum number of open files.
+const MAX_FILES: u64 = 8192;
+/// Maximum size of a file, in bytes.
+const MAX_FILE: u64 = 2 << 30;
+/// Maximum memory of one process, in bytes. Not of its addresses, of which a JavaScript engine reserves a hundred GB.
+const MAX_MEMORY: u64 = 4 << 30;
+/// Number of tasks that the user may have more than now. The kernel counts those of all containers of the machine, which are not
+/// seen from in here, so there is room.
+const MORE_TASKS: u64 = 4096;
+
+/// Sets the limits. They hold for everything that this process starts. Returns whether all could be set.
+pub(super) fn set() -> bool {
+    let limits = [
+        (Resource::Core, 0),
+        (Resource::Nofile, MAX_FILES),
+        (Resource::Fsize, MAX_FILE),
+        (Resource::Data, MAX_MEMORY),
+        (Resource::Nproc, own_tasks() + MORE_TASKS),
+    ];
+    // One that fails must not keep the others from being set.
+    let failed = limits.into_iter().filter(|(resource, limit)| {
+        // A limit that is lower already stays.
+        let hard = getrlimit(*resource).maximum.map_or(*limit, |hard| hard.min(*limit));
+        let both = Rlimit {
+            current: Some(hard),
+            maximum: Some(hard),
+        };
+        setrlimit(*resource, both).is_err()
+    });
+    failed.count() == 0
+}
+
+/// The tasks of this user, as far as they are seen.
+fn own_tasks() -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let user = getuid().as_raw();
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let own = processes.filter(|entry| entry.metadata().is_ok_and(|found| found.uid() == user));
+    let tasks = own.map(|entry| match std::fs::read_dir(entry.path().join("task")) {
+        Ok(tasks) => tasks.count() as u64,
+        Err(_) => 0,
+    });
+    tasks.sum()
+}
+
+/// Sets the mark: a limit that nothing uses, that everything inherits, and that a filtered process cannot change.
+pub(super) fn set_mark(mark: u64) -> io::Result<()> {
+    let both = Rlimit {
+        current: Some(mark),
+        maximum: Some(mark),
+    };
+    Ok(setrlimit(Resource::Rttime, both)?)
+}
+
+/// Gives up every capability for good. A process without any changes nothing.
+pub(super) fn drop_capabilities() -> io::Result<()> {
+    for capability in (0..u64::BITS).map(|bit| CapabilitySet::from_bits_retain(1 << bit)) {
+        // Only who may set capabilities can do it. Without it nothing is gained either: there is no new privilege any more.
+        let _ = remove_capability_from_bounding_set(capability);
+    }
+    let _ = clear_ambient_capability_set();
+    let none = CapabilitySets {
+        effective: CapabilitySet::empty(),
+        permitted: CapabilitySet::empty(),
+        inheritable: CapabilitySet::empty(),
+    };
+    Ok(set_capabilities(None, none)?)
+}
