@@ -1,6 +1,7 @@
 //! `conclave review` in a job of GitHub Actions, against the stateful GitHub stand-in: the whole program with the real OpenCode.
 
 use conclave_fake_github::{FakeGithub, JobEvent, ReviewState};
+use conclave_scripted_provider::Answer;
 use serde_json::{Value, json};
 
 use crate::support::{Conclave, Repository, Workflow, provider};
@@ -360,6 +361,8 @@ async fn the_check_is_the_gate_and_the_workflow_gets_summary_and_outputs() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_review_that_is_not_finished_or_failed_never_passes_the_check() {
     let (provider, repository) = (provider().await, Repository::flawed());
+    // What the one call that the budget allows brings cannot be read, and a second chance is not paid for.
+    provider.set_always("generalist", Answer::text("Looks good to me!".to_owned()));
     let workflow = Workflow::new(&repository).await;
     let job = workflow.opened(repository.path());
     let cut = workflow

@@ -4,7 +4,7 @@ use std::{path::Path, process::Output};
 
 use tokio::process::Command;
 
-use crate::support::{Conclave, PROVIDER_KEY, Repository, brief_opencode, provider};
+use crate::support::{Conclave, PROVIDER_KEY, Repository, brief_opencode, opencode, provider};
 
 /// `conclave hook COMMAND`, and what it said.
 async fn hook(directory: &Path, command: &str, code: i32) -> String {
@@ -47,6 +47,7 @@ async fn push(repository: &Repository, home: &Path, variables: &[(&str, String)]
         .env("HOME", home)
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("CONCLAVE_OPENCODE", brief_opencode(home))
+        .env("CONCLAVE_SANDBOX_PROGRAMS", opencode())
         .envs(variables.iter().map(|(name, value)| (*name, value.as_str())))
         .kill_on_drop(true)
         .output();

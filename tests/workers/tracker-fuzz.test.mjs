@@ -192,8 +192,10 @@ test('versions of the future: what is known is read, what is not is ignored or n
 
 test('SQL and HTML in every text are stored as text', async () => {
   const run = uuid7();
+  // A path of a project has no `..`: such a batch is refused, and that is another test's.
+  const projectOf = (text) => `hostile ${text.replaceAll('..', '.')}`.replaceAll('/./', '/x/');
   for (const text of HOSTILE) {
-    const make = (body) => event(body, { run, project: `hostile ${text}` });
+    const make = (body) => event(body, { run, project: projectOf(text) });
     const events = [
       make(started({ forge: 'gitlab', client_version: text, reviewers: [text] })),
       make(session({ reviewer: text })),
@@ -208,9 +210,9 @@ test('SQL and HTML in every text are stored as text', async () => {
   }
   assert.equal((await settled(worker.url)).dead, 0);
   for (const text of HOSTILE) {
-    const counted = await first(`SELECT sum(findings) AS n FROM daily_findings WHERE project = ? AND reviewer = ?`, `hostile ${text}`, text);
+    const counted = await first(`SELECT sum(findings) AS n FROM daily_findings WHERE project = ? AND reviewer = ?`, projectOf(text), text);
     assert.equal(counted.n, 2, text);
-    const hot = await first('SELECT findings AS n FROM hot_files WHERE grain = ? AND path = ?', `hostile ${text}`, text);
+    const hot = await first('SELECT findings AS n FROM hot_files WHERE grain = ? AND path = ?', projectOf(text), text);
     assert.equal(hot.n, 1, text);
   }
   assert.equal((await first(`SELECT count(*) AS n FROM sqlite_master WHERE name = 'events'`)).n, 1);

@@ -260,7 +260,11 @@ impl Stage {
                 job(&[]).env("CI_PROJECT_DIR", empty.path()).run().await
             }
             "no_records" => job(&[]).env("CONCLAVE_OUTPUT", "/dev/null/run").run().await,
-            "budget_spent" => job(&["--max-cost-usd", "0.000001"]).run().await,
+            "budget_spent" => {
+                // The judge, whom the finding needs, is not paid for any more.
+                says(&findings(&[("suggestion", "naming", "word = \"Hello, \"")]));
+                job(&["--max-cost-usd", "0.000001"]).run().await
+            }
             "forge_fails" => {
                 let refusal = FaultKind::InsufficientScope;
                 for (method, below) in [("POST", "notes"), ("POST", "discussions"), ("PUT", "notes/*")] {

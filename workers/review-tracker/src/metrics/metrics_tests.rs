@@ -25,7 +25,7 @@ fn assert_lines(text: &str, lines: &[&str]) {
 #[test]
 fn an_empty_tracker_still_says_what_it_measures() {
     let text = text(&Totals::default());
-    assert_eq!(text.matches("# TYPE ").count(), 26);
+    assert_eq!(text.matches("# TYPE ").count(), 27);
     assert_lines(
         &text,
         &[
