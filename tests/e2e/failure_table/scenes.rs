@@ -113,8 +113,8 @@ impl Scene {
             }
             "push_during_the_review" => return self.pushed().await,
             "budget_spent" => {
-                // The one call of the review is paid for, and the judge, whom its finding needs, is not.
-                self.provider.set_words(REVIEWER, vec![says(SUGGESTION)]);
+                // The one call that is paid for brings nothing that can be read, and a second chance is not paid for.
+                self.provider.set_always(REVIEWER, says("Looks good to me!"));
                 let job = self.pipeline.job(&self.repository, &["--max-cost-usd", "0.000001"]);
                 return job.anthropic(&self.provider).run().await;
             }

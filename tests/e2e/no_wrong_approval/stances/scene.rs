@@ -261,8 +261,8 @@ impl Stage {
             }
             "no_records" => job(&[]).env("CONCLAVE_OUTPUT", "/dev/null/run").run().await,
             "budget_spent" => {
-                // The judge, whom the finding needs, is not paid for any more.
-                says(&findings(&[("suggestion", "naming", "word = \"Hello, \"")]));
+                // The one call that is paid for brings nothing that can be read, and a second chance is not paid for.
+                provider.set_always(REVIEWER, Answer::text("Looks good to me!".to_owned()));
                 job(&["--max-cost-usd", "0.000001"]).run().await
             }
             "forge_fails" => {
