@@ -271,8 +271,10 @@ async fn the_section_mark_is_new_for_every_head_leaves_no_run_and_is_a_finding_e
         .push(pipeline.merge_request.project, repository.path(), "feature");
     let before = provider.requests().len();
     let outcome = run(&pipeline, &repository, &provider).await;
-    let second = marks(&provider, before);
-    assert!(second.len() == 1 && second != first, "{first:?} {second:?}");
+    // The old one is in the prompt as the file's text: small patches stand there.
+    let mut second = marks(&provider, before);
+    second.retain(|mark| *mark != first[0]);
+    assert_eq!(second.len(), 1, "{first:?} {second:?}");
     let review = outcome.review().to_string();
     assert!(
         review.contains("docs/notes.md") && !review.contains(&second[0]),

@@ -294,11 +294,15 @@ impl Stage {
     ) -> Outcome {
         match ending {
             "stopped_while_reviewing" => provider.inject(Fault::hang()),
-            "stopped_while_judging" => provider.inject(Fault::hang().agent(COORDINATOR)),
+            "stopped_while_judging" => {
+                let found = findings(&[("suggestion", "naming", "word = \"Hello, \"")]);
+                provider.set_words(REVIEWER, vec![Answer::text(found)]);
+                provider.inject(Fault::hang().agent(COORDINATOR));
+            }
             _ => {}
         }
         let reviewer = asked(provider, REVIEWER, 1);
-        let (panel, judge) = (asked(provider, REVIEWER, 2), asked(provider, COORDINATOR, 1));
+        let judge = asked(provider, COORDINATOR, 1);
         job.run_while(|pid| async move {
             let stop = || kill(Pid::from_raw(i32::try_from(pid).unwrap()), Signal::SIGTERM).unwrap();
             match ending {
@@ -314,7 +318,6 @@ impl Stage {
                     return stop();
                 }
                 "stopped_while_judging" => {
-                    panel.await;
                     judge.await;
                     return stop();
                 }
