@@ -206,10 +206,10 @@ async fn a_model_that_comes_back_is_tried_once_and_used_again() {
 async fn a_flipped_switch_moves_a_running_panel_and_the_provider_gets_nothing_more() {
     let (repository, mut workers) = (repository(), Workers::start().await);
     // Too much to stand in the prompt: the reviewers have to open it, and so ask more than once.
-    let rates: String = (0..1200)
-        .map(|number| format!("RATE_{number} = {number} * base\n"))
+    let rates: Vec<String> = (0..1200)
+        .map(|number| format!("RATE_{number} = {number} * base"))
         .collect();
-    repository.write("src/rates.py", &rates);
+    repository.write("src/rates.py", &rates.join("\n"));
     repository.commit("Rates");
     let anthropic = slow_provider(Duration::from_millis(2500)).await;
     let openai = slow_provider(Duration::from_millis(2500)).await;

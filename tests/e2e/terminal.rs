@@ -2,7 +2,7 @@
 
 use conclave_scripted_provider::Fault;
 
-use crate::support::{PROVIDER_KEY, Repository, Terminal, brief_opencode, provider};
+use crate::support::{PROVIDER_KEY, Repository, Terminal, brief_opencode, opencode, provider};
 
 /// The variables of a person at a terminal.
 fn variables(home: &std::path::Path, url: String, more: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
@@ -15,6 +15,7 @@ fn variables(home: &std::path::Path, url: String, more: &[(&'static str, &str)])
         ("TERM", "xterm-256color".to_owned()),
         ("LANG", "C.UTF-8".to_owned()),
         ("CONCLAVE_OPENCODE", brief_opencode(home).display().to_string()),
+        ("CONCLAVE_SANDBOX_PROGRAMS", opencode().display().to_string()),
         ("CONCLAVE_OUTPUT", home.join("run").display().to_string()),
         ("ANTHROPIC_API_KEY", PROVIDER_KEY.to_owned()),
         ("ANTHROPIC_BASE_URL", url),
