@@ -113,7 +113,7 @@ pub(crate) fn print_verbatim(text: &str) {
     print_clean(text);
 }
 
-/// Returns whether a text of several lines can be printed as it is. A line break of somebody else would be in a single value of it.
+/// Returns whether a text of several lines can be printed as it is. A line break from outside could only stand in one of its values.
 pub(crate) fn is_harmless(text: &str) -> bool {
     door::clean(text, Keep::Text) == text
 }

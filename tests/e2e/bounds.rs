@@ -67,7 +67,7 @@ async fn a_coordinator_that_calls_its_tools_without_end_is_ended_and_judged_for(
     let (_, little) = peak(job().anthropic(&quiet)).await;
 
     let busy = provider().await;
-    // It asks for the findings again and again, also when it is told that it has them, and submits nothing.
+    // It asks for the findings again and again, even after the reply that it has them, and submits nothing.
     let asks = || Answer::call("spawn_reviewers", json!({}));
     let calls = (1..50).fold(asks(), |answer, _| answer.and_call("spawn_reviewers", json!({})));
     busy.set_always(COORDINATOR, calls);

@@ -266,7 +266,7 @@ async fn withdraw_anyway(mr: Option<&str>, withdrawal: Withdrawal<'_>, context: 
     take_back(attempt, TAKEN_BACK, context).await;
 }
 
-/// What is said of an approval that there is no more.
+/// The line about an approval that the bot has withdrawn.
 const TAKEN_BACK: &str = "The bot's earlier approval was taken back.";
 
 /// Takes an approval back, because there is no review of what is there now, and says what became of it.

@@ -24,7 +24,7 @@ pub(super) async fn examine(github: &GitHubSettings, limit: Duration) -> Found {
     };
     let mut found = Found::one(Check::ok("github", format!("{host} knows the token as {account}")));
     let checks = judged("permission-checks", "checks", &rights.checks);
-    // A commit status is asked for only where there is no check.
+    // A commit status is needed only where check runs cannot be written.
     let statuses =
         (!matches!(rights.checks, Ok(true))).then(|| judged("permission-statuses", "statuses", &rights.statuses));
     found.checks.push(required(judged(

@@ -274,7 +274,7 @@ impl Environment {
         self.get("CI_PROJECT_DIR").or_else(|| self.github_checkout())
     }
 
-    /// Certificates to trust besides the system's: those of the job, and those that somebody names.
+    /// Certificates to trust besides the system's: those of the job, and those that the user names.
     pub(crate) fn ca_files(&self) -> Vec<PathBuf> {
         CA_FILES
             .iter()

@@ -136,7 +136,7 @@ impl Progress for Display {
     }
 }
 
-/// Returns whether standard error takes colours, and nobody has switched them off.
+/// Returns whether standard error takes colors, and no setting has switched them off.
 fn colors_wanted() -> bool {
     anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never
 }

@@ -39,7 +39,7 @@ pub(crate) struct Actor {
 pub(crate) const ACTOR: &str = "__typename login ... on User { databaseId } ... on Bot { databaseId }";
 
 impl Actor {
-    /// The account; none for kinds that have no number, such as placeholders of deleted accounts.
+    /// The account, or `None` for an actor without a number, such as the one that GitHub shows for a deleted account.
     pub(crate) fn account(self) -> Option<Account> {
         Some(Account {
             id: self.database_id?,

@@ -33,7 +33,7 @@ const MAX_HANDED_ON: u64 = 1_000;
 const HINT: &str =
     "`conclave review` runs on `pull_request` events; name a pull request with --pr URL, or use `conclave local`";
 
-/// The advice where there is no token.
+/// The advice for a job without a token.
 const TOKEN_HINT: &str = "hand the job's token to the step: `env: { GITHUB_TOKEN: \"${{ github.token }}\" }`, with `permissions: { \
                           contents: read, pull-requests: write, checks: write }`";
 

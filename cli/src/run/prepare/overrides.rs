@@ -71,7 +71,7 @@ impl Overrides {
     }
 }
 
-/// Returns whether every model of the job has a provider that somebody knows; a typing error is one before anything is paid for.
+/// Returns whether every model of the job has a known provider, so that a typing error is found before anything is paid for.
 pub(crate) fn check_models(
     models: &[ModelId],
     config: &ConfigDocument,
