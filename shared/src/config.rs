@@ -1,11 +1,15 @@
 //! The configuration document, its validation, and the answer to "which models may this reviewer use now".
 
 mod breaker_and_budget;
+mod capabilities;
 mod changes;
 mod document;
+mod effort_overrides;
+mod efforts;
 mod fault;
 mod ineffective_limits;
 mod limits;
+mod local_preset;
 mod names;
 mod preset;
 mod prices;
@@ -16,11 +20,14 @@ mod schema;
 mod validate;
 
 pub use breaker_and_budget::{BreakerLimits, BudgetLimits};
+pub use capabilities::{Capabilities, CapabilityList, CapabilityOverrides, UNKNOWN_CONTEXT};
 pub use changes::changes;
 pub use document::{
     ConfigDocument, EffectiveConfig, ModelPreferences, ProjectOverride, ProviderSwitch, ReviewerSettings,
     SCHEMA_VERSION, seconds,
 };
+pub use effort_overrides::EffortOverrides;
+pub use efforts::ClassEfforts;
 pub use fault::ConfigFault;
 pub use ineffective_limits::ineffective;
 pub use limits::{
@@ -33,7 +40,7 @@ pub use projects::ProjectRules;
 pub use read::{check, read, unknown_fields};
 pub use routing::{
     ConsideredModel, ModelReason, ModelRoute, ModelSource, NO_CLASSES, NoModel, RouteExplanation, RouteInput,
-    SkippedModel, explain_route, fallback, known_providers, named_models, route,
+    SkippedModel, effort, explain_route, fallback, known_providers, named_models, route,
 };
 pub use schema::schema;
 pub use validate::{MAX_CHAIN, MAX_PROJECTS, validate};

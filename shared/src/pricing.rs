@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::OnceLock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{model::ModelId, nearest::nearest};
+use crate::{effort::Thinking, model::ModelId, nearest::nearest};
 
 /// Prices in US dollars per million tokens, limits in tokens, and what a model can do.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -28,9 +28,16 @@ pub struct ModelFacts {
     /// Whether it reasons before it answers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reasoning: bool,
+    /// The efforts that it takes.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub thinking: Thinking,
     /// What a call with a long prompt costs instead, where the provider has another price for those.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub long_context: Option<LongContext>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// The prices of a call whose prompt is longer than a limit. They hold for all of its tokens, not only for those beyond.

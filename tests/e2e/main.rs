@@ -17,6 +17,7 @@ mod codex;
 mod config_command;
 mod cost_by_tier;
 mod doctor;
+mod effort;
 mod failure_table;
 mod fullreview;
 mod github_review;

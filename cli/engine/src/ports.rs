@@ -23,7 +23,7 @@ pub use stop::{StopSignal, stop_channel};
 pub use tools::{CoordinatorTools, ToolError};
 pub use trace::{CallOutcome, ModelCall, RunTrace};
 
-use conclave_shared::{model::ModelId, telemetry::EventBody, telemetry::TokensByModel};
+use conclave_shared::{effort::Effort, model::ModelId, telemetry::EventBody, telemetry::TokensByModel};
 
 /// The model that every provider has in the runtime's configuration beside its own: it stands for whichever model a session
 /// uses that was named after the runtime had started.
@@ -53,4 +53,6 @@ pub trait UsageLedger: Send + Sync {
     }
     /// Tells the gateway which sessions belong to which reviewer and which models may stand in, best first.
     fn assign(&self, session: &SessionId, reviewer: &str, models: &[ModelId]);
+    /// Sets the effort of a session's models. Without it they are asked as the runtime asks them.
+    fn set_effort(&self, _session: &SessionId, _effort: Effort) {}
 }

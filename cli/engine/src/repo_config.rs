@@ -1,5 +1,6 @@
 //! What a repository says about its own reviews: `.conclave.toml` of the target branch.
 
+mod models;
 mod parse;
 mod problem;
 mod reader;
@@ -13,7 +14,8 @@ pub use schema::schema;
 use std::collections::BTreeMap;
 
 use conclave_shared::{
-    config::{ModelTier, Preset, TimeLimitOverrides},
+    config::{CapabilityOverrides, ClassEfforts, EffortOverrides, ModelTier, Preset, TimeLimitOverrides},
+    effort::Effort,
     reviewer::ReviewerName,
     sandbox::SandboxLevel,
 };
@@ -28,7 +30,7 @@ pub const REPO_CONFIG_FILE: &str = ".conclave.toml";
 /// The settings of a repository. Everything is optional; an empty file is a valid one.
 ///
 /// It is read from the target branch, never from the merge request, so the people who may merge decide, not the author.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub struct RepoConfig {
@@ -47,6 +49,8 @@ pub struct RepoConfig {
     /// Time limits in seconds, each in place of what the configuration of all reviews says.
     #[serde(skip_serializing_if = "is_unlimited")]
     pub limits: TimeLimitOverrides,
+    /// Effort and capabilities of models, each in place of what the configuration of all reviews says.
+    pub models: ModelSettings,
     /// Reviewers that the project adds to the standing ones, at most 5.
     #[schemars(length(max = 5))]
     pub reviewers: Vec<OwnReviewer>,
@@ -72,6 +76,29 @@ pub struct OwnReviewer {
     /// Whether the review is inconclusive without it; by default it is not.
     #[serde(default)]
     pub required: bool,
+    /// Effort of its model; by default that of its class.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+}
+
+/// Effort and capabilities of models.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub struct ModelSettings {
+    /// Effort of all models, whatever the configuration of all reviews says; an argument or a variable of the job counts
+    /// more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+    /// Efforts of the models of a class.
+    #[serde(skip_serializing_if = "ClassEfforts::is_empty")]
+    pub class_effort: ClassEfforts,
+    /// Effort of a reviewer's model, or of the `coordinator`'s, by its name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub reviewer_effort: BTreeMap<String, Effort>,
+    /// Corrections of what models take, by `provider/model`; under `provider/*` for those that the registry does not have.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub capabilities: BTreeMap<String, CapabilityOverrides>,
 }
 
 fn is_unlimited(limits: &TimeLimitOverrides) -> bool {
@@ -86,6 +113,20 @@ impl OwnReviewer {
 }
 
 impl RepoConfig {
+    /// The efforts that the project sets, its own reviewers' included.
+    pub fn efforts(&self) -> EffortOverrides {
+        let own = self.reviewers.iter();
+        let mut reviewers: BTreeMap<String, Effort> = own
+            .filter_map(|reviewer| Some((reviewer.name.to_string(), reviewer.effort?)))
+            .collect();
+        reviewers.extend(self.models.reviewer_effort.clone());
+        EffortOverrides {
+            all: self.models.effort,
+            classes: self.models.class_effort.clone(),
+            reviewers,
+        }
+    }
+
     /// The classes of models that the project's own reviewers use.
     pub fn classes(&self) -> BTreeMap<String, ModelTier> {
         let own = self.reviewers.iter();

@@ -8,7 +8,12 @@ use std::{
 
 use conclave_engine::ports::RunTrace;
 use conclave_resilience::{breaker::BreakerSettings, budget::Budget, retry::RetryPolicy};
-use conclave_shared::{config::ProviderSwitch, model::ModelId, pricing, redact::Redactor};
+use conclave_shared::{
+    config::{Capabilities, CapabilityList, ProviderSwitch},
+    model::ModelId,
+    pricing,
+    redact::Redactor,
+};
 use secrecy::SecretString;
 
 use crate::{
@@ -63,6 +68,9 @@ impl Default for Limits {
     }
 }
 
+/// The capabilities of models, asked for each call: they may change while a run goes on.
+pub type CapabilitySource = Arc<dyn Fn(&ModelId) -> Capabilities + Send + Sync>;
+
 /// The configuration of a gateway.
 #[derive(Clone)]
 pub struct GatewayConfig {
@@ -70,8 +78,10 @@ pub struct GatewayConfig {
     pub providers: Vec<Upstream>,
     /// The key that the runtime has to send; see [`crate::random_run_key`].
     pub run_key: SecretString,
-    /// Prices and limits of models.
+    /// Prices of models.
     pub prices: Prices,
+    /// Capabilities of models.
+    pub capabilities: CapabilitySource,
     /// The limits of what the run may use.
     pub budget: Budget,
     /// Time limits and counts.
@@ -101,6 +111,7 @@ impl GatewayConfig {
             providers,
             run_key,
             prices: Arc::new(pricing::facts),
+            capabilities: Arc::new(|model| CapabilityList::default().of(model)),
             budget: Budget::default(),
             limits: Limits::default(),
             http: HttpSettings::default(),

@@ -9,7 +9,7 @@ use std::{
 
 use conclave_engine::ports::{BudgetState, SPARE_MODEL, SessionId, UsageLedger};
 use conclave_resilience::budget::{Budget, Standing};
-use conclave_shared::{config::ConfigDocument, model::ModelId, telemetry::TokensByModel};
+use conclave_shared::{config::ConfigDocument, effort::Effort, model::ModelId, telemetry::TokensByModel};
 use tokio::{net::TcpListener, task::JoinHandle, time::timeout};
 
 use crate::{
@@ -156,5 +156,11 @@ impl UsageLedger for Gateway {
 
     fn assign(&self, session: &SessionId, reviewer: &str, models: &[ModelId]) {
         self.core.sessions.assign(session, reviewer, models);
+    }
+
+    fn set_effort(&self, session: &SessionId, effort: Effort) {
+        if let Some(session) = self.core.sessions.get(session) {
+            session.set_effort(effort);
+        }
     }
 }

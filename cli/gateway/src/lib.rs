@@ -34,7 +34,7 @@ pub use conclave_resilience::{
     budget::{Budget, Line, stricter},
     retry::RetryPolicy,
 };
-pub use config::{GatewayConfig, Limits};
+pub use config::{CapabilitySource, GatewayConfig, Limits};
 pub use errors::{ConfigError, Rejection};
 pub use event::{FallbackReason, GatewayEvent, Observer};
 pub use gateway::Gateway;

@@ -3,6 +3,7 @@
 mod adapt;
 mod anthropic;
 mod arguments;
+mod fields;
 mod openai;
 mod openai_chat;
 mod openai_responses;

@@ -56,9 +56,6 @@ const HTTP_TIMEOUT_MS: u64 = (MAX_CALL_SECONDS + 60) * 1000;
 /// Time limit of a tool of ours, in milliseconds: as long as a run can be.
 const MCP_TIMEOUT_MS: u64 = MAX_RUN_SECONDS * 1000;
 
-/// Limits for unknown models: small enough for every current model.
-const UNKNOWN_CONTEXT: u64 = 128_000;
-const UNKNOWN_OUTPUT: u64 = 16_000;
 /// Maximum number of tokens that one answer is asked for: a review needs no more, and a runaway answer costs no more.
 const MAX_OUTPUT: u64 = 32_000;
 
@@ -159,18 +156,17 @@ fn provider(owned: &Owned<ProviderSpec>, file: &ConfigFile<'_>) -> Node {
 
 fn model(owned: &Owned<ProviderModel>) -> Node {
     let model = &owned.value;
-    let context = model.facts.map_or(UNKNOWN_CONTEXT, |facts| facts.context);
-    let output = model
-        .facts
-        .map_or(UNKNOWN_OUTPUT, |facts| facts.max_output)
-        .min(MAX_OUTPUT);
+    let capabilities = model.capabilities;
+    let output = capabilities.max_output.min(MAX_OUTPUT);
     let mut value = json!({
         "name": model.id.model(),
         "tool_call": true,
-        "limit": {"context": context, "output": output},
+        "limit": {"context": capabilities.context, "output": output},
     });
+    if model.facts.is_some() || capabilities.samples {
+        value["temperature"] = json!(capabilities.samples);
+    }
     if let Some(facts) = model.facts {
-        value["temperature"] = json!(facts.temperature);
         value["reasoning"] = json!(facts.reasoning);
         value["cost"] = json!({
             "input": facts.input,

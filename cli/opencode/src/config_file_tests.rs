@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use conclave_engine::plugin::ToolGrant;
+use conclave_shared::config::CapabilityList;
 
 use super::*;
 
@@ -39,8 +40,10 @@ fn provider_spec(name: &str) -> ProviderSpec {
 }
 
 fn model_of(name: &str) -> ProviderModel {
+    let id = name.parse().expect("a model");
     ProviderModel {
-        id: name.parse().expect("a model"),
+        capabilities: CapabilityList::default().of(&id),
+        id,
         facts: None,
     }
 }

@@ -119,6 +119,11 @@ pub(crate) const PRESETS: Choices<Preset> = &[
         Preset::Yardstick,
         "What the system that Conclave is measured against ran",
     ),
+    (
+        "local",
+        Preset::Local,
+        "The models of `current`; long waits, a small context and two reviewers at once, for a model server of your own",
+    ),
 ];
 
 /// Reads one of these values.

@@ -4,7 +4,7 @@ use camino::Utf8PathBuf;
 use clap::Args;
 use conclave_engine::panel::Wish;
 use conclave_shared::{
-    config::{Preset, TimeLimitOverrides},
+    config::{EffortOverrides, Preset, TimeLimitOverrides},
     model::ModelId,
     sandbox::SandboxLevel,
 };
@@ -72,13 +72,19 @@ pub(crate) struct CommonArguments {
 /// What decides the panel and its models.
 #[derive(Debug, Args)]
 pub(crate) struct PlanningArguments {
-    /// The preferred models where no others are named; by default what `.conclave.toml` says, else `current`
+    /// The preferred models where no others are named, and with `local` the limits of a slow model server; by default what
+    /// `.conclave.toml` says, else `current`
     #[arg(long, value_parser = one_of(PRESETS), env = "CONCLAVE_PRESET")]
     pub(crate) preset: Option<Preset>,
     /// Models for every reviewer and the coordinator, best first, as `provider/model`, with commas between them; in place of
     /// what the configuration and the preset say
     #[arg(long, value_name = "MODELS", value_delimiter = ',', env = "CONCLAVE_MODELS")]
     pub(crate) models: Vec<ModelId>,
+    /// Effort of models: `none`, `low`, `medium`, `high` or `max` for all, or `NAME=EFFORT` for a class (`top`, `standard`,
+    /// `light`), for `trivial` changes or for a reviewer, with commas between them; more than what `.conclave.toml` and the
+    /// configuration say
+    #[arg(long, value_name = "EFFORT", env = "CONCLAVE_EFFORT")]
+    pub(crate) effort: Option<EffortOverrides>,
     /// Time limits in seconds by name, as `idle_seconds=600,hold_seconds=900`; each counts more than what `.conclave.toml` and
     /// the configuration say
     #[arg(long, value_name = "NAME=SECONDS", env = "CONCLAVE_LIMITS")]

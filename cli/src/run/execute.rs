@@ -23,7 +23,7 @@ use super::{
     prepare::{Prepared, change::Job, incremental, memory, report_all},
     start::{
         inputs,
-        live::{Live, LivePrices},
+        live::{Live, LiveModels},
         runtime::{Child, Runtime},
         section_mark::SectionMark,
     },
@@ -69,7 +69,7 @@ pub(crate) async fn execute(
     .await?;
     memory::give_a_moment(&mut prepared.memory).await;
     let mailbox = incremental::mailbox(&prepared.job);
-    let prices = LivePrices::new(&prepared.config.prices);
+    let models = LiveModels::new(&prepared.config);
     let starting = async {
         let Job {
             repository, subject, ..
@@ -78,7 +78,7 @@ pub(crate) async fn execute(
         let inputs = inputs::write(&mut prepared, &mark.nonce, directory, &workspace).await?;
         report_all(run.progress.as_ref(), &inputs.warnings);
         run.stopwatch.lap("workspace");
-        let runtime = Runtime::start(run, child, &prepared, directory, &prices, &mailbox).await?;
+        let runtime = Runtime::start(run, child, &prepared, directory, &models, &mailbox).await?;
         run.stopwatch.lap("OpenCode start");
         Ok::<_, Failure>((runtime, inputs))
     };
@@ -86,7 +86,7 @@ pub(crate) async fn execute(
         _ = run.context.signals.arrived() => return Ok(None),
         started = starting => started?,
     };
-    let live = Live::start(run, &prepared, &runtime.gateway, &prices, run_limit);
+    let live = Live::start(run, &prepared, &runtime.gateway, &models, run_limit);
 
     let settings = prepared.repo.in_force.config;
     let files = Arc::new(incremental::all_files(&prepared.diff, &prior));
@@ -135,7 +135,7 @@ pub(crate) async fn execute(
     runtime.account_for_sandbox(&mut review);
     // Of which day the prices are, where they are an operator's.
     let usage = review.usage();
-    let of_day = prices.now().describe(usage.iter().map(|usage| &usage.model));
+    let of_day = models.prices().describe(usage.iter().map(|usage| &usage.model));
     review.coverage.notes.extend(of_day);
     let executed = Executed {
         job: prepared.job,

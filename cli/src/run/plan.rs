@@ -11,7 +11,8 @@ use conclave_engine::{
 };
 use conclave_opencode::{ConfigFile, Endpoints};
 use conclave_shared::{
-    config::{ModelReason, ModelSource, PriceList, RouteExplanation},
+    config::{CapabilityList, ModelReason, ModelSource, PriceList, RouteExplanation},
+    effort::Effort,
     memory::RepositoryMemory,
     model::ModelId,
     pricing::TokenUsage,
@@ -55,7 +56,7 @@ pub(crate) struct PlanDocument {
     pub(crate) tier_reasons: Vec<String>,
     pub(crate) files: Vec<PlannedFile>,
     pub(crate) filtered: Vec<FilteredFile>,
-    /// None where nobody's models come from it.
+    /// None where no models come from it.
     pub(crate) preset: Option<PlannedPreset>,
     pub(crate) remote_revision: Option<u64>,
     pub(crate) repo_config: bool,
@@ -91,6 +92,8 @@ pub(crate) struct PlannedReviewer {
     /// True if the project has added it.
     pub(crate) own: bool,
     pub(crate) reason: String,
+    /// The effort of its models.
+    pub(crate) effort: Option<Effort>,
     pub(crate) models: Option<ModelChoice>,
     pub(crate) estimate: Option<SessionEstimate>,
 }
@@ -115,6 +118,12 @@ pub(crate) struct PlannedModel {
     pub(crate) skipped: Option<String>,
     /// True if its price and limits are known.
     pub(crate) known: bool,
+    /// The request that the reviewer's effort comes to with it, in words.
+    pub(crate) effort: String,
+    /// The context window, in tokens.
+    pub(crate) context: u64,
+    /// Maximum length of an answer, in tokens.
+    pub(crate) max_output: u64,
 }
 
 /// What the whole review would use.
@@ -232,9 +241,11 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
         patches.add(&String::from_utf8_lossy(&patch), &count);
     }
     let prices = PriceList::new(&prepared.config.prices);
+    let capabilities = CapabilityList::new(&prepared.config.capabilities);
     let estimate = estimate(&EstimateInput {
         plan,
         prices: &prices,
+        capabilities: &capabilities,
         library: &prepared.library,
         coordinator_message: &inputs.coordinator,
         patches,
@@ -248,7 +259,8 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
     warnings.extend(plan.nobody_can_run().map(|none| format!("no reviewer can run: {none}")));
     let approval_holds = prepared.approval_holds.clone();
     let planned = |name: &ReviewerName, presence, required, reason| PlannedReviewer {
-        models: choice_of(name, &prepared, &prices),
+        effort: effort_of(name, &prepared),
+        models: choice_of(name, &prepared, &prices, &capabilities),
         estimate: session_of(name, &estimate),
         name: name.clone(),
         presence,
@@ -311,11 +323,22 @@ fn session_of(name: &ReviewerName, estimate: &Estimate) -> Option<SessionEstimat
     estimate.sessions.iter().find(|session| session.name == *name).cloned()
 }
 
-fn choice_of(name: &ReviewerName, prepared: &Prepared, prices: &PriceList) -> Option<ModelChoice> {
+fn effort_of(name: &ReviewerName, prepared: &Prepared) -> Option<Effort> {
+    let (_, explained) = prepared.models.iter().find(|(known, _)| known == name)?;
+    Some(explained.effort)
+}
+
+fn choice_of(
+    name: &ReviewerName,
+    prepared: &Prepared,
+    prices: &PriceList,
+    capabilities: &CapabilityList,
+) -> Option<ModelChoice> {
     let (_, explained) = prepared.models.iter().find(|(known, _)| known == name)?;
     let RouteExplanation {
         source,
         tier,
+        effort,
         considered,
     } = explained;
     let source = match (source, prepared.preset.1) {
@@ -331,8 +354,12 @@ fn choice_of(name: &ReviewerName, prepared: &Prepared, prices: &PriceList) -> Op
         class: (source != "remote" && !prepared.models_of_job).then_some(tier.as_str()),
         considered: considered
             .iter()
-            .map(|considered| PlannedModel {
+            .map(|considered| (considered, capabilities.of(&considered.model)))
+            .map(|(considered, takes)| PlannedModel {
                 known: prices.facts(&considered.model).is_some(),
+                effort: prepared.thinking(&considered.model, takes.thinking).describe(*effort),
+                context: takes.context,
+                max_output: takes.max_output,
                 model: considered.model.clone(),
                 stands_in_for: match &considered.reason {
                     ModelReason::Preferred => None,

@@ -3,6 +3,7 @@
 pub(crate) mod change;
 pub(crate) mod checkout;
 pub(crate) mod components;
+pub(crate) mod efforts;
 pub(crate) mod holds;
 pub(crate) mod incremental;
 pub(crate) mod lock_files;
@@ -32,6 +33,7 @@ use conclave_engine::{
 use conclave_plugin_reviewer_config::Follower;
 use conclave_shared::{
     config::{ConfigDocument, ModelSource, Preset, RouteExplanation, ineffective},
+    effort::Thinking,
     finding::Finding,
     model::ModelId,
     path_globs::PathGlobs,
@@ -166,12 +168,13 @@ pub(crate) async fn prepare(
     report_all(progress, notes.iter().chain(&job.notes).chain(&warnings));
     check_models(&arguments.models, &config, &assembled.providers())?;
     let settings = &repo.in_force.config;
-    let overrides = Overrides::new(base, arguments, agents, settings);
+    let preset = chosen_preset(arguments, settings.review.preset);
+    let overrides = Overrides::new(base, preset.0, arguments, agents, settings);
+    efforts::check_names(&overrides.effort_of_job, settings)?;
     overrides.apply(&mut config);
     // What counts as noise depends on the operator's and the repository's settings, so it is taken out only now.
     let diff = filter(&job, diff, &security, &settings.paths).await?;
     let trojan_source = trojan_source::check(&diff, &spool)?;
-    let preset = chosen_preset(arguments, settings.review.preset);
     let rules = organization::applied(&rules, &diff);
     let registered = registered(&assembled, &rules);
     let focus = focus(arguments, settings)?;
@@ -192,9 +195,10 @@ pub(crate) async fn prepare(
     let models = explain(&plan, &input);
     let mut of_plan = warnings_of_plan(&plan, &arguments.models, &config);
     of_plan.extend(preset_without_effect(preset, &models, !arguments.models.is_empty()));
+    let runtime = assembled.for_plan(&plan, &config);
+    of_plan.extend(efforts::without_effect(&plan, &config, &runtime.providers));
     report_all(progress, &of_plan);
     warnings.extend(of_plan);
-    let runtime = assembled.for_plan(&plan, &config);
     let approval_holds = known_holds(&job, locks.holds, trojan_source.hold, &diff);
     Ok(Prepared {
         job,
@@ -303,6 +307,8 @@ fn preset_without_effect(
 ) -> Option<String> {
     let chosen_by = match chosen_by {
         ChosenBy::Default => return None,
+        // Its limits are in force whoever names the models.
+        _ if preset == Preset::Local => return None,
         ChosenBy::Repo => ".conclave.toml",
         ChosenBy::Job => "the job",
     };
@@ -409,9 +415,14 @@ impl Prepared {
         self.job.posting.settings(repo, &limits.budget)
     }
 
-    /// Returns whether anybody's models come from the preset.
+    /// Returns whether anybody's models, or the limits, come from the preset.
     pub(crate) fn is_preset_in_force(&self) -> bool {
-        comes_from_preset(&self.models, self.models_of_job)
+        self.preset.0 == Preset::Local || comes_from_preset(&self.models, self.models_of_job)
+    }
+
+    /// The efforts that a model takes from its provider in this run.
+    pub(crate) fn thinking(&self, model: &ModelId, thinking: Thinking) -> Thinking {
+        efforts::thinking(model, thinking, &self.runtime.providers)
     }
 
     /// Returns whether findings of earlier reviews may stand: then the run goes on without a file, because only a review says what

@@ -15,6 +15,7 @@ const NEVER: &str = "fetch_seconds";
 pub fn changes(before: &ConfigDocument, after: &ConfigDocument) -> Vec<String> {
     let mut lines = Vec::new();
     models(&mut lines, before, after);
+    efforts(&mut lines, before, after);
     limits(&mut lines, before, after);
     for model in differing(&before.prices, &after.prices) {
         lines.push(format!("the price of {model} has changed"));
@@ -56,6 +57,27 @@ fn models(lines: &mut Vec<String>, before: &ConfigDocument, after: &ConfigDocume
             Some(None) => format!("{model} has no fallback model now"),
             None => format!("the fallback model of {model} is the built-in one now"),
         });
+    }
+}
+
+fn efforts(lines: &mut Vec<String>, before: &ConfigDocument, after: &ConfigDocument) {
+    if before.effort != after.effort {
+        let now = if after.effort.is_empty() {
+            "the built-in ones".to_owned()
+        } else {
+            after.effort.to_string()
+        };
+        lines.push(format!("the efforts of sessions that begin now are {now}"));
+    }
+    for name in differing(&before.reviewers, &after.reviewers) {
+        let of = |document: &ConfigDocument| document.reviewers.get(name).and_then(|settings| settings.effort);
+        if of(before) != of(after) {
+            let now = of(after).map_or_else(|| "that of its class".to_owned(), |effort| effort.to_string());
+            lines.push(format!("the effort of {name} is {now} from its next session on"));
+        }
+    }
+    for model in differing(&before.capabilities, &after.capabilities) {
+        lines.push(format!("what {model} takes has changed"));
     }
 }
 

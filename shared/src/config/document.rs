@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{LimitOverrides, Limits, ModelPrice, ModelTier};
-use crate::{model::ModelId, risk::RiskSettings};
+use super::{CapabilityOverrides, ClassEfforts, LimitOverrides, Limits, ModelPrice, ModelTier};
+use crate::{effort::Effort, model::ModelId, risk::RiskSettings};
 
 /// The version of the document's shape that this program writes and understands. A document with a higher one is
 /// refused by a client, which then goes on with its defaults.
@@ -34,6 +34,12 @@ pub struct ConfigDocument {
     /// The models of the three classes of reviewers, for reviewers without models of their own.
     #[serde(default)]
     pub models: ModelPreferences,
+    /// Efforts of the models of a class.
+    #[serde(default, skip_serializing_if = "ClassEfforts::is_empty")]
+    pub effort: ClassEfforts,
+    /// Corrections of what models take, by `provider/model`; under `provider/*` for those that the registry does not have.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub capabilities: BTreeMap<String, CapabilityOverrides>,
     /// Time and size limits of a run.
     #[serde(default)]
     pub limits: Limits,
@@ -62,6 +68,8 @@ impl ConfigDocument {
             providers,
             failback,
             models,
+            effort,
+            capabilities,
             limits,
             risk,
             panels,
@@ -77,6 +85,8 @@ impl ConfigDocument {
             reviewers,
             failback,
             models,
+            effort,
+            capabilities,
             risk,
             panels,
             prices,
@@ -95,6 +105,8 @@ impl Default for ConfigDocument {
             providers: BTreeMap::new(),
             failback: BTreeMap::new(),
             models: ModelPreferences::default(),
+            effort: ClassEfforts::default(),
+            capabilities: BTreeMap::new(),
             limits: Limits::default(),
             risk: RiskSettings::default(),
             panels: BTreeMap::new(),
@@ -127,6 +139,9 @@ pub struct ReviewerSettings {
     /// Time limit in seconds for one attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<u64>,
+    /// Effort of its model; by default that of its class.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
 }
 
 impl ReviewerSettings {
@@ -134,6 +149,7 @@ impl ReviewerSettings {
     fn amend(&mut self, over: Self) {
         self.enabled = over.enabled.or(self.enabled);
         self.timeout_seconds = over.timeout_seconds.or(self.timeout_seconds);
+        self.effort = over.effort.or(self.effort);
         if !over.models.is_empty() {
             self.models = over.models;
         }
@@ -219,6 +235,12 @@ pub struct ProjectOverride {
     /// The models of the three classes of reviewers.
     #[serde(default, skip_serializing_if = "ModelPreferences::is_empty")]
     pub models: ModelPreferences,
+    /// Efforts of the models of a class.
+    #[serde(default, skip_serializing_if = "ClassEfforts::is_empty")]
+    pub effort: ClassEfforts,
+    /// Corrections of what models take.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub capabilities: BTreeMap<String, CapabilityOverrides>,
     /// Time and size limits of a run.
     #[serde(default, skip_serializing_if = "LimitOverrides::is_empty")]
     pub limits: LimitOverrides,
@@ -242,6 +264,8 @@ impl ProjectOverride {
             providers,
             failback,
             models,
+            effort,
+            capabilities,
             limits,
             risk,
             panels,
@@ -260,6 +284,10 @@ impl ProjectOverride {
         }
         document.failback.extend(failback);
         document.models.amend(&models);
+        document.effort.amend(&effort);
+        for (model, over) in capabilities {
+            document.capabilities.entry(model).or_default().amend(over);
+        }
         limits.lay_over(&mut document.limits);
         document.risk.amend(risk);
         document.panels.extend(panels);

@@ -40,6 +40,9 @@ named_enum! {
         Current = "current",
         /// What the system that Conclave is measured against ran.
         Yardstick = "yardstick",
+        /// The models of `current`, with limits for a slow model server of one's own: long waits, a small context, two
+        /// reviewers at once.
+        Local = "local",
     }
 }
 
@@ -52,11 +55,11 @@ impl Preset {
             "anthropic/claude-haiku-4-5",
         ];
         let standard: &[&str] = match self {
-            Self::Current => &["anthropic/claude-sonnet-5", "openai/gpt-5.3-codex"],
+            Self::Current | Self::Local => &["anthropic/claude-sonnet-5", "openai/gpt-5.3-codex"],
             Self::Yardstick => &["anthropic/claude-sonnet-4-6", "openai/gpt-5.3-codex"],
         };
         let names: Vec<&str> = match (self, tier) {
-            (Self::Current, ModelTier::Top) => vec!["anthropic/claude-opus-5-5", "openai/gpt-6-sol"],
+            (Self::Current | Self::Local, ModelTier::Top) => vec!["anthropic/claude-opus-5-5", "openai/gpt-6-sol"],
             (Self::Yardstick, ModelTier::Top) => vec!["anthropic/claude-opus-4-7", "openai/gpt-5.4"],
             (_, ModelTier::Standard) => standard.to_vec(),
             (_, ModelTier::Light) => LIGHT.iter().chain(standard).copied().collect(),
@@ -75,7 +78,8 @@ pub fn model_tier(reviewer: &str, trivial: bool) -> ModelTier {
     }
 }
 
-/// The built-in fallback of a model: the next older one of the same family, until the chain ends.
+/// The built-in fallback model: the next older one of the same family and provider, until the chain ends. Where Workers AI
+/// has none, it is one of another family.
 pub fn default_failback(model: &ModelId) -> Option<ModelId> {
     let next = match model.as_str() {
         "anthropic/claude-opus-5-5" => "anthropic/claude-opus-4-8",
@@ -83,6 +87,25 @@ pub fn default_failback(model: &ModelId) -> Option<ModelId> {
         "anthropic/claude-opus-4-7" => "anthropic/claude-opus-4-6",
         "anthropic/claude-sonnet-5" => "anthropic/claude-sonnet-4-6",
         "anthropic/claude-sonnet-4-6" => "anthropic/claude-sonnet-4-5",
+        "openai/gpt-6-astra" | "openai/gpt-6-sol" => "openai/gpt-5.6-sol",
+        "openai/gpt-5.6-sol" | "openai/gpt-5.6" => "openai/gpt-5.5",
+        "openai/gpt-5.5" | "openai/gpt-5.6-terra" => "openai/gpt-5.4",
+        "openai/gpt-6-luna" => "openai/gpt-5.6-luna",
+        "openai/gpt-5.6-luna" => "openai/gpt-5.4-nano",
+        "openai/gpt-5.4-nano" => "openai/gpt-5-nano",
+        "openai/gpt-5.4-mini" => "openai/gpt-5-mini",
+        "openai/gpt-5.4" | "openai/gpt-5.3-codex" => "openai/gpt-5.2",
+        "cloudflare-workers-ai/@cf/moonshotai/kimi-k2.7-code" => "cloudflare-workers-ai/@cf/moonshotai/kimi-k2.6",
+        "cloudflare-workers-ai/@cf/moonshotai/kimi-k2.6" | "cloudflare-workers-ai/@cf/zai-org/glm-5.3" => {
+            "cloudflare-workers-ai/@cf/zai-org/glm-5.2"
+        }
+        "cloudflare-workers-ai/@cf/zai-org/glm-5.2" | "cloudflare-workers-ai/@cf/zai-org/glm-5.3-flash" => {
+            "cloudflare-workers-ai/@cf/zai-org/glm-4.7-flash"
+        }
+        "cloudflare-workers-ai/@cf/deepseek-ai/deepseek-v4-pro-0813" => {
+            "cloudflare-workers-ai/@cf/deepseek-ai/deepseek-v4-flash-0731"
+        }
+        "cloudflare-workers-ai/@cf/openai/gpt-oss-120b" => "cloudflare-workers-ai/@cf/openai/gpt-oss-20b",
         _ => return None,
     };
     next.parse().ok()
@@ -94,8 +117,41 @@ mod tests {
     use crate::pricing;
 
     #[test]
+    fn every_chain_stays_with_its_provider_ends_and_gets_neither_blind_nor_much_dearer() {
+        let mut heads = 0;
+        for name in pricing::registry().keys() {
+            let head: ModelId = name.parse().expect("a model");
+            let (mut chain, mut last) = (vec![head.clone()], head);
+            while let Some(next) = default_failback(&last) {
+                assert_eq!(next.provider(), last.provider());
+                let facts = |model| pricing::facts(model).unwrap_or_else(|| panic!("{model} is not in the registry"));
+                let (was, is) = (facts(&last), facts(&next));
+                assert!(is.context >= was.context / 10, "{last} to {next}");
+                assert!(is.output <= was.output * 3.1, "{last} to {next}");
+                assert!(!chain.contains(&next), "{next} comes back");
+                chain.push(next.clone());
+                last = next;
+            }
+            assert!(chain.len() <= crate::config::MAX_CHAIN, "{chain:?}");
+            heads += usize::from(chain.len() > 1);
+        }
+        assert!(heads > 20, "{heads}");
+        for preset in Preset::ALL {
+            for tier in ModelTier::ALL {
+                for model in preset.models(tier) {
+                    let is_last = model.as_str() == "anthropic/claude-haiku-4-5";
+                    assert!(
+                        is_last || default_failback(&model).is_some(),
+                        "{model} has no fallback model"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
     fn every_default_is_in_the_pinned_registry() {
-        for preset in [Preset::Current, Preset::Yardstick] {
+        for preset in Preset::ALL {
             for tier in [ModelTier::Light, ModelTier::Standard, ModelTier::Top] {
                 let models = preset.models(tier);
                 assert!(models.len() >= 2);

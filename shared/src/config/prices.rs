@@ -53,6 +53,7 @@ impl ModelPrice {
             max_output: known.map_or(u64::MAX, |facts| facts.max_output),
             temperature: known.is_some_and(|facts| facts.temperature),
             reasoning: known.is_some_and(|facts| facts.reasoning),
+            thinking: known.map(|facts| facts.thinking).unwrap_or_default(),
             long_context: self.long_context,
         }
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::{ConfigDocument, ModelTier, Preset, default_failback, model_tier};
-use crate::model::ModelId;
+use crate::{effort::Effort, model::ModelId};
 
 /// What decides a route besides the document.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +32,8 @@ pub struct ModelRoute {
     pub models: Vec<ModelId>,
     /// Models that would have come earlier, with the reason why they are not used.
     pub skipped: Vec<SkippedModel>,
+    /// Their effort.
+    pub effort: Effort,
 }
 
 impl ModelRoute {
@@ -118,14 +120,15 @@ pub struct RouteExplanation {
     pub source: ModelSource,
     /// The class of models that the preset gives to this reviewer.
     pub tier: ModelTier,
+    /// The effort of the models.
+    pub effort: Effort,
     /// Every model that was considered, best first.
     pub considered: Vec<ConsideredModel>,
 }
 
 /// How the models of `reviewer` come about: the same walk as [`route`], with a reason for each step.
 pub fn explain_route(reviewer: &str, input: RouteInput<'_>) -> RouteExplanation {
-    let own = input.classes.get(reviewer).copied();
-    let tier = own.unwrap_or_else(|| model_tier(reviewer, input.trivial));
+    let tier = class_of(reviewer, input);
     let (source, preferred) = match input.document.reviewers.get(reviewer) {
         Some(settings) if !settings.models.is_empty() => (ModelSource::Remote, settings.models.clone()),
         _ => match input.document.models.of(tier) {
@@ -153,8 +156,24 @@ pub fn explain_route(reviewer: &str, input: RouteInput<'_>) -> RouteExplanation 
     RouteExplanation {
         source,
         tier,
+        effort: effort(reviewer, input),
         considered,
     }
+}
+
+fn class_of(reviewer: &str, input: RouteInput<'_>) -> ModelTier {
+    let own = input.classes.get(reviewer).copied();
+    own.unwrap_or_else(|| model_tier(reviewer, input.trivial))
+}
+
+/// The effort of the models of `reviewer`: its own setting, else that of its class.
+pub fn effort(reviewer: &str, input: RouteInput<'_>) -> Effort {
+    let own = input
+        .document
+        .reviewers
+        .get(reviewer)
+        .and_then(|settings| settings.effort);
+    own.unwrap_or_else(|| input.document.effort.of(class_of(reviewer, input), input.trivial))
 }
 
 /// The models that `reviewer` may use now.
@@ -177,7 +196,11 @@ pub fn route(reviewer: &str, input: RouteInput<'_>) -> Result<ModelRoute, NoMode
             skipped,
         });
     }
-    Ok(ModelRoute { models, skipped })
+    Ok(ModelRoute {
+        models,
+        skipped,
+        effort: effort(reviewer, input),
+    })
 }
 
 /// Every provider that a review may come across: those of the built-in models, and those that the document names.

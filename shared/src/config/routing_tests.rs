@@ -36,9 +36,11 @@ fn each_preference_is_followed_by_its_chain() {
             "anthropic/claude-sonnet-5",
             "anthropic/claude-sonnet-4-6",
             "anthropic/claude-sonnet-4-5",
-            "openai/gpt-5.3-codex"
+            "openai/gpt-5.3-codex",
+            "openai/gpt-5.2"
         ]
     );
+    assert_eq!(route.effort, Effort::Medium);
     assert_eq!(
         route.after(route.first()).first().map(ModelId::as_str),
         Some("anthropic/claude-sonnet-4-6")
@@ -58,7 +60,17 @@ fn a_switched_off_provider_is_left_out_with_its_reason() {
         classes: &NO_CLASSES,
     };
     let route = route("coordinator", input).expect("a route");
-    assert_eq!(names(&route), ["openai/gpt-6-sol"]);
+    assert_eq!(
+        names(&route),
+        [
+            "openai/gpt-6-sol",
+            "openai/gpt-5.6-sol",
+            "openai/gpt-5.5",
+            "openai/gpt-5.4",
+            "openai/gpt-5.2"
+        ]
+    );
+    assert_eq!(route.effort, Effort::High);
     assert_eq!(route.skipped[0].reason, "anthropic is switched off: incident 7");
 }
 
@@ -125,6 +137,11 @@ fn the_explanation_says_who_chose_and_who_stands_in_for_whom() {
             (
                 "openai/gpt-5.3-codex".into(),
                 false,
+                Some("openai is switched off: incident 7".into())
+            ),
+            (
+                "openai/gpt-5.2".into(),
+                true,
                 Some("openai is switched off: incident 7".into())
             ),
         ]
@@ -234,4 +251,38 @@ fn a_documents_chain_replaces_the_built_in_one_and_a_cycle_ends() {
         names(&route),
         ["anthropic/claude-sonnet-5", "anthropic/claude-haiku-4-5"]
     );
+}
+
+#[test]
+fn a_reviewers_own_effort_goes_before_that_of_its_class_and_a_trivial_change_gets_little() {
+    let document: ConfigDocument = serde_json::from_str(
+        r#"{"schema_version":1,"effort":{"standard":"max"},"reviewers":{"tests":{"effort":"high"}}}"#,
+    )
+    .expect("valid");
+    let credentials = credentials(&["anthropic"]);
+    let classes = [("queries".to_owned(), ModelTier::Light)].into();
+    let of = |reviewer: &str, trivial| {
+        let input = RouteInput {
+            document: &document,
+            preset: Preset::Current,
+            credentials: &credentials,
+            trivial,
+            classes: &classes,
+        };
+        assert_eq!(explain_route(reviewer, input).effort, effort(reviewer, input));
+        effort(reviewer, input)
+    };
+    for (reviewer, ordinary, trivial) in [
+        ("security", Effort::Max, Effort::Low),
+        ("tests", Effort::High, Effort::High),
+        ("coordinator", Effort::High, Effort::Low),
+        ("release", Effort::None, Effort::None),
+        ("queries", Effort::None, Effort::None),
+    ] {
+        assert_eq!(
+            (of(reviewer, false), of(reviewer, true)),
+            (ordinary, trivial),
+            "{reviewer}"
+        );
+    }
 }

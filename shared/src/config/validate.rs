@@ -1,6 +1,8 @@
 //! What makes a document unusable, all of it at once.
 
-use super::{ConfigDocument, ConfigFault, ProjectOverride, SCHEMA_VERSION, fault::escape, limits, prices};
+use super::{
+    ConfigDocument, ConfigFault, ProjectOverride, SCHEMA_VERSION, capabilities, fault::escape, limits, prices,
+};
 use crate::{
     model::ModelId,
     nearest::nearest,
@@ -73,6 +75,7 @@ pub(super) fn faults_of(document: &ConfigDocument) -> Vec<ConfigFault> {
     faults.extend(risk_faults(document));
     faults.extend(panel_faults(document));
     faults.extend(prices::faults(&document.prices));
+    faults.extend(capabilities::faults(&document.capabilities));
     faults
 }
 

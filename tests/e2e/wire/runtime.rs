@@ -11,7 +11,7 @@ use conclave_opencode::{
     ConfigFile, Endpoints, GATEWAY_KEY_VARIABLE, LaunchSettings, Launched, OpenCode, OpenCodeSettings, Sandbox,
     render_config,
 };
-use conclave_shared::{model::ModelId, redact::Redactor};
+use conclave_shared::{config::CapabilityList, model::ModelId, redact::Redactor};
 use futures_util::{StreamExt, stream};
 use serde_json::json;
 use tempfile::TempDir;
@@ -83,10 +83,12 @@ fn contributions(places: &[Place]) -> RuntimeConfig {
             headers: Vec::new(),
         },
     });
+    let model_at = |place: &Place| ModelId::from_parts(&place.name, place.model).unwrap();
     let models = places.iter().map(|place| Owned {
         plugin: PLUGIN,
         value: ProviderModel {
-            id: ModelId::from_parts(&place.name, place.model).unwrap(),
+            capabilities: CapabilityList::default().of(&model_at(place)),
+            id: model_at(place),
             facts: None,
         },
     });

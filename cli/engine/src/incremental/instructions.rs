@@ -93,6 +93,7 @@ mod tests {
                     paths: vec!["a.py".to_owned()],
                     model: conclave_shared::config::ModelTier::Light,
                     required: false,
+                    effort: None,
                 }],
                 ..RepoConfig::default()
             };

@@ -5,7 +5,8 @@
 //! how many turns a session takes and how much a model writes can only be assumed, and [`Estimate::assumptions`] says how.
 
 use conclave_shared::{
-    config::{ModelRoute, NoModel, PriceList},
+    config::{CapabilityList, ClassEfforts, ModelRoute, NoModel, PriceList, model_tier},
+    effort::{Effort, ThinkingRequest},
     model::ModelId,
     pricing::{ModelFacts, TokenUsage},
     reviewer::ReviewerName,
@@ -32,7 +33,7 @@ const LOOK: u64 = 1_500;
 /// What a reviewer hands to the coordinator.
 const REPORT: u64 = 350;
 
-/// What an estimate is made from.
+/// The input of an estimate.
 pub struct EstimateInput<'a> {
     /// Tier, panel and models.
     pub plan: &'a Plan,
@@ -42,8 +43,10 @@ pub struct EstimateInput<'a> {
     pub coordinator_message: &'a str,
     /// The patches, counted.
     pub patches: PatchTokens,
-    /// What models cost.
+    /// Prices of models.
     pub prices: &'a PriceList,
+    /// Capabilities of models.
+    pub capabilities: &'a CapabilityList,
     /// How many tokens a text has for the tokenizer at hand (`o200k_base`).
     pub count: &'a dyn Fn(&str) -> u64,
 }
@@ -147,6 +150,50 @@ const fn habits(tier: RiskTier) -> Habits {
     }
 }
 
+/// Parts of the text that a session writes.
+#[derive(Clone, Copy)]
+struct Written {
+    answer: u64,
+    thinking: u64,
+}
+
+/// The thinking in what a session writes on average. With the effort that such a session usually has, it is half of it, or
+/// nothing where that is none; with each step of effort it doubles, as the room for it does.
+fn written(
+    total: u64,
+    name: &ReviewerName,
+    model: Option<&ModelId>,
+    effort: Option<Effort>,
+    input: &EstimateInput<'_>,
+) -> Written {
+    let (plan, name) = (input.plan, name.as_str());
+    let trivial = plan.is_trivial();
+    let class = plan.classes.get(name).copied();
+    let usual = ClassEfforts::default().of(class.unwrap_or_else(|| model_tier(name, trivial)), trivial);
+    let request = model.map(|model| {
+        let thinking = input.capabilities.of(model).thinking;
+        thinking.request(effort.unwrap_or(usual))
+    });
+    let Some(request) = request.filter(|request| *request != ThinkingRequest::Untold) else {
+        return Written {
+            answer: total,
+            thinking: 0,
+        };
+    };
+    let half = total / 2;
+    let thinking = |of: Effort| half.saturating_mul(request.tokens()) / of.thinking_tokens();
+    match usual {
+        Effort::None => Written {
+            answer: total,
+            thinking: thinking(Effort::Medium),
+        },
+        usual => Written {
+            answer: total - half,
+            thinking: thinking(usual),
+        },
+    }
+}
+
 /// How many tokens of a provider's models a token of the tokenizer at hand is, in hundredths. `OpenAI`'s own models use
 /// it. Anthropic does not publish its tokenizer; on source code it makes about a quarter more tokens.
 fn hundredths(model: &ModelId) -> u64 {
@@ -189,10 +236,10 @@ pub fn estimate(input: &EstimateInput<'_>) -> Result<Estimate, UnknownPrompt> {
             turns.push(Turn::new(counted.patches, CALL));
         }
         turns.extend((0..habits.looks).map(|_| Turn::new(LOOK, CALL)));
-        if let Some(last) = turns.last_mut() {
-            last.written = habits.answer;
-        }
         let model = model_of(&member.route, hypothetical);
+        if let Some(last) = turns.last_mut() {
+            last.written = written(habits.answer, &member.name, model, effort_of(&member.route), input);
+        }
         let known = if model.is_some_and(|model| warm.contains(&model)) {
             shared
         } else {
@@ -205,11 +252,12 @@ pub fn estimate(input: &EstimateInput<'_>) -> Result<Estimate, UnknownPrompt> {
     let given = RUNTIME + COORDINATOR_TOOLS + counted.coordinator + reviewers.saturating_mul(REPORT);
     let mut turns = vec![Turn::new(given, CALL)];
     turns.extend((0..habits.coordinator_looks).map(|_| Turn::new(LOOK, CALL)));
-    if let Some(last) = turns.last_mut() {
-        last.written = habits.judgement;
-    }
     let coordinator = ReviewerName::coordinator();
     let model = model_of(&input.plan.coordinator, hypothetical);
+    if let Some(last) = turns.last_mut() {
+        let effort = effort_of(&input.plan.coordinator);
+        last.written = written(habits.judgement, &coordinator, model, effort, input);
+    }
     sessions.push(session(&coordinator, model, &turns, 0, input.prices));
     let mut estimate = total(counted, sessions, &habits);
     let models = estimate.sessions.iter().filter_map(|session| session.model.as_ref());
@@ -234,15 +282,23 @@ fn model_of(route: &Result<ModelRoute, NoModel>, hypothetical: bool) -> Option<&
     }
 }
 
+/// The effort of a route's models.
+fn effort_of(route: &Result<ModelRoute, NoModel>) -> Option<Effort> {
+    route.as_ref().ok().map(|route| route.effort)
+}
+
 /// A turn: what is new in its prompt besides the model's own last words, and what the model writes.
 struct Turn {
     read: u64,
-    written: u64,
+    written: Written,
 }
 
 impl Turn {
-    const fn new(read: u64, written: u64) -> Self {
-        Self { read, written }
+    const fn new(read: u64, answer: u64) -> Self {
+        Self {
+            read,
+            written: Written { answer, thinking: 0 },
+        }
     }
 }
 
@@ -270,13 +326,16 @@ fn session(
     let mut seen = scale(known);
     let mut new = scale(turns.first().map_or(0, |turn| turn.read)).saturating_sub(seen);
     for (at, turn) in turns.iter().enumerate() {
-        let written = scale(turn.written);
+        let written = Written {
+            answer: scale(turn.written.answer),
+            thinking: scale(turn.written.thinking),
+        };
         // Priced call by call: a long prompt can have another price.
         let usage = call(facts, seen, new, written);
         cost += facts.map_or(0.0, |facts| facts.cost_usd(&usage));
         tokens += usage;
         seen += new;
-        new = scale(turns.get(at + 1).map_or(0, |next| next.read)) + written;
+        new = scale(turns.get(at + 1).map_or(0, |next| next.read)) + written.answer + written.thinking;
     }
     SessionEstimate {
         name: name.clone(),
@@ -288,14 +347,14 @@ fn session(
 }
 
 /// One call: what the provider has seen before, what is new, what it writes.
-fn call(facts: Option<ModelFacts>, seen: u64, new: u64, written: u64) -> TokenUsage {
+fn call(facts: Option<ModelFacts>, seen: u64, new: u64, written: Written) -> TokenUsage {
     let caches = facts.is_some_and(|facts| facts.cache_read > 0.0);
     // Who charges for writing reports it; elsewhere the cache fills by itself, at the price of fresh tokens.
     let charges = facts.is_some_and(|facts| facts.cache_write > 0.0);
     TokenUsage {
         input: if caches { 0 } else { seen } + if charges { 0 } else { new },
-        output: written,
-        reasoning: 0,
+        output: written.answer,
+        reasoning: written.thinking,
         cache_read: if caches { seen } else { 0 },
         cache_write: if charges { new } else { 0 },
     }
@@ -316,14 +375,15 @@ fn total(counted: Counted, sessions: Vec<SessionEstimate>, habits: &Habits) -> E
     let assumptions = vec![
         format!(
             "each reviewer is given the context and, of a small change, the patches, reads every other patch, then looks {} times into the source ({LOOK} tokens each) and \
-             writes {} tokens",
+             writes {} tokens at its usual effort",
             habits.looks, habits.answer
         ),
         format!(
-            "the coordinator looks {} times into the source and writes {} tokens; a review that finds nothing, with nothing asked \
-             or open, needs none",
+            "the coordinator looks {} times into the source and writes {} tokens at its usual effort; a review that finds nothing, \
+             with nothing asked or open, needs none",
             habits.coordinator_looks, habits.judgement
         ),
+        "half of what a session writes at its usual effort is thinking, and each step of effort doubles that".to_owned(),
         "the provider's cache serves each turn what the session's last one sent, and reviewers of one model share their \
          common beginning; nothing is retried"
             .to_owned(),

@@ -15,17 +15,21 @@ fn words(text: &str) -> u64 {
     text.split_whitespace().count() as u64
 }
 
-fn route(model: &str) -> ModelRoute {
+fn route(model: &str, effort: Effort) -> ModelRoute {
     ModelRoute {
         models: vec![model.parse().expect("a model")],
         skipped: Vec::new(),
+        effort,
     }
 }
 
+/// With the efforts that such a panel usually has.
 fn plan(tier: RiskTier, models: &[&str]) -> Plan {
+    let trivial = tier == RiskTier::Trivial;
+    let usual = |name: &str| ClassEfforts::default().of(model_tier(name, trivial), trivial);
     let member = |model: &&str| PanelMember {
         name: ReviewerName::new("security").expect("a name"),
-        route: Ok(route(model)),
+        route: Ok(route(model, usual("security"))),
         required: true,
         attempt: Duration::from_secs(1),
         parts: vec!["one two".into(), "three".into()],
@@ -38,7 +42,7 @@ fn plan(tier: RiskTier, models: &[&str]) -> Plan {
             reasons: Vec::new(),
         },
         members: models.iter().map(member).collect(),
-        coordinator: Ok(route("openai/gpt-5.4")),
+        coordinator: Ok(route("openai/gpt-5.4", usual("coordinator"))),
         disabled: Vec::new(),
         slots: Vec::new(),
         gaps: Vec::new(),
@@ -72,6 +76,7 @@ fn estimate_at(plan: &Plan, patches: &[&str], prices: &PriceList) -> Estimate {
         coordinator_message: "a message",
         patches: counted,
         prices,
+        capabilities: &CapabilityList::default(),
         count: &words,
     })
     .expect("the prompts are there")
@@ -98,9 +103,31 @@ fn a_session_pays_each_new_token_once_and_reads_the_rest_from_the_cache() {
     let read: u64 = (1..new.len()).map(|turn| new[..turn].iter().sum::<u64>()).sum();
     assert_eq!(session.tokens.cache_read, read);
     // Two calls in the first turn, one for each patch; the answer in the last.
-    assert_eq!(session.tokens.output, 4 * CALL + 1_200);
+    assert_eq!((session.tokens.output, session.tokens.reasoning), (4 * CALL + 600, 600));
     let facts = conclave_shared::pricing::facts(session.model.as_ref().expect("a model")).expect("known");
     assert!((session.cost_usd.expect("priced") - facts.cost_usd(&session.tokens)).abs() < 1e-9);
+}
+
+#[test]
+fn thinking_follows_the_effort_and_is_priced() {
+    let with = |effort, model: &str| {
+        let mut plan = plan(RiskTier::Full, &[model]);
+        plan.members[0].route = Ok(route(model, effort));
+        estimate_of(&plan, &["x"]).sessions[0].clone()
+    };
+    let usual = with(Effort::Medium, "anthropic/claude-sonnet-5");
+    assert_eq!(usual.tokens.reasoning, 1_100 * 125 / 100);
+    for (effort, reasoning) in [(Effort::None, 0), (Effort::Low, 687), (Effort::Max, 5_370)] {
+        let session = with(effort, "anthropic/claude-sonnet-5");
+        assert_eq!(session.tokens.reasoning, reasoning, "{effort}");
+        assert_eq!(session.tokens.output, usual.tokens.output, "{effort}");
+        let cheaper = session.cost_usd < usual.cost_usd;
+        assert_eq!(cheaper, effort < Effort::Medium, "{effort}");
+    }
+    let always = with(Effort::None, "anthropic/claude-opus-5-5");
+    assert_eq!(always.tokens.reasoning, 687, "it cannot be switched off");
+    let untold = with(Effort::Max, "openai/gpt-4.1");
+    assert_eq!(untold.tokens.reasoning, 0, "it takes no effort");
 }
 
 #[test]
@@ -130,7 +157,8 @@ fn claude_has_more_tokens_and_charges_for_writing_to_the_cache() {
 
 #[test]
 fn a_model_without_a_cache_pays_the_conversation_again_in_each_turn() {
-    let seen = call(None, 100, 10, 1);
+    let written = Written { answer: 1, thinking: 2 };
+    let seen = call(None, 100, 10, written);
     assert_eq!((seen.input, seen.cache_read, seen.cache_write), (110, 0, 0));
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use conclave_shared::{
-    config::{ConfigDocument, ModelTier, fallback, named_models},
+    config::{CapabilityList, ConfigDocument, ModelTier, fallback, named_models},
     model::ModelId,
     pricing,
     reviewer::ReviewerName,
@@ -111,6 +111,7 @@ impl Assembled {
     }
 
     fn models(&self, plan: &Plan, document: &ConfigDocument) -> Vec<Owned<ProviderModel>> {
+        let capabilities = CapabilityList::new(&document.capabilities);
         let mut models: Vec<Owned<ProviderModel>> = Vec::new();
         let members = plan.members.iter().map(|member| (member.name.as_str(), &member.route));
         for (name, route) in members.chain([(ReviewerName::COORDINATOR, &plan.coordinator)]) {
@@ -125,18 +126,23 @@ impl Assembled {
                 if !models.iter().any(|known| known.value.id == *id) {
                     models.push(Owned {
                         plugin,
-                        value: provider_model(id),
+                        value: provider_model(id, &capabilities),
                     });
                 }
             }
         }
-        models.extend(self.named_beside(&models, document));
+        models.extend(self.named_beside(&models, document, &capabilities));
         models
     }
 
     /// What the runtime has to know for changes during the run: the other models of the document with who stands in for them,
     /// and for each provider one that stands for any model that is named later.
-    fn named_beside(&self, routed: &[Owned<ProviderModel>], document: &ConfigDocument) -> Vec<Owned<ProviderModel>> {
+    fn named_beside(
+        &self,
+        routed: &[Owned<ProviderModel>],
+        document: &ConfigDocument,
+        capabilities: &CapabilityList,
+    ) -> Vec<Owned<ProviderModel>> {
         let providers = self.providers();
         let mut seen: BTreeSet<ModelId> = routed.iter().map(|known| known.value.id.clone()).collect();
         let mut models = Vec::new();
@@ -150,7 +156,7 @@ impl Assembled {
                 next.extend(fallback(document, &id));
                 models.push(Owned {
                     plugin: BUILT_IN,
-                    value: provider_model(&id),
+                    value: provider_model(&id, capabilities),
                 });
             }
         }
@@ -171,10 +177,11 @@ impl Assembled {
     }
 }
 
-fn provider_model(id: &ModelId) -> ProviderModel {
+fn provider_model(id: &ModelId, capabilities: &CapabilityList) -> ProviderModel {
     ProviderModel {
         id: id.clone(),
         facts: pricing::facts(id),
+        capabilities: capabilities.of(id),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a plugin can contribute.
 
-use conclave_shared::{model::ModelId, pricing::ModelFacts};
+use conclave_shared::{config::Capabilities, model::ModelId, pricing::ModelFacts};
 use secrecy::SecretString;
 use url::Url;
 
@@ -51,8 +51,10 @@ pub enum ProviderWire {
 pub struct ProviderModel {
     /// The model.
     pub id: ModelId,
-    /// Limits and prices, where they are known.
+    /// Prices, where they are known.
     pub facts: Option<ModelFacts>,
+    /// Its capabilities.
+    pub capabilities: Capabilities,
 }
 
 /// A provider: where Conclave's own gateway sends its calls. The runtime never learns any of it but the name and the

@@ -22,7 +22,7 @@ use super::{
 use crate::{repo_config::RubricSettings, review::ReviewMode};
 
 /// What could be read of a file, and what could not.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct ParsedRepoConfig {
     /// The settings; what has a problem keeps its default.
     pub config: RepoConfig,
@@ -59,6 +59,7 @@ pub fn parse(bytes: &[u8]) -> ParsedRepoConfig {
     }
     let root = table.get_ref();
     reader.unknown_keys(root, "");
+    let own = reader.own_reviewers(root);
     let config = RepoConfig {
         review: reader.review(root),
         paths: reader.paths(root),
@@ -67,7 +68,8 @@ pub fn parse(bytes: &[u8]) -> ParsedRepoConfig {
         verdict: reader.verdict(root),
         break_glass: reader.break_glass(root),
         limits: reader.limits(root),
-        reviewers: reader.own_reviewers(root),
+        models: reader.models(root, &own),
+        reviewers: own,
     };
     ParsedRepoConfig {
         config,

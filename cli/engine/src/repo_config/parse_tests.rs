@@ -1,5 +1,6 @@
 //! Good files, bad files, and the agreement of parser and schema.
 
+use conclave_shared::effort::Effort;
 use serde_json::Value;
 
 use super::*;
@@ -46,6 +47,16 @@ by = "developers"
 [limits]
 idle_seconds = 600
 
+[models]
+effort = "low"
+class_effort = { top = "high" }
+reviewer_effort = { queries = "max" }
+
+[models.capabilities."compatible/*"]
+context = 65_536
+temperature = 0.6
+thinking = { by = "effort", levels = ["low", "high"] }
+
 [[reviewers]]
 name = "queries"
 prompt = "docs/queries.md"
@@ -74,8 +85,11 @@ fn a_full_file_is_read() {
         verdict,
         break_glass,
         limits,
+        models,
         reviewers,
     } = parsed.config;
+    assert_eq!(models.effort, Some(Effort::Low));
+    assert_eq!(models.class_effort.top, Some(Effort::High));
     assert_eq!((limits.idle_seconds, limits.hold_seconds), (Some(600), None));
     assert_eq!(break_glass.by, BreakGlassBy::Developers);
     assert_eq!(review.author_settles, AuthorSettles::Suggestion);
@@ -179,7 +193,7 @@ rules = "http://example.org/rules"
     .conclave.toml:5:34: an entry of `review.disabled_reviewers` must be a text in quotes; it is a number
     .conclave.toml:5:37: the coordinator cannot be disabled: without a judge there is no review
     .conclave.toml:6:8: `review.gate` must be "off" or "block"; it is a boolean
-    .conclave.toml:7:10: `newest` is not a `review.preset`: it must be "current" or "yardstick"
+    .conclave.toml:7:10: `newest` is not a `review.preset`: it must be "current" or "yardstick" or "local"
     .conclave.toml:10:11: `a[` is not a pattern of paths: unclosed character class; missing ']'
     .conclave.toml:10:17: an entry of `paths.ignore` is empty
     .conclave.toml:11:1: `paths.ignored` is not known and is ignored: did you mean `paths.ignore`?
@@ -267,6 +281,7 @@ fn schema_and_parser_agree() {
         "[review]\n",
         "[review]\nlanguage = \"Português (Brasil)\"",
         "[paths]\nignore = []",
+        "[models.class_effort]\ntrivial = \"none\"",
     ];
     for text in good {
         assert_eq!(problems(text), Vec::<String>::new(), "{text}");
@@ -296,6 +311,13 @@ fn schema_and_parser_agree() {
         "[[path_instructions]]\npaths = []\ninstructions = \"x\"",
         "[[path_instructions]]\npaths = [\"a\"]\ninstructions = \" \"",
         "[[path_instructions]]\npaths = [\"a\"]\ninstructions = \"x\"\nextra = 1",
+        "[models]\neffort = \"hihg\"",
+        "[models]\neffort = 3",
+        "[models.class_effort]\ntiny = \"low\"",
+        "[models.reviewer_effort]\nsecurity = \"extreme\"",
+        "[models.capabilities.\"a/b\"]\ncontext = 0",
+        "[models.capabilities.\"a/b\"]\ntemperature = 3",
+        "[models.capabilities.\"a/b\".thinking]\nlevels = [\"low\"]",
         "[codex]\nrules = 1",
         "[codex]\nrules = \" \"",
         "[[reviewers]]\nname = \"security\"\nprompt = \"a.md\"\npaths = [\"x\"]",
@@ -331,6 +353,10 @@ fn the_schema_describes_every_key_that_the_parser_knows_and_no_other() {
             "break_glass" => &schema["definitions"]["BreakGlassSettings"],
             "limits" => &schema["definitions"]["TimeLimitOverrides"],
             "reviewers" => &schema["definitions"]["OwnReviewer"],
+            "models" => &schema["definitions"]["ModelSettings"],
+            "models.class_effort" => &schema["definitions"]["ClassEfforts"],
+            "models.capabilities" => &schema["definitions"]["CapabilityOverrides"],
+            "models.capabilities.thinking" => &schema["definitions"]["Thinking"],
             _ => &schema["definitions"]["CodexSettings"],
         };
         let properties = object["properties"].as_object().expect("properties");

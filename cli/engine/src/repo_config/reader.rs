@@ -2,7 +2,7 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use conclave_shared::{nearest::nearest, path_globs::PathGlobs};
+use conclave_shared::{config::ClassEfforts, nearest::nearest, path_globs::PathGlobs};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -11,7 +11,7 @@ use toml::{
 use super::problem::Problems;
 
 /// Every key that there is, below its table.
-pub(super) const KEYS: [(&str, &[&str]); 9] = [
+pub(super) const KEYS: [(&str, &[&str]); 13] = [
     (
         "",
         &[
@@ -22,6 +22,7 @@ pub(super) const KEYS: [(&str, &[&str]); 9] = [
             "verdict",
             "break_glass",
             "limits",
+            "models",
             "reviewers",
         ],
     ),
@@ -65,7 +66,14 @@ pub(super) const KEYS: [(&str, &[&str]); 9] = [
             "fetch_seconds",
         ],
     ),
-    ("reviewers", &["name", "prompt", "paths", "model", "required"]),
+    ("models", &["effort", "class_effort", "reviewer_effort", "capabilities"]),
+    ("models.class_effort", &ClassEfforts::NAMES),
+    (
+        "models.capabilities",
+        &["context", "max_output", "samples", "temperature", "top_p", "thinking"],
+    ),
+    ("models.capabilities.thinking", &["by", "levels", "off", "hidden"]),
+    ("reviewers", &["name", "prompt", "paths", "model", "required", "effort"]),
 ];
 
 /// A text and where it stands.
@@ -167,7 +175,17 @@ impl Reader<'_> {
 
     /// A table below the root, with a word about each key that it should not have.
     pub(super) fn table<'t, 'i>(&mut self, root: &'t DeTable<'i>, name: &str) -> Option<&'t DeTable<'i>> {
-        let value = root.get(name)?;
+        self.table_in(root, name, name)
+    }
+
+    /// The same for a table in another one; `name` is its whole name.
+    pub(super) fn table_in<'t, 'i>(
+        &mut self,
+        around: &'t DeTable<'i>,
+        key: &str,
+        name: &str,
+    ) -> Option<&'t DeTable<'i>> {
+        let value = around.get(key)?;
         if let Some(table) = value.get_ref().as_table() {
             self.unknown_keys(table, name);
             return Some(table);
@@ -180,11 +198,11 @@ impl Reader<'_> {
         None
     }
 
+    /// A word about each key that a table should not have. A table whose keys are names of people's choice has none.
     pub(super) fn unknown_keys(&mut self, table: &DeTable<'_>, name: &str) {
-        let known = KEYS
-            .iter()
-            .find(|(table, _)| *table == name)
-            .map_or(&[][..], |(_, keys)| keys);
+        let Some((_, known)) = KEYS.iter().find(|(table, _)| *table == name) else {
+            return;
+        };
         for key in table.keys() {
             let text: &str = key.get_ref();
             if known.contains(&text) {

@@ -1,6 +1,6 @@
 //! `[[reviewers]]`: the reviewers that a project adds.
 
-use conclave_shared::{config::ModelTier, reviewer::ReviewerName};
+use conclave_shared::{config::ModelTier, effort::Effort, reviewer::ReviewerName};
 use toml::de::{DeTable, DeValue};
 
 use super::{
@@ -62,6 +62,12 @@ impl Reader<'_> {
                 None
             }
         };
+        let effort = self.choice_of(
+            table,
+            KEY,
+            "effort",
+            &Effort::ALL.map(|effort| (effort, effort.as_str())),
+        );
         Some(OwnReviewer {
             name: name?,
             prompt: prompt?,
@@ -72,6 +78,7 @@ impl Reader<'_> {
                 ModelTier::default()
             },
             required: required?,
+            effort,
         })
     }
 
@@ -110,7 +117,7 @@ mod tests {
     fn a_reviewer_of_the_project_is_read() {
         let parsed = parse(
             b"[[reviewers]]\nname = \"screen_readers\"\nprompt = \"docs/review/a11y.md\"\npaths = [\"web/\"]\n\n\
-              [[reviewers]]\nname = \"queries\"\nprompt = \"q.md\"\npaths = [\"*.sql\"]\nmodel = \"light\"\nrequired = true\n",
+              [[reviewers]]\nname = \"queries\"\nprompt = \"q.md\"\npaths = [\"*.sql\"]\nmodel = \"light\"\nrequired = true\neffort = \"low\"\n",
         );
         assert_eq!(parsed.problems, []);
         let name = |text: &str| ReviewerName::new(text).expect("a name");
@@ -123,6 +130,7 @@ mod tests {
                     paths: vec!["web/".into()],
                     model: ModelTier::Standard,
                     required: false,
+                    effort: None,
                 },
                 OwnReviewer {
                     name: name("queries"),
@@ -130,10 +138,12 @@ mod tests {
                     paths: vec!["*.sql".into()],
                     model: ModelTier::Light,
                     required: true,
+                    effort: Some(Effort::Low),
                 }
             ]
         );
         assert_eq!(parsed.config.classes()["queries"], ModelTier::Light);
+        assert_eq!(parsed.config.efforts().reviewers["queries"], Effort::Low);
     }
 
     #[test]

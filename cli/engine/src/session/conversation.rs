@@ -200,6 +200,7 @@ impl<'a> Session<'a> {
         };
         let (id, events) = created.map_err(|error| SessionResult::ended(ReviewerOutcome::Failed, error.to_string()))?;
         context.ledger.assign(&id, &task.name, &route.models);
+        context.ledger.set_effort(&id, route.effort);
         Ok(Self {
             context,
             name: &task.name,

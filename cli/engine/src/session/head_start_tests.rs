@@ -18,6 +18,7 @@ fn member(name: &str, model: &str) -> PanelMember {
         route: Ok(ModelRoute {
             models: vec![model.parse().expect("a model")],
             skipped: Vec::new(),
+            effort: conclave_shared::effort::Effort::Medium,
         }),
         required: true,
         attempt: Duration::from_mins(5),

@@ -10,7 +10,7 @@ use std::{
 };
 
 use conclave_shared::{
-    config::{ConfigDocument, Limits, ModelRoute, ModelTier, NoModel, Preset, RouteInput, route, seconds},
+    config::{ConfigDocument, Limits, ModelRoute, ModelTier, NoModel, Preset, RouteInput, effort, route, seconds},
     reviewer::ReviewerName,
 };
 use tokio::sync::watch;
@@ -83,7 +83,11 @@ impl LiveRoutes {
                 skipped,
             });
         }
-        Ok(ModelRoute { models, skipped })
+        Ok(ModelRoute {
+            models,
+            skipped,
+            effort: effort(name, input),
+        })
     }
 
     /// The limits in force, once the document has changed; `None` as long as those of the plan are.

@@ -1,4 +1,4 @@
-use conclave_shared::{config::ProviderSwitch, model::ModelId};
+use conclave_shared::{config::ProviderSwitch, effort::Effort, model::ModelId};
 
 use super::*;
 
@@ -16,6 +16,7 @@ fn planned() -> ModelRoute {
         .map(model)
         .to_vec(),
         skipped: Vec::new(),
+        effort: Effort::Medium,
     }
 }
 
@@ -60,7 +61,7 @@ fn a_switched_off_provider_leaves_the_route_and_comes_back() {
     let (sender, routes) = live();
     sender.send_replace(Some(document(&["anthropic"])));
     let route = routes.current("security", &planned()).expect("a route");
-    assert_eq!(names(&route), ["openai/gpt-5.3-codex"]);
+    assert_eq!(names(&route), ["openai/gpt-5.3-codex", "openai/gpt-5.2"]);
     sender.send_replace(Some(document(&["anthropic", "openai"])));
     let none = routes.current("security", &planned()).expect_err("nothing is left");
     assert!(
@@ -76,7 +77,8 @@ fn a_switched_off_provider_leaves_the_route_and_comes_back() {
 #[test]
 fn a_model_that_is_newly_named_is_used_and_those_of_the_plan_stand_behind_it() {
     let (sender, routes) = live();
-    let text = r#"{"schema_version":1,"reviewers":{"security":{"models":["openai/gpt-6-sol","vllm/no-provider-of-this-run","openai/gpt-5.3-codex"]}}}"#;
+    let text = r#"{"schema_version":1,"reviewers":{"security":{"models":["openai/gpt-6-sol","vllm/no-provider-of-this-run","openai/gpt-5.3-codex"],"effort":"max"}},
+                  "failback":{"openai/gpt-6-sol":null}}"#;
     sender.send_replace(Some(Arc::new(serde_json::from_str(text).expect("valid"))));
     let route = routes.current("security", &planned()).expect("a route");
     assert_eq!(
@@ -84,8 +86,14 @@ fn a_model_that_is_newly_named_is_used_and_those_of_the_plan_stand_behind_it() {
         [
             "openai/gpt-6-sol",
             "openai/gpt-5.3-codex",
+            "openai/gpt-5.2",
             "anthropic/claude-sonnet-5",
             "anthropic/claude-sonnet-4-6"
         ]
+    );
+    assert_eq!(
+        route.effort,
+        Effort::Max,
+        "sessions that begin now think as the document says now"
     );
 }

@@ -316,6 +316,7 @@ pub(crate) fn route() -> ModelRoute {
             .map(|name| name.parse().expect("a model"))
             .collect(),
         skipped: Vec::new(),
+        effort: conclave_shared::effort::Effort::Medium,
     }
 }
 

@@ -26,7 +26,8 @@ const MAX_MARKS: usize = 4;
 #[derive(Debug)]
 pub(crate) struct Canonical {
     pub(crate) body: Bytes,
-    /// The name of what calls share: the model, the tools, the system prompt, and the first message but for its last part.
+    /// The name of what calls share: the model, the tools, the system prompt, the first message but for its last part, and what
+    /// a provider counts to them.
     pub(crate) prefix: String,
 }
 
@@ -42,6 +43,10 @@ struct Fields<'a> {
     prompt_cache_key: Option<&'a RawValue>,
     #[serde(borrow)]
     store: Option<&'a RawValue>,
+    #[serde(borrow)]
+    thinking: Option<&'a RawValue>,
+    #[serde(borrow)]
+    output_config: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -65,6 +70,12 @@ pub(crate) fn canonical(wire: Wire, body: &Bytes, asked: &ModelId, target: &Mode
     let mut edits = Edits::of(text);
     let mut shared = Sha256::new_with_prefix(target.as_str());
     shared.update(fields.tools.map_or("", RawValue::get));
+    if wire == Wire::Anthropic {
+        // Another effort is another beginning.
+        for parameter in [fields.thinking, fields.output_config] {
+            shared.update(parameter.map_or("", RawValue::get));
+        }
+    }
     let messages = fields.messages.unwrap_or_default();
     let names = Names { asked, target };
     let system = match wire {

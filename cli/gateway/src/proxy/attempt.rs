@@ -68,7 +68,8 @@ impl Attempt<'_> {
             wire: call.provider.wire,
             asked: &call.written_for,
             target: self.model,
-            facts: core.accounting.facts(self.model),
+            capabilities: (core.capabilities)(self.model),
+            effort: call.request.session.effort(),
             signatures: &call.request.session.signatures,
         }
         .apply(&call.body);

@@ -7,7 +7,7 @@ use std::{
 };
 
 use conclave_engine::ports::SessionId;
-use conclave_shared::model::ModelId;
+use conclave_shared::{effort::Effort, model::ModelId};
 
 use super::loop_guard::LoopGuard;
 use crate::{clock::now, lock::locked, wire::Signatures};
@@ -49,6 +49,7 @@ pub(crate) struct Session {
 struct State {
     reviewer: String,
     models: Vec<ModelId>,
+    effort: Option<Effort>,
     fallbacks: HashMap<ModelId, Fallback>,
     /// The last progress of each request in flight.
     in_flight: HashMap<u64, Instant>,
@@ -81,6 +82,15 @@ impl Session {
     /// The models that were assigned, best first.
     pub(crate) fn models(&self) -> Vec<ModelId> {
         locked(&self.state).models.clone()
+    }
+
+    /// The effort of its models; `None` where it was not set.
+    pub(crate) fn effort(&self) -> Option<Effort> {
+        locked(&self.state).effort
+    }
+
+    pub(crate) fn set_effort(&self, effort: Effort) {
+        locked(&self.state).effort = Some(effort);
     }
 
     /// From now on the spare name of the model's provider stands for this one.

@@ -1,3 +1,4 @@
+use conclave_shared::config::{CapabilityList, CapabilityOverrides};
 use serde_json::json;
 
 use super::*;
@@ -6,100 +7,191 @@ fn model(name: &str) -> ModelId {
     name.parse().expect("a model")
 }
 
-fn adapted(wire: Wire, asked: &str, target: &str, signatures: &Signatures, body: &Value) -> Value {
+/// A body as it is sent to a model, in a session with this effort.
+fn sent(
+    wire: Wire,
+    (asked, target): (&str, &str),
+    effort: Option<Effort>,
+    signatures: &Signatures,
+    body: &Value,
+) -> String {
     let target = model(target);
     let adaptation = Adaptation {
         wire,
         asked: &model(asked),
-        facts: conclave_shared::pricing::facts(&target),
+        capabilities: CapabilityList::default().of(&target),
         target: &target,
+        effort,
         signatures,
     };
     let bytes = adaptation.apply(&Bytes::from(body.to_string()));
-    serde_json::from_slice(&bytes).expect("JSON")
+    String::from_utf8(bytes.to_vec()).expect("text")
 }
 
-fn anthropic(asked: &str, target: &str, body: &Value) -> Value {
-    let prefix = |name: &str| format!("anthropic/{name}");
-    adapted(
-        Wire::Anthropic,
-        &prefix(asked),
-        &prefix(target),
-        &Signatures::default(),
-        body,
-    )
+fn adapted(wire: Wire, asked: &str, target: &str, signatures: &Signatures, body: &Value) -> Value {
+    serde_json::from_str(&sent(wire, (asked, target), None, signatures, body)).expect("JSON")
+}
+
+/// The body that a model of Anthropic gets in place of Sonnet 4.6.
+fn anthropic(target: &str, effort: Effort, body: &Value) -> String {
+    let models = ("anthropic/claude-sonnet-4-6", &*format!("anthropic/{target}"));
+    sent(Wire::Anthropic, models, Some(effort), &Signatures::default(), body)
 }
 
 #[test]
 fn nothing_changes_for_the_model_that_was_asked() {
     let body = Bytes::from_static(b"{ \"model\" : \"claude-opus-4-7\", \"b\":1.0, \"a\":\"\\u00e9\" }");
     let asked = model("anthropic/claude-opus-4-7");
-    let adaptation = Adaptation {
+    let signatures = Signatures::default();
+    let adaptation = |effort| Adaptation {
         wire: Wire::Anthropic,
         asked: &asked,
         target: &asked,
-        facts: None,
-        signatures: &Signatures::default(),
+        capabilities: CapabilityList::default().of(&asked),
+        effort,
+        signatures: &signatures,
     };
-    assert_eq!(adaptation.apply(&body), body);
+    assert_eq!(adaptation(None).apply(&body), body);
+    assert_eq!(
+        adaptation(Some(Effort::None)).apply(&body),
+        body,
+        "it does not think unless asked to"
+    );
+    assert_eq!(
+        adaptation(Some(Effort::Low)).apply(&body),
+        "{\"model\":\"claude-opus-4-7\",\"b\":1.0,\"a\":\"\\u00e9\",\
+         \"thinking\":{\"type\":\"adaptive\",\"display\":\"summarized\"},\"output_config\":{\"effort\":\"low\"}}",
+        "all other bytes stay"
+    );
 }
 
 #[test]
-fn from_the_latest_to_the_adaptive_generation_the_display_goes() {
-    let body = json!({"model": "claude-opus-4-7", "max_tokens": 32000,
+fn each_generation_of_claude_is_asked_in_its_own_way() {
+    let body = json!({"model": "claude-sonnet-4-6", "max_tokens": 32000, "temperature": 0.1,
+        "messages": [{"role": "user", "content": "x"}], "output_config": {"format": {"type": "json_schema"}}});
+    let rest = "\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]";
+    let format = "\"format\":{\"type\":\"json_schema\"}";
+    for (target, effort, expected) in [
+        (
+            "claude-opus-5-5",
+            Effort::None,
+            format!(
+                "\"max_tokens\":36096,{rest},\"output_config\":{{{format},\"effort\":\"low\"}},\"thinking\":{{\"type\":\"adaptive\",\"display\":\"summarized\"}}"
+            ),
+        ),
+        (
+            "claude-sonnet-5",
+            Effort::None,
+            format!(
+                "\"max_tokens\":32000,{rest},\"output_config\":{{{format}}},\"thinking\":{{\"type\":\"disabled\"}}"
+            ),
+        ),
+        (
+            "claude-opus-4-8",
+            Effort::None,
+            format!("\"max_tokens\":32000,{rest},\"output_config\":{{{format}}}"),
+        ),
+        (
+            "claude-opus-4-6",
+            Effort::Medium,
+            format!(
+                "\"max_tokens\":40192,{rest},\"output_config\":{{{format},\"effort\":\"medium\"}},\"thinking\":{{\"type\":\"adaptive\"}}"
+            ),
+        ),
+        (
+            "claude-opus-4-6",
+            Effort::None,
+            format!("\"max_tokens\":32000,\"temperature\":0.1,{rest},\"output_config\":{{{format}}}"),
+        ),
+        (
+            "claude-sonnet-4-5",
+            Effort::High,
+            format!(
+                "\"max_tokens\":48000,{rest},\"output_config\":{{{format}}},\"thinking\":{{\"type\":\"enabled\",\"budget_tokens\":16000}}"
+            ),
+        ),
+        (
+            "claude-haiku-4-5",
+            Effort::Max,
+            format!(
+                "\"max_tokens\":63999,{rest},\"output_config\":{{{format}}},\"thinking\":{{\"type\":\"enabled\",\"budget_tokens\":31999}}"
+            ),
+        ),
+        (
+            "claude-of-tomorrow",
+            Effort::High,
+            format!("\"max_tokens\":16000,{rest},\"output_config\":{{{format}}}"),
+        ),
+    ] {
+        let expected = format!("{{\"model\":\"{target}\",{expected}}}");
+        assert_eq!(anthropic(target, effort, &body), expected, "{target} {effort}");
+    }
+}
+
+#[test]
+fn an_answer_keeps_its_room_as_far_as_the_model_can_and_a_budget_fits_below_the_limit() {
+    let body = |limit: u64| json!({"model": "claude-sonnet-4-6", "max_tokens": limit, "messages": []});
+    for (limit, expected) in [
+        (
+            60_000,
+            "\"max_tokens\":64000,\"messages\":[],\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":31999}",
+        ),
+        (
+            0,
+            "\"max_tokens\":31999,\"messages\":[],\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":15999}",
+        ),
+    ] {
+        let sent = anthropic("claude-sonnet-4-5", Effort::Max, &body(limit));
+        assert!(sent.contains(expected), "{sent}");
+    }
+}
+
+#[test]
+fn what_the_runtime_wrote_for_another_model_goes_where_no_effort_is_known() {
+    let body = json!({"model": "claude-opus-4-7", "max_tokens": 32000, "temperature": 0.1,
         "thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": "xhigh"},
         "messages": [{"role": "user", "content": "x"}]});
-    let expected = json!({"model": "claude-opus-4-6", "max_tokens": 32000,
-        "thinking": {"type": "adaptive"}, "output_config": {"effort": "high"},
-        "messages": [{"role": "user", "content": "x"}]});
-    let result = anthropic("claude-opus-4-7", "claude-opus-4-6", &body);
-    assert_eq!(result.to_string(), expected.to_string(), "in the same order");
-}
-
-#[test]
-fn from_adaptive_thinking_to_a_budget() {
-    let body = json!({"model": "claude-sonnet-4-6", "max_tokens": 32000, "thinking": {"type": "adaptive"},
-        "output_config": {"effort": "high", "format": {"type": "json_schema"}}, "messages": [{"role": "user", "content": "x"}]});
-    let expected = json!({"model": "claude-sonnet-4-5", "max_tokens": 48000,
-        "thinking": {"type": "enabled", "budget_tokens": 16000}, "output_config": {"format": {"type": "json_schema"}},
-        "messages": [{"role": "user", "content": "x"}]});
-    assert_eq!(anthropic("claude-sonnet-4-6", "claude-sonnet-4-5", &body), expected);
-
-    let mut body = body;
-    body["output_config"] = json!({"effort": "max"});
-    body["max_tokens"] = json!(64000);
-    let result = anthropic("claude-sonnet-4-6", "claude-sonnet-4-5", &body);
-    assert_eq!(result["thinking"]["budget_tokens"], 31999);
-    assert_eq!(result["max_tokens"], 64000, "no more than the model can do");
-    assert_eq!(result.get("output_config"), None);
-}
-
-#[test]
-fn to_the_latest_generation_sampling_and_budget_go() {
-    let body = json!({"model": "claude-sonnet-4-5", "max_tokens": 48000, "temperature": 0.1, "top_k": 5,
-        "thinking": {"type": "enabled", "budget_tokens": 16000}, "messages": [{"role": "user", "content": "x"}]});
-    let result = anthropic("claude-sonnet-4-5", "claude-opus-5-5", &body);
-    assert_eq!(result["thinking"], json!({"type": "adaptive"}));
-    assert_eq!((result.get("temperature"), result.get("top_k")), (None, None));
-}
-
-#[test]
-fn a_temperature_stays_where_it_is_taken() {
-    let body = json!({"model": "claude-opus-4-6", "max_tokens": 32000, "temperature": 0.1,
-        "messages": [{"role": "user", "content": "x"}]});
-    let result = anthropic("claude-opus-4-6", "claude-opus-4-5", &body);
-    assert_eq!(result["temperature"], json!(0.1));
-}
-
-#[test]
-fn a_budget_fits_below_the_limit() {
-    let body = json!({"model": "claude-opus-4-6", "max_tokens": 200_000,
-        "thinking": {"type": "enabled", "budget_tokens": 150_000}, "messages": [{"role": "user", "content": "x"}]});
-    let result = anthropic("claude-opus-4-6", "claude-opus-4-5", &body);
+    let (asked, target) = ("anthropic/claude-opus-4-7", "anthropic/claude-opus-4-6");
+    let result = adapted(Wire::Anthropic, asked, target, &Signatures::default(), &body);
+    assert_eq!((result.get("thinking"), result.get("output_config")), (None, None));
     assert_eq!(
-        (&result["max_tokens"], &result["thinking"]["budget_tokens"]),
-        (&json!(64000), &json!(32000))
+        result["temperature"],
+        json!(0.1),
+        "a temperature stays where it is taken"
     );
+    let target = "anthropic/claude-opus-5-5";
+    let result = adapted(Wire::Anthropic, asked, target, &Signatures::default(), &body);
+    assert_eq!(result.get("temperature"), None);
+}
+
+#[test]
+fn sampling_that_was_chosen_for_a_model_is_sent_to_it_but_not_beside_thinking() {
+    let target = model("anthropic/claude-opus-4-6");
+    let overrides = [(
+        target.to_string(),
+        CapabilityOverrides {
+            temperature: Some(0.7),
+            top_p: Some(0.9),
+            ..CapabilityOverrides::default()
+        },
+    )];
+    let capabilities = CapabilityList::new(&overrides.into_iter().collect()).of(&target);
+    let body = Bytes::from_static(b"{\"model\":\"claude-opus-4-6\",\"temperature\":0.1,\"messages\":[]}");
+    let apply = |effort| {
+        let adaptation = Adaptation {
+            wire: Wire::Anthropic,
+            asked: &target,
+            target: &target,
+            capabilities,
+            effort: Some(effort),
+            signatures: &Signatures::default(),
+        };
+        serde_json::from_slice::<Value>(&adaptation.apply(&body)).expect("JSON")
+    };
+    let calm = apply(Effort::None);
+    assert_eq!((&calm["temperature"], &calm["top_p"]), (&json!(0.7), &json!(0.9)));
+    let thinking = apply(Effort::Low);
+    assert_eq!((thinking.get("temperature"), thinking.get("top_p")), (None, None));
 }
 
 #[test]
@@ -110,7 +202,7 @@ fn foreign_reasoning_goes_and_own_stays() {
     let thought = |signature: &str| json!({"type": "thinking", "thinking": "hmm", "signature": signature});
     let call = json!({"type": "tool_use", "id": "t", "name": "read", "input": {}});
     let body = |model: &str| {
-        json!({"model": model, "max_tokens": 32000, "thinking": {"type": "adaptive"}, "messages": [
+        json!({"model": model, "max_tokens": 32000, "messages": [
             {"role": "user", "content": "x"},
             {"role": "assistant", "content": [thought("by-a"), {"type": "redacted_thinking", "data": "unknown"}]},
             {"role": "user", "content": "y"},
@@ -118,7 +210,14 @@ fn foreign_reasoning_goes_and_own_stays() {
             {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "z"}]}]})
     };
     let (a, b) = ("anthropic/claude-sonnet-4-6", "anthropic/claude-sonnet-4-5");
-    let result = adapted(Wire::Anthropic, a, b, &signatures, &body("claude-sonnet-4-6"));
+    let sent_to_b = sent(
+        Wire::Anthropic,
+        (a, b),
+        Some(Effort::High),
+        &signatures,
+        &body("claude-sonnet-4-6"),
+    );
+    let result: Value = serde_json::from_str(&sent_to_b).expect("JSON");
     assert_eq!(
         result["messages"][1]["content"],
         json!([{"type": "text", "text": "(no answer)"}])
@@ -133,24 +232,40 @@ fn foreign_reasoning_goes_and_own_stays() {
         "its own, and what nobody knows"
     );
     assert_eq!(result["messages"][3]["content"], json!([call]));
-    assert_eq!(
-        result["thinking"],
-        json!({"type": "adaptive"}),
-        "parameters are as asked"
-    );
 }
 
 #[test]
-fn a_call_under_way_without_a_thought_ends_the_budgeted_thinking() {
+fn a_turn_under_way_without_an_opening_thought_ends_the_budgeted_thinking() {
     let signatures = Signatures::default();
     signatures.add(&["by-a".to_owned()], &model("anthropic/claude-sonnet-4-6"));
-    let body = json!({"model": "claude-sonnet-4-6", "max_tokens": 32000, "thinking": {"type": "adaptive"}, "messages": [
-        {"role": "user", "content": "x"},
-        {"role": "assistant", "content": [{"type": "thinking", "thinking": "hmm", "signature": "by-a"},
-                                          {"type": "tool_use", "id": "t", "name": "read", "input": {}}]},
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "z"}]}]});
-    let (a, b) = ("anthropic/claude-sonnet-4-6", "anthropic/claude-sonnet-4-5");
-    assert_eq!(adapted(Wire::Anthropic, a, b, &signatures, &body).get("thinking"), None);
+    signatures.add(&["by-b".to_owned()], &model("anthropic/claude-sonnet-4-5"));
+    let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "read", "input": {}});
+    let result =
+        |id: &str| json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "z"}]});
+    let body = |signature: &str| {
+        json!({"model": "claude-sonnet-4-6", "max_tokens": 32000, "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "x"}]},
+            {"role": "assistant", "content": [{"type": "thinking", "thinking": "hmm", "signature": signature}, call("t")]},
+            result("t"),
+            {"role": "assistant", "content": [call("u")]},
+            result("u")]})
+    };
+    let models = ("anthropic/claude-sonnet-4-6", "anthropic/claude-sonnet-4-5");
+    let thinks = |signature: &str| {
+        let sent = sent(
+            Wire::Anthropic,
+            models,
+            Some(Effort::Low),
+            &signatures,
+            &body(signature),
+        );
+        serde_json::from_str::<Value>(&sent)
+            .expect("JSON")
+            .get("thinking")
+            .is_some()
+    };
+    assert!(!thinks("by-a"), "its thoughts are those of another model");
+    assert!(thinks("by-b"), "a turn thinks at its beginning, and need not again");
 }
 
 #[test]
@@ -176,34 +291,89 @@ fn reasoning_models_of_openai_get_the_newer_limit() {
 }
 
 #[test]
-fn responses_parameters_follow_the_family() {
+fn responses_parameters_follow_the_family_and_the_effort() {
     let body = json!({"model": "gpt-6-sol", "input": [{"role": "user", "content": "x"}], "max_output_tokens": 32000,
-        "include": ["reasoning.encrypted_content"], "reasoning": {"effort": "minimal", "summary": "auto"},
-        "text": {"verbosity": "low"}, "store": false});
-    let to = |target: &str| {
-        let target = format!("openai/{target}");
-        adapted(
+        "include": ["reasoning.encrypted_content"], "reasoning": {"effort": "medium", "summary": "auto"},
+        "text": {"verbosity": "low"}, "temperature": 0.1, "store": false});
+    let to = |target: &str, effort: Effort| {
+        let models = ("openai/gpt-6-sol", &*format!("openai/{target}"));
+        let sent = sent(
             Wire::OpenAiResponses,
-            "openai/gpt-6-sol",
-            &target,
+            models,
+            Some(effort),
             &Signatures::default(),
             &body,
-        )
+        );
+        serde_json::from_str::<Value>(&sent).expect("JSON")
     };
-    let plain = to("gpt-4o");
+    let plain = to("gpt-4o", Effort::High);
     for gone in ["reasoning", "include", "text"] {
         assert_eq!(plain.get(gone), None, "{gone}");
     }
     assert_eq!(plain["max_output_tokens"], 16_384, "no more than the model can do");
-    for (target, effort, verbosity) in [
-        ("gpt-5", "minimal", json!("low")),
-        ("gpt-5.4", "low", json!("low")),
-        ("gpt-5.3-codex", "low", json!("medium")),
-        ("o3", "low", Value::Null),
+    assert_eq!(plain["temperature"], json!(0.1));
+    for (target, effort, level, verbosity, limit) in [
+        ("gpt-6-sol", Effort::Max, "max", json!("low"), 63_999),
+        ("gpt-5", Effort::None, "minimal", json!("low"), 36_096),
+        ("gpt-5.4", Effort::None, "none", json!("low"), 32_000),
+        ("gpt-5.4", Effort::Max, "xhigh", json!("low"), 63_999),
+        ("gpt-5.3-codex", Effort::None, "low", json!("medium"), 36_096),
+        ("o3", Effort::Medium, "medium", Value::Null, 40_192),
     ] {
-        let sent = to(target);
-        assert_eq!(sent["reasoning"]["effort"], effort, "{target}");
+        let sent = to(target, effort);
+        assert_eq!(sent["reasoning"]["effort"], level, "{target}");
         assert_eq!(sent["text"]["verbosity"], verbosity, "{target}");
+        assert_eq!(sent["max_output_tokens"], limit, "{target}");
+        let calm = level == "none";
+        assert_eq!(sent.get("temperature").is_some(), calm, "{target}");
+        assert_eq!(sent["reasoning"].get("summary").is_none(), calm, "{target}");
+    }
+}
+
+#[test]
+fn chat_completions_has_one_word_for_the_effort() {
+    let body =
+        json!({"model": "x", "max_tokens": 8000, "temperature": 0.1, "messages": [{"role": "user", "content": "x"}]});
+    let to = |name: &str, effort: Effort| {
+        sent(
+            Wire::OpenAiChat,
+            (name, name),
+            Some(effort),
+            &Signatures::default(),
+            &body,
+        )
+    };
+    let messages = "\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]";
+    let kimi = "cloudflare-workers-ai/@cf/moonshotai/kimi-k2.6";
+    for (name, effort, expected) in [
+        (
+            kimi,
+            Effort::None,
+            format!("\"max_tokens\":8000,\"temperature\":0.1,{messages},\"reasoning_effort\":\"none\""),
+        ),
+        (
+            kimi,
+            Effort::Medium,
+            format!("\"max_tokens\":24000,{messages},\"reasoning_effort\":\"high\""),
+        ),
+        (
+            "openai/gpt-5",
+            Effort::Low,
+            format!("\"max_completion_tokens\":12096,{messages},\"reasoning_effort\":\"low\""),
+        ),
+        (
+            "openai/gpt-5.6-terra",
+            Effort::High,
+            format!("\"max_completion_tokens\":8000,{messages},\"reasoning_effort\":\"none\""),
+        ),
+        (
+            "compatible/qwen3",
+            Effort::High,
+            format!("\"max_tokens\":8000,\"temperature\":0.1,{messages}"),
+        ),
+    ] {
+        let expected = format!("{{\"model\":\"x\",{expected}}}");
+        assert_eq!(to(name, effort), expected, "{name} {effort}");
     }
 }
 

@@ -51,12 +51,18 @@ struct Message {
 }
 
 #[derive(Deserialize)]
-#[expect(clippy::struct_field_names, reason = "the names of the wire")]
 struct Usage {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
     cache_creation_input_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,
+    output_tokens_details: Option<OutputDetails>,
+}
+
+/// Details of an answer's tokens.
+#[derive(Deserialize)]
+struct OutputDetails {
+    thinking_tokens: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -196,7 +202,8 @@ impl StreamReader for Reader {
 impl Reader {
     /// The end of an answer for this reason.
     fn end(&self, reason: &str) -> String {
-        let output = self.seen.usage.unwrap_or_default().output;
+        let usage = self.seen.usage.unwrap_or_default();
+        let output = usage.output + usage.reasoning;
         let delta = json!({"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": null},
                            "usage": {"output_tokens": output}});
         format!("event: message_delta\ndata: {delta}\n\n{STOP}")
@@ -208,7 +215,15 @@ impl Reader {
         let known = self.seen.usage.get_or_insert_default();
         let set = |kind: &mut u64, told: Option<u64>| *kind = told.unwrap_or(*kind);
         set(&mut known.input, usage.input_tokens);
-        set(&mut known.output, usage.output_tokens);
+        let thinking = usage
+            .output_tokens_details
+            .as_ref()
+            .and_then(|details| details.thinking_tokens);
+        // The answer's tokens contain those of its thinking.
+        let written = usage.output_tokens.unwrap_or(known.output + known.reasoning);
+        set(&mut known.reasoning, thinking);
+        known.reasoning = known.reasoning.min(written);
+        known.output = written - known.reasoning;
         set(&mut known.cache_write, usage.cache_creation_input_tokens);
         set(&mut known.cache_read, usage.cache_read_input_tokens);
     }

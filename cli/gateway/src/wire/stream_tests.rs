@@ -63,6 +63,33 @@ fn an_anthropic_answer_is_read() {
 }
 
 #[test]
+fn anthropics_thinking_is_counted_apart_from_the_answer() {
+    let mut reader = Wire::Anthropic.reader();
+    let counted = |reader: &mut Box<dyn StreamReader>, usage: &str| {
+        let data =
+            format!("{{\"type\":\"message_delta\",\"delta\":{{\"stop_reason\":\"end_turn\"}},\"usage\":{usage}}}");
+        read(reader, &data);
+        let usage = reader.seen().usage.expect("counted");
+        (usage.output, usage.reasoning)
+    };
+    for (usage, expected) in [
+        (r#"{"output_tokens":80}"#, (80, 0)),
+        (
+            r#"{"output_tokens":100,"output_tokens_details":{"thinking_tokens":30}}"#,
+            (70, 30),
+        ),
+        (r#"{"output_tokens":120}"#, (90, 30)),
+        (
+            r#"{"output_tokens":120,"output_tokens_details":{"thinking_tokens":500}}"#,
+            (0, 120),
+        ),
+        (r#"{"output_tokens":120,"output_tokens_details":null}"#, (0, 120)),
+    ] {
+        assert_eq!(counted(&mut reader, usage), expected, "{usage}");
+    }
+}
+
+#[test]
 fn a_responses_answer_is_read() {
     use Event::{Content, Start, Terminal};
     let mut reader = Wire::OpenAiResponses.reader();

@@ -4,6 +4,7 @@ use conclave_engine::ports::UsageLedger;
 use conclave_gateway::{FallbackReason, GatewayEvent, Wire};
 use conclave_resilience::classify::{FailureClass, ProviderFault};
 use conclave_scripted_provider::{Answer, Fault};
+use conclave_shared::effort::Effort;
 use serde_json::{Value, json};
 
 use crate::{
@@ -14,29 +15,31 @@ use crate::{
 const NEW: &str = "claude-opus-4-7";
 const OLD: &str = "claude-opus-4-6";
 
-fn thinking_body(text: &str) -> Value {
-    let mut body = body(Wire::Anthropic, NEW, text);
-    body["thinking"] = json!({"type": "adaptive", "display": "summarized"});
-    body["output_config"] = json!({"effort": "high"});
-    body
+fn plain_body(text: &str) -> Value {
+    body(Wire::Anthropic, NEW, text)
 }
 
 #[tokio::test]
 async fn a_model_that_stays_overloaded_is_replaced_in_silence() {
     let rig = rig().await;
+    rig.gateway.set_effort(&session("ses_a"), Effort::Medium);
     rig.provider.inject(Fault::status(529).retry_after(3600).model(NEW));
-    let outcome = rig.send(OPUS_NEW, "ses_a", &thinking_body("x")).await;
+    let outcome = rig.send(OPUS_NEW, "ses_a", &plain_body("x")).await;
     assert!(outcome.is_whole(), "{outcome:?}");
     assert_eq!(rig.asked(), [NEW, NEW, NEW, OLD]);
     assert!(
         rig.provider.violations().is_empty(),
         "the body was made valid for the other model"
     );
-    let sent: Value = serde_json::from_slice(&rig.provider.requests()[3].body).unwrap();
-    assert_eq!(
-        (&sent["thinking"], &sent["model"]),
-        (&json!({"type": "adaptive"}), &json!(OLD))
-    );
+    let sent = |at: usize| serde_json::from_slice::<Value>(&rig.provider.requests()[at].body).unwrap();
+    for (at, model, thinking) in [
+        (0, NEW, json!({"type": "adaptive", "display": "summarized"})),
+        (3, OLD, json!({"type": "adaptive"})),
+    ] {
+        let sent = sent(at);
+        assert_eq!((&sent["model"], &sent["thinking"]), (&json!(model), &thinking));
+        assert_eq!(sent["output_config"], json!({"effort": "medium"}));
+    }
     assert_eq!(rig.booked(OPUS_OLD).unwrap().tokens, rig.provided(OPUS_OLD));
     let failed = rig.booked(OPUS_NEW).unwrap();
     assert_eq!((failed.calls, failed.tokens.total()), (3, 0));
@@ -82,9 +85,10 @@ async fn a_fallback_model_that_fails_is_forgotten() {
 #[tokio::test]
 async fn reasoning_of_the_failed_model_does_not_reach_the_other() {
     let rig = rig().await;
+    rig.gateway.set_effort(&session("ses_a"), Effort::High);
     let call = Answer::call("read", json!({"filePath": "main.rs"})).with_thinking("I should read it.");
     rig.provider.set("unknown", 1, call);
-    let first = rig.send(OPUS_NEW, "ses_a", &thinking_body("x")).await;
+    let first = rig.send(OPUS_NEW, "ses_a", &plain_body("x")).await;
     assert!(first.is_whole());
     let field = |name: &str| {
         let from = first
@@ -97,7 +101,7 @@ async fn reasoning_of_the_failed_model_does_not_reach_the_other() {
         first.body[from..].split('"').nth(3).unwrap().to_owned()
     };
     let (seal, call) = (field("signature"), field("id"));
-    let mut body = thinking_body("x");
+    let mut body = plain_body("x");
     let messages = body["messages"].as_array_mut().unwrap();
     messages.push(json!({"role": "assistant", "content": [
         {"type": "thinking", "thinking": "I should read it.", "signature": seal},

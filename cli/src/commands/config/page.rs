@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 use conclave_plugin_reviewer_config::{HistoryEntry, without_revision};
 use conclave_shared::{
     config::{
-        ConfigDocument, ConfigFault, EffectiveConfig, Limits, MAX_CHAIN, ModelSource, NO_CLASSES, Preset, RouteInput,
-        default_failback, explain_route, known_providers,
+        ClassEfforts, ConfigDocument, ConfigFault, EffectiveConfig, Limits, MAX_CHAIN, ModelSource, NO_CLASSES, Preset,
+        RouteInput, default_failback, explain_route, known_providers,
     },
     model::ModelId,
     reviewer::ReviewerName,
@@ -53,6 +53,15 @@ pub(crate) fn config(answer: &EffectiveConfig, project: Option<&str>) -> String 
         section(&mut text, "Stand-ins other than the built-in ones");
         text.push_str(&config_failback(&config.failback));
         text.push('\n');
+    }
+    if !config.capabilities.is_empty() {
+        section(&mut text, "Capabilities other than those of the registry");
+        let capabilities = config.capabilities.iter();
+        let capabilities = capabilities.map(|(model, of_model)| {
+            let corrected = serde_json::to_string(of_model).unwrap_or_default();
+            [format!("  {}", clean(model)), clean(&corrected)]
+        });
+        text.push_str(&rows(capabilities, width));
     }
     if !config.prices.is_empty() {
         section(
@@ -122,6 +131,9 @@ fn reviewers(config: &ConfigDocument) -> Vec<[String; 3]> {
                 .and_then(|settings| settings.timeout_seconds)
                 .map(|seconds| format!("{seconds} s")),
         );
+        if explained.effort != ClassEfforts::default().of(explained.tier, false) {
+            remarks.push(format!("effort {}", explained.effort));
+        }
         match explained.source {
             ModelSource::Preset => {}
             ModelSource::Class => remarks.push("named for its class".to_owned()),

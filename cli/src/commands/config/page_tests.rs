@@ -24,6 +24,7 @@ fn what_is_in_force_and_only_what_differs() {
             "providers": {"anthropic": {"enabled": false, "reason": "incident\u{1b}[31m 7"}},
             "reviewers": {"security": {"models": ["openai/gpt-5.4"], "timeout_seconds": 420}, "tests": {"enabled": false}},
             "limits": {"sessions": 4, "budget": {"run_usd": 2.5}}, "failback": {"a/b": null},
+            "effort": {"top": "low"}, "capabilities": {"a/b": {"context": 9000}},
             "prices": {"a/b": {"as_of": "2026-11-01", "input": 1.5, "output": 3}}})),
         Some("platform/build"),
     );
@@ -39,6 +40,8 @@ fn what_is_in_force_and_only_what_differs() {
         "sessions 4 (7 otherwise)",
         "budget.run_usd 2.5 (without a limit otherwise)",
         "a/b → no fallback model",
+        "effort low",
+        "a/b {\"context\":9000}",
         "as of 2026-11-01",
     ] {
         assert!(shown.contains(expected), "{expected}\n{shown}");

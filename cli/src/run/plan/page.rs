@@ -242,7 +242,13 @@ fn remark(model: &PlannedModel) -> String {
         remarks.push(format!("stands in for {}", other.model()));
     }
     if !model.known {
-        remarks.push("not in the registry: no price, no limits".to_owned());
+        let (context, answer) = (rounded(model.context), rounded(model.max_output));
+        remarks.push(format!(
+            "not in the registry: no price; a context of {context} tokens and answers of {answer} are assumed"
+        ));
+    }
+    if model.skipped.is_none() {
+        remarks.push(model.effort.clone());
     }
     remarks.join("; ")
 }

@@ -1,11 +1,13 @@
 //! What counts more than the document of all reviews: what the project's settings and the job say. It is laid over every
 //! document, the one that a run begins with and those that come while it goes on.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use conclave_engine::repo_config::RepoConfig;
 use conclave_shared::{
-    config::{ConfigDocument, ModelTier, TimeLimitOverrides, known_providers},
+    config::{
+        CapabilityOverrides, ConfigDocument, EffortOverrides, ModelTier, Preset, TimeLimitOverrides, known_providers,
+    },
     model::ModelId,
     nearest::nearest,
 };
@@ -17,6 +19,8 @@ use crate::{args::PlanningArguments, exit::Failure};
 pub(crate) struct Overrides {
     /// What the plugins contributed, below the document.
     pub(crate) base: ConfigDocument,
+    /// The preset, whose limits stand in for those that are not set.
+    pub(crate) preset: Preset,
     /// `--models`; nobody names others then.
     pub(crate) models: Vec<ModelId>,
     /// `--agents`.
@@ -25,32 +29,49 @@ pub(crate) struct Overrides {
     pub(crate) limits_of_project: TimeLimitOverrides,
     /// `--limits`.
     pub(crate) limits_of_job: TimeLimitOverrides,
+    /// `[models]` of `.conclave.toml`, and the efforts of the project's own reviewers.
+    pub(crate) effort_of_project: EffortOverrides,
+    /// `--effort`.
+    pub(crate) effort_of_job: EffortOverrides,
+    /// `[models.capabilities]` of `.conclave.toml`.
+    pub(crate) capabilities: BTreeMap<String, CapabilityOverrides>,
 }
 
 impl Overrides {
     /// What the project's settings and the job's arguments say above `base`.
     pub(crate) fn new(
         base: ConfigDocument,
+        preset: Preset,
         arguments: &PlanningArguments,
         agents: Option<u32>,
         settings: &RepoConfig,
     ) -> Self {
         Self {
             base,
+            preset,
             models: arguments.models.clone(),
             agents,
             limits_of_project: settings.limits.clone(),
             limits_of_job: arguments.limits.clone().unwrap_or_default(),
+            effort_of_project: settings.efforts(),
+            effort_of_job: arguments.effort.clone().unwrap_or_default(),
+            capabilities: settings.models.capabilities.clone(),
         }
     }
 
     /// Lays what the project and the job say over a configuration.
     pub(crate) fn apply(&self, config: &mut ConfigDocument) {
+        self.preset.lay_over(config);
         if let Some(agents) = self.agents {
             config.limits.sessions = agents;
         }
         self.limits_of_project.lay_over(&mut config.limits);
         self.limits_of_job.lay_over(&mut config.limits);
+        self.effort_of_project.lay_over(config);
+        self.effort_of_job.lay_over(config);
+        for (model, over) in &self.capabilities {
+            config.capabilities.entry(model.clone()).or_default().amend(*over);
+        }
         if self.models.is_empty() {
             return;
         }
@@ -100,7 +121,8 @@ mod tests {
     fn the_job_counts_more_than_the_project_and_both_more_than_every_document() {
         let document: ConfigDocument = serde_json::from_str(
             r#"{"schema_version":1,"models":{"top":["b/two"]},"reviewers":{"security":{"models":["b/two"]}},
-                "limits":{"idle_seconds":100,"headers_seconds":100,"hold_seconds":300,"sessions":5}}"#,
+                "limits":{"idle_seconds":100,"headers_seconds":100,"hold_seconds":300,"sessions":5},
+                "effort":{"top":"low","light":"low"},"capabilities":{"a/one":{"context":9000,"max_output":2000}}}"#,
         )
         .expect("valid");
         let overrides = Overrides {
@@ -108,6 +130,16 @@ mod tests {
             agents: Some(2),
             limits_of_project: "idle=200,headers=200".parse().expect("limits"),
             limits_of_job: "headers=400".parse().expect("limits"),
+            effort_of_project: "standard=high,top=high,security=low".parse().expect("efforts"),
+            effort_of_job: "standard=max".parse().expect("efforts"),
+            capabilities: [(
+                "a/one".to_owned(),
+                CapabilityOverrides {
+                    context: Some(8000),
+                    ..CapabilityOverrides::default()
+                },
+            )]
+            .into(),
             ..Overrides::default()
         };
         let config = overrides.effective(&document);
@@ -122,6 +154,18 @@ mod tests {
             (400, 200, 300, 2)
         );
         assert_eq!(config.models.top, overrides.models);
+        assert_eq!(config.effort.to_string(), "top high, standard max, light low");
+        let security = config.reviewers["security"].effort;
+        assert_eq!(security, Some(conclave_shared::effort::Effort::Low));
+        let one = config.capabilities["a/one"];
+        assert_eq!((one.context, one.max_output), (Some(8000), Some(2000)));
+        let local = Overrides {
+            preset: Preset::Local,
+            limits_of_job: "idle=200".parse().expect("limits"),
+            ..Overrides::default()
+        };
+        let slow = local.effective(&ConfigDocument::default()).limits;
+        assert_eq!((slow.idle_seconds, slow.headers_seconds, slow.sessions), (200, 900, 2));
         assert!(config.reviewers["security"].models.is_empty());
         assert_eq!(Overrides::default().effective(&document), document);
     }

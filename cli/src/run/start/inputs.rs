@@ -16,7 +16,10 @@ use conclave_engine::{
     untrusted::{Nonce, Untrusted},
 };
 use conclave_shared::{
-    config::ModelRoute, memory::RepositoryMemory, path_globs::PathGlobs, pricing, reviewer::ReviewerName,
+    config::{CapabilityList, ModelRoute, UNKNOWN_CONTEXT},
+    memory::RepositoryMemory,
+    path_globs::PathGlobs,
+    reviewer::ReviewerName,
 };
 
 use crate::{
@@ -28,8 +31,6 @@ use crate::{
     },
 };
 
-/// The context window of a model that the registry does not know, in tokens.
-const UNKNOWN_WINDOW: u64 = 128_000;
 /// What the runtime adds to a prompt, in bytes: its tools and its words about the surroundings, rounded up.
 const RUNTIME_BYTES: u64 = 16_000;
 
@@ -81,8 +82,10 @@ pub(crate) async fn render(
         runtime: contributed,
         library,
         repo,
+        config,
         ..
     } = prepared;
+    let capabilities = &CapabilityList::new(&config.capabilities);
     let (job, diff, spool, contributed, library) = (&*job, &*diff, &*spool, &*contributed, &*library);
     let repo_config = &repo.in_force.config;
     let agents_md = agents_md(job).await?;
@@ -113,7 +116,7 @@ pub(crate) async fn render(
     let message = render_context(&file(&uncut), boundary).text.len() + library.shared()?.len();
     let message = bytes(message) + RUNTIME_BYTES;
     let sizes = patches::sizes(&diff.files);
-    let shares = share_out(&sizes, patch_budget(narrowest_window(plan), message));
+    let shares = share_out(&sizes, patch_budget(narrowest_window(plan, capabilities), message));
     let files: Vec<(&FileDiff, &str)> = diff
         .files
         .iter()
@@ -147,6 +150,7 @@ pub(crate) async fn render(
         sizes: &given(&sizes, &shares),
         message,
         own: own_reviewers::fields(repo_config),
+        capabilities,
     };
     brief_reviewers(plan, &reading);
 
@@ -155,10 +159,8 @@ pub(crate) async fn render(
         .iter()
         .map(|what| format!("not given to the reviewers, because it is too long: {what}"))
         .collect();
-    if let Ok(route) = &plan.coordinator {
-        let message = coordinator.text.len() + library.get(ReviewerName::COORDINATOR)?.len();
-        warnings.extend(coordinator_warning(route, bytes(message)));
-    }
+    let message = coordinator.text.len() + library.get(ReviewerName::COORDINATOR)?.len();
+    warnings.extend(coordinator_warning(plan, capabilities, bytes(message)));
     let cut = entries.iter().filter(|entry| entry.lines_left_out > 0);
     Ok(Inputs {
         cut: cut
@@ -214,8 +216,13 @@ fn given_patches(entries: Vec<PatchEntry>, written: &[Written], texts: &[Option<
 }
 
 /// What to say if the coordinator is given more than is good for it.
-fn coordinator_warning(route: &ModelRoute, message: u64) -> Option<String> {
-    window_warning(route.first().as_str(), window(route), message + RUNTIME_BYTES)
+fn coordinator_warning(plan: &Plan, capabilities: &CapabilityList, message: u64) -> Option<String> {
+    let route = plan.coordinator.as_ref().ok()?;
+    window_warning(
+        route.first().as_str(),
+        window(route, capabilities),
+        message + RUNTIME_BYTES,
+    )
 }
 
 /// AGENTS.md at the root of the target branch. What the merge request makes of it is for the reviewers to judge, and a
@@ -235,6 +242,7 @@ struct Reading<'a> {
     message: u64,
     /// The fields of the project's own reviewers.
     own: BTreeMap<ReviewerName, PathGlobs>,
+    capabilities: &'a CapabilityList,
 }
 
 fn brief_reviewers(plan: &mut Plan, reading: &Reading<'_>) {
@@ -248,7 +256,10 @@ fn brief_reviewers(plan: &mut Plan, reading: &Reading<'_>) {
     for member in &mut plan.members {
         let whole = fields.get(&member.name).map_or(&[][..], Vec::as_slice);
         // The patches were shared out for the narrowest window of the required; an optional reviewer's may be narrower.
-        let window = member.route.as_ref().map_or(UNKNOWN_WINDOW, window);
+        let window = member
+            .route
+            .as_ref()
+            .map_or(UNKNOWN_CONTEXT, |route| window(route, reading.capabilities));
         let patches = fitting(whole, reading.sizes, patch_budget(window, reading.message));
         let field = Field {
             files: paths.len(),
@@ -261,18 +272,18 @@ fn brief_reviewers(plan: &mut Plan, reading: &Reading<'_>) {
 }
 
 /// The smallest context window among the reviewers without whom there is no review.
-fn narrowest_window(plan: &Plan) -> u64 {
+fn narrowest_window(plan: &Plan, capabilities: &CapabilityList) -> u64 {
     plan.members
         .iter()
         .filter(|member| member.required)
         .filter_map(|member| member.route.as_ref().ok())
-        .map(window)
+        .map(|route| window(route, capabilities))
         .min()
-        .unwrap_or(UNKNOWN_WINDOW)
+        .unwrap_or(UNKNOWN_CONTEXT)
 }
 
-fn window(route: &ModelRoute) -> u64 {
-    pricing::facts(route.first()).map_or(UNKNOWN_WINDOW, |facts| facts.context)
+fn window(route: &ModelRoute, capabilities: &CapabilityList) -> u64 {
+    capabilities.of(route.first()).context
 }
 
 fn bytes(length: usize) -> u64 {
@@ -288,7 +299,10 @@ mod tests {
         let route = |models: &[&str]| ModelRoute {
             models: models.iter().map(|model| model.parse().expect("a model")).collect(),
             skipped: Vec::new(),
+            effort: conclave_shared::effort::Effort::High,
         };
+        let built_in = CapabilityList::default();
+        let coordinator_warning = |route: &ModelRoute, message| coordinator_warning(route, &built_in, message);
         // Half of 200,000 tokens is 300,000 bytes.
         let small = route(&["anthropic/claude-haiku-4-5", "anthropic/claude-opus-5-5"]);
         assert_eq!(coordinator_warning(&small, 300_000 - RUNTIME_BYTES), None);

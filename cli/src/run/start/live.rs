@@ -1,7 +1,7 @@
 //! What acts while a review runs: the configuration that is followed, the budget, and what the gateway tells.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     sync::{Arc, Mutex, PoisonError, RwLock},
     time::Duration,
 };
@@ -16,7 +16,7 @@ use conclave_gateway::{
 };
 use conclave_plugin_reviewer_config::Following;
 use conclave_shared::{
-    config::{self, ConfigDocument, ModelPrice, PriceList, seconds},
+    config::{self, Capabilities, CapabilityList, ConfigDocument, PriceList, seconds},
     model::ModelId,
     pricing::ModelFacts,
     risk::RiskTier,
@@ -50,27 +50,39 @@ pub(crate) fn budget_of(job: &Job, arguments: &CommonArguments) -> BudgetOf {
     })
 }
 
-/// The prices in force, which an operator may change while a run goes on.
+/// Prices and capabilities of models in force, which an operator may change while a run goes on.
 #[derive(Debug, Clone)]
-pub(crate) struct LivePrices(Arc<RwLock<PriceList>>);
+pub(crate) struct LiveModels(Arc<RwLock<(PriceList, CapabilityList)>>);
 
-impl LivePrices {
-    pub(crate) fn new(prices: &BTreeMap<String, ModelPrice>) -> Self {
-        Self(Arc::new(RwLock::new(PriceList::new(prices))))
+impl LiveModels {
+    pub(crate) fn new(config: &ConfigDocument) -> Self {
+        Self(Arc::new(RwLock::new(Self::of(config))))
+    }
+
+    fn of(config: &ConfigDocument) -> (PriceList, CapabilityList) {
+        (
+            PriceList::new(&config.prices),
+            CapabilityList::new(&config.capabilities),
+        )
     }
 
     /// The prices as they are.
-    pub(crate) fn now(&self) -> PriceList {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(crate) fn prices(&self) -> PriceList {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).0.clone()
     }
 
     /// The facts of one model, if it is known.
     pub(crate) fn facts(&self, model: &ModelId) -> Option<ModelFacts> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).facts(model)
+        self.0.read().unwrap_or_else(PoisonError::into_inner).0.facts(model)
     }
 
-    fn set(&self, prices: &BTreeMap<String, ModelPrice>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = PriceList::new(prices);
+    /// The capabilities of one model.
+    pub(crate) fn capabilities(&self, model: &ModelId) -> Capabilities {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).1.of(model)
+    }
+
+    fn set(&self, config: &ConfigDocument) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Self::of(config);
     }
 }
 
@@ -167,7 +179,7 @@ impl Live {
         run: &Run<'_>,
         prepared: &Prepared,
         gateway: &Arc<Gateway>,
-        prices: &LivePrices,
+        models: &LiveModels,
         run_limit: watch::Sender<Duration>,
     ) -> Self {
         let Some(following) = prepared.follower.follow() else {
@@ -195,7 +207,7 @@ impl Live {
             credentials,
             overrides: prepared.overrides.clone(),
             budget: budget_of(&prepared.job, run.arguments),
-            prices: prices.clone(),
+            models: models.clone(),
             run_limit,
             progress: Arc::clone(&run.progress),
             in_force,
@@ -239,7 +251,7 @@ struct Applying {
     credentials: BTreeSet<String>,
     overrides: Overrides,
     budget: BudgetOf,
-    prices: LivePrices,
+    models: LiveModels,
     run_limit: watch::Sender<Duration>,
     progress: Arc<dyn Progress>,
     in_force: watch::Sender<Option<Arc<ConfigDocument>>>,
@@ -261,7 +273,7 @@ impl Applying {
         if now == self.known {
             return;
         }
-        self.prices.set(&now.prices);
+        self.models.set(&now);
         if now.limits != self.known.limits {
             self.gateway.set_limits(gateway_limits(&now.limits));
             self.run_limit.send_replace(seconds(now.limits.run_seconds));

@@ -21,7 +21,7 @@ use conclave_shared::{config::MAX_CALL_SECONDS, sandbox::SandboxLevel};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::{sync::watch, time::Instant};
 
-use super::live::{LivePrices, budget_of, gateway_limits, observer};
+use super::live::{LiveModels, budget_of, gateway_limits, observer};
 use crate::{
     context::Context,
     env::{Environment, names, providers::upstream},
@@ -190,7 +190,7 @@ impl Runtime {
         child: Child,
         prepared: &Prepared,
         directory: &RunDirectory,
-        prices: &LivePrices,
+        models: &LiveModels,
         mailbox: &Arc<CoordinatorMailbox>,
     ) -> Result<Self, Failure> {
         let (runtime, workspace) = (&prepared.runtime, run.workspace());
@@ -199,8 +199,9 @@ impl Runtime {
         let mut config = GatewayConfig::new(upstreams.collect(), child.run_key.clone());
         config.budget = budget_of(&prepared.job, run.arguments)(&prepared.config.limits.budget);
         config.limits = gateway_limits(&prepared.config.limits);
-        let prices = prices.clone();
+        let (prices, capabilities) = (models.clone(), models.clone());
         config.prices = Arc::new(move |model| prices.facts(model));
+        config.capabilities = Arc::new(move |model| capabilities.capabilities(model));
         config.switches = prepared.config.providers.clone();
         config.runtime_models = Some(runtime.models.iter().map(|owned| owned.value.id.clone()).collect());
         config.observer = observer(Arc::clone(&run.progress), run.observers.sink());

@@ -1,8 +1,12 @@
 //! The parameters of `OpenAI`'s Responses, which differ by family of models.
 
-use serde_json::{Map, Value};
+use conclave_shared::effort::{Level, ThinkingRequest};
+use serde_json::{Value, json};
 
-use super::clamp;
+use super::{Fields, Parameters};
+
+/// The field of an answer that carries reasoning which only the model can read: it comes back with the next request.
+const ENCRYPTED: &str = "reasoning.encrypted_content";
 
 /// The parameters that a model takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,11 +15,9 @@ enum Family {
     Plain,
     /// `o1` and its kind: reasoning without a verbosity.
     Early,
-    /// Models made for code: no effort below `low`, and one verbosity.
+    /// Models made for code: one verbosity.
     Codex,
-    /// The first of the fifth generation: efforts from `minimal` to `high`.
-    First,
-    /// Everything newer: `none` in place of `minimal`. One that is not known is taken for a new one.
+    /// Everything newer. One that is not known is taken for a new one.
     Latest,
 }
 
@@ -27,43 +29,50 @@ fn family(model: &str) -> Family {
         Family::Plain
     } else if begins(&["o1", "o3", "o4"]) {
         Family::Early
-    } else if model == "gpt-5" || begins(&["gpt-5-"]) {
-        Family::First
     } else {
         Family::Latest
     }
 }
 
-/// The nearest effort that the family takes.
-fn effort(family: Family, asked: &str) -> &str {
-    match (family, asked) {
-        (Family::Early | Family::Codex, "none" | "minimal") | (Family::Latest, "minimal") => "low",
-        (Family::First, "none") => "minimal",
-        (Family::Early | Family::First, "xhigh" | "max") => "high",
-        _ => asked,
+/// Writes the parameters for the model.
+pub(super) fn write(fields: &mut Fields<'_>, parameters: &Parameters<'_>) {
+    match parameters.request {
+        ThinkingRequest::Effort(Level::None) | ThinkingRequest::Off(_) => {
+            fields.set("reasoning", json!({"effort": Level::None.as_str()}));
+        }
+        ThinkingRequest::Adaptive { level, .. } | ThinkingRequest::Effort(level) => {
+            fields.set("reasoning", json!({"effort": level.as_str(), "summary": "auto"}));
+            include_encrypted(fields);
+        }
+        ThinkingRequest::Budget(_) | ThinkingRequest::Untold => {}
     }
+    if parameters.renames {
+        rename(fields, family(parameters.model.model()));
+    }
+    parameters.fit_limit(fields, "max_output_tokens");
+    parameters.sample(fields);
 }
 
-/// Makes the parameters valid for the model.
-pub(super) fn adapt(fields: &mut Map<String, Value>, model: &str, max_output: Option<u64>) {
-    let family = family(model);
+/// Asks for the reasoning in the form that comes back: nothing of a review is kept at the provider.
+fn include_encrypted(fields: &mut Fields<'_>) {
+    let mut include = fields.get("include").unwrap_or_else(|| json!([]));
+    if let Some(list) = include.as_array_mut()
+        && !list.iter().any(|entry| entry == ENCRYPTED)
+    {
+        list.push(Value::from(ENCRYPTED));
+    }
+    fields.set("include", include);
+}
+
+/// Removes what was written for another family of models.
+fn rename(fields: &mut Fields<'_>, family: Family) {
     if family == Family::Plain {
-        fields.shift_remove("reasoning");
+        fields.remove("reasoning");
         forget(fields, "include", |list| {
             if let Some(list) = list.as_array_mut() {
-                list.retain(|entry| entry != "reasoning.encrypted_content");
+                list.retain(|entry| entry != ENCRYPTED);
             }
         });
-    } else {
-        fields.shift_remove("temperature");
-        fields.shift_remove("top_p");
-        if let Some(asked) = fields
-            .get_mut("reasoning")
-            .and_then(|reasoning| reasoning.get_mut("effort"))
-            && let Some(text) = asked.as_str()
-        {
-            *asked = Value::from(effort(family, text));
-        }
     }
     match family {
         Family::Plain | Family::Early => forget(fields, "text", |text| {
@@ -71,26 +80,24 @@ pub(super) fn adapt(fields: &mut Map<String, Value>, model: &str, max_output: Op
                 text.shift_remove("verbosity");
             }
         }),
-        Family::Codex => {
-            if let Some(verbosity) = fields.get_mut("text").and_then(|text| text.get_mut("verbosity")) {
+        Family::Codex => fields.change("text", |text| {
+            if let Some(verbosity) = text.get_mut("verbosity") {
                 *verbosity = Value::from("medium");
             }
-        }
-        Family::First | Family::Latest => {}
+        }),
+        Family::Latest => {}
     }
-    clamp(fields, "max_output_tokens", max_output);
 }
 
 /// Changes a field, and removes it if nothing is left in it.
-fn forget(fields: &mut Map<String, Value>, name: &str, change: impl FnOnce(&mut Value)) {
-    let Some(value) = fields.get_mut(name) else { return };
-    change(value);
-    let empty = match value {
+fn forget(fields: &mut Fields<'_>, name: &str, change: impl FnOnce(&mut Value)) {
+    fields.change(name, change);
+    let is_empty = fields.get(name).is_some_and(|value| match value {
         Value::Array(list) => list.is_empty(),
         Value::Object(object) => object.is_empty(),
         _ => false,
-    };
-    if empty {
-        fields.shift_remove(name);
+    });
+    if is_empty {
+        fields.remove(name);
     }
 }

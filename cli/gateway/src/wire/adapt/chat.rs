@@ -1,0 +1,40 @@
+//! The parameters of Chat Completions.
+
+use conclave_shared::{
+    effort::{Level, ThinkingRequest},
+    model::ModelId,
+};
+
+use super::{Fields, Parameters};
+
+/// Writes the parameters for the model.
+pub(super) fn write(fields: &mut Fields<'_>, parameters: &Parameters<'_>) {
+    match parameters.request {
+        ThinkingRequest::Adaptive { level, .. } | ThinkingRequest::Effort(level) => {
+            fields.set("reasoning_effort", level.as_str());
+        }
+        ThinkingRequest::Off(_) => fields.set("reasoning_effort", Level::None.as_str()),
+        ThinkingRequest::Untold if parameters.renames => fields.remove("reasoning_effort"),
+        // A budget of tokens has no name here.
+        ThinkingRequest::Untold | ThinkingRequest::Budget(_) => {}
+    }
+    for name in ["max_tokens", "max_completion_tokens"] {
+        parameters.fit_limit(fields, name);
+    }
+    parameters.sample(fields);
+}
+
+/// Returns whether the model takes `max_completion_tokens` only, as `OpenAI`'s reasoning models do.
+pub(super) fn wants_completion_limit(model: &ModelId) -> bool {
+    let families = ["gpt-5", "gpt-6", "o1", "o3", "o4"];
+    model.provider() == "openai" && families.iter().any(|family| model.model().starts_with(family))
+}
+
+/// Gives the output limit its newer name.
+pub(super) fn use_completion_limit(fields: &mut Fields<'_>) {
+    if fields.has("max_completion_tokens") {
+        fields.remove("max_tokens");
+    } else {
+        fields.rename("max_tokens", "max_completion_tokens");
+    }
+}
