@@ -16,7 +16,7 @@ use conclave_engine::{
     untrusted::{Nonce, Untrusted},
 };
 use conclave_shared::{
-    config::{CapabilityList, ModelRoute, UNKNOWN_CONTEXT},
+    config::{CapabilityList, ModelRoute, NoModel, UNKNOWN_CONTEXT},
     memory::RepositoryMemory,
     path_globs::PathGlobs,
     reviewer::ReviewerName,
@@ -160,7 +160,7 @@ pub(crate) async fn render(
         .map(|what| format!("not given to the reviewers, because it is too long: {what}"))
         .collect();
     let message = coordinator.text.len() + library.get(ReviewerName::COORDINATOR)?.len();
-    warnings.extend(coordinator_warning(plan, capabilities, bytes(message)));
+    warnings.extend(coordinator_warning(&plan.coordinator, capabilities, bytes(message)));
     let cut = entries.iter().filter(|entry| entry.lines_left_out > 0);
     Ok(Inputs {
         cut: cut
@@ -216,8 +216,12 @@ fn given_patches(entries: Vec<PatchEntry>, written: &[Written], texts: &[Option<
 }
 
 /// What to say if the coordinator is given more than is good for it.
-fn coordinator_warning(plan: &Plan, capabilities: &CapabilityList, message: u64) -> Option<String> {
-    let route = plan.coordinator.as_ref().ok()?;
+fn coordinator_warning(
+    route: &Result<ModelRoute, NoModel>,
+    capabilities: &CapabilityList,
+    message: u64,
+) -> Option<String> {
+    let route = route.as_ref().ok()?;
     window_warning(
         route.first().as_str(),
         window(route, capabilities),
@@ -296,13 +300,15 @@ mod tests {
 
     #[test]
     fn the_coordinators_window_is_that_of_its_first_model() {
-        let route = |models: &[&str]| ModelRoute {
-            models: models.iter().map(|model| model.parse().expect("a model")).collect(),
-            skipped: Vec::new(),
-            effort: conclave_shared::effort::Effort::High,
+        let route = |models: &[&str]| {
+            Ok(ModelRoute {
+                models: models.iter().map(|model| model.parse().expect("a model")).collect(),
+                skipped: Vec::new(),
+                effort: conclave_shared::effort::Effort::High,
+            })
         };
         let built_in = CapabilityList::default();
-        let coordinator_warning = |route: &ModelRoute, message| coordinator_warning(route, &built_in, message);
+        let coordinator_warning = |route: &_, message| coordinator_warning(route, &built_in, message);
         // Half of 200,000 tokens is 300,000 bytes.
         let small = route(&["anthropic/claude-haiku-4-5", "anthropic/claude-opus-5-5"]);
         assert_eq!(coordinator_warning(&small, 300_000 - RUNTIME_BYTES), None);
