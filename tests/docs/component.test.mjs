@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import { parse } from 'yaml';
 
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, '../..');
@@ -81,9 +82,47 @@ describe('the CI component', () => {
 
     include({ image: IMAGE, mode: 'gate', gate: 'block', strict: true, max_cost_usd: '1.50', agents: '3', stage: 'build' });
     const whole = await pipeline('--preview');
-    for (const line of ['CONCLAVE_MODE: gate', 'CONCLAVE_GATE: block', "CONCLAVE_STRICT: 'true'", "CONCLAVE_MAX_COST_USD: '1.50'", "CONCLAVE_AGENTS: '3'"]) {
+    for (const line of [
+      'CONCLAVE_INPUT_MODE: gate',
+      'CONCLAVE_INPUT_GATE: block',
+      "CONCLAVE_INPUT_STRICT: 'true'",
+      "CONCLAVE_INPUT_MAX_COST_USD: '1.50'",
+      "CONCLAVE_INPUT_AGENTS: '3'",
+    ]) {
       assert.ok(whole.stdout.includes(line), `${line} in ${whole.stdout}${whole.stderr}`);
     }
+  });
+
+  test('lets an input that was given count before a variable, and one that is empty hide none', async () => {
+    // The first command alone: the review itself, with the job as it is expanded, is in the end-to-end tests.
+    const settings = async (inputs, variables) => {
+      include({ image: IMAGE, ...inputs });
+      const { conclave: job } = parse((await pipeline('--preview')).stdout);
+      const { stdout } = await run('sh', ['-euc', `${job.script[0]}\nenv`], {
+        env: { PATH: process.env.PATH, ...variables, ...job.variables },
+      });
+      return Object.fromEntries(
+        stdout
+          .split('\n')
+          .filter((line) => /^CONCLAVE_(?!INPUT_)/.test(line))
+          .map((line) => line.split(/=(.*)/s, 2)),
+      );
+    };
+    const pipelines = { CONCLAVE_CONFIG_URL: 'https://pipeline.example.com', CONCLAVE_STRICT: 'true', CONCLAVE_GATE: 'block' };
+    assert.deepEqual(await settings({}, pipelines), pipelines);
+    assert.deepEqual(await settings({}, {}), {});
+    const inputs = {
+      mode: 'gate',
+      gate: 'off',
+      strict: true,
+      max_cost_usd: '1.50',
+      agents: '12',
+      codex_rules: 'rules; echo "$(id)" \'x\'',
+      config_url: 'https://input.example.com/?a=b',
+      tracker_url: 'https://tracker.example.com',
+    };
+    const given = Object.fromEntries(Object.entries(inputs).map(([name, value]) => [`CONCLAVE_${name.toUpperCase()}`, String(value)]));
+    assert.deepEqual(await settings(inputs, pipelines), given);
   });
 
   test('asks for tokens of the job only where its input says so', async () => {
@@ -161,7 +200,7 @@ describe('the CI component', () => {
           await git('commit', '--quiet', '--message=Start');
           const { code, stdout, stderr } = await pipeline('--preview');
           assert.equal(code, 0, stderr);
-          for (const line of ['name: registry.example.com/conclave:1', 'CONCLAVE_GATE: block', 'allow_failure: false']) {
+          for (const line of ['name: registry.example.com/conclave:1', 'CONCLAVE_INPUT_GATE: block', 'allow_failure: false']) {
             assert.ok(stdout.includes(line), `${line} in ${stdout}`);
           }
           assert.equal(await when(MERGE_REQUEST), 'on_success');
@@ -179,7 +218,7 @@ describe('the CI component', () => {
       [{}, /image/],
       [{ image: IMAGE, gate: 'always' }, /`gate` input: `always` cannot be used/],
       [{ image: IMAGE, max_cost_usd: 'cheap' }, /max_cost_usd/],
-      [{ image: IMAGE, agents: '12' }, /agents/],
+      [{ image: IMAGE, agents: '65' }, /agents/],
       [{ image: IMAGE, vault_engine: 'kv-v3' }, /vault_engine/],
       [{ image: IMAGE, vault_engine: 'kv-v2', vault_variable: 'NOT A NAME' }, /vault_variable/],
     ]) {
