@@ -120,6 +120,12 @@ describe('a run without an end', () => {
     const list = await site.text(`/runs?project=${project}`, cookie);
     assert.equal(list.match(/v-lost/g).length, 2);
     assert.equal(list.match(/v-running/g).length, 3);
+    // No run of this repository was ever completed, and it is listed: all of its reviews may be dying.
+    for (const path of ['/', `/?project=${project}`]) {
+      const rows = (await table(path, 'repositories')).filter((row) => row[0] === project);
+      assert.deepEqual(rows.map((row) => [row[1], row[3], row[4]]), [['0', '', '2']], path);
+    }
+    assert.deepEqual(await table(`/?project=${project}&tier=full`, 'repositories'), []);
   });
 
   test('is none when there was nothing to review, or a person skipped it', async () => {
@@ -182,9 +188,9 @@ test('repositories are listed with their figures, and a tier narrows them', asyn
     event(completed({ tier: 'full' }), { project: 'list/two' }),
   ]);
   const rows = (await table('/', 'repositories')).filter(([project]) => project.startsWith('list/'));
-  assert.deepEqual(rows.map((row) => row.slice(0, 8)), [
-    ['list/one', '2', '1', '', '4', '1', '2', '1'],
-    ['list/two', '1', '', '', '3', '', '0.5', '0.5'],
+  assert.deepEqual(rows.map((row) => row.slice(0, 9)), [
+    ['list/one', '2', '1', '', '', '4', '1', '2', '1'],
+    ['list/two', '1', '', '', '', '3', '', '0.5', '0.5'],
   ]);
   assert.deepEqual((await table('/?tier=lite&project=list/one', 'repositories')).map((row) => row[1]), ['1']);
   assert.match(await site.text('/', cookie), /href="\/\?project=list%2Ftwo/);

@@ -358,6 +358,7 @@ fn repositories(page: &OverviewPage, filter: &Filter) -> Table {
         .number("Reviews", "reviews", |row| Cell::Count(row.runs))
         .number("Inconclusive", "inconclusive", |row| count_or_nothing(row.inconclusive))
         .number("Failed", "failed", |row| count_or_nothing(row.failed))
+        .number("Lost", "lost", |row| count_or_nothing(row.lost))
         .number("Findings", "findings", |row| count_or_nothing(row.findings))
         .number("Critical", "critical", |row| count_or_nothing(row.critical))
         .number("Cost", "cost_usd", |row| Cell::Money(row.cost_usd))

@@ -43,6 +43,15 @@ pub(super) fn statement(database: &D1Database, query: Option<&Window>, now_ms: i
     ])
 }
 
+/// Lost runs of a window as rows (`project`, `day`), where `?1` to `?4` are the window's parameters and `?5` is the time now.
+pub(super) fn of_repositories() -> String {
+    format!(
+        "SELECT project, at_ms / {DAY_MS} AS day FROM runs INDEXED BY runs_open WHERE {OPEN} AND at_ms >= ?2 * {DAY_MS}
+         AND at_ms < (?3 + 1) * {DAY_MS} AND {DEADLINE_MS} < ?5 AND (?1 = '*' OR project = ?1) AND (?4 IS NULL OR tier = ?4)
+         LIMIT {MAX_COUNTED}"
+    )
+}
+
 /// Reads the count.
 pub(super) fn read(results: &mut impl Iterator<Item = D1Result>) -> Outcome<u64> {
     Ok(rows::<Count>(results)?.pop().map_or(0, |count| count.n))

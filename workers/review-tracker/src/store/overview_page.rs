@@ -6,7 +6,7 @@ use worker::{Env, wasm_bindgen::JsValue};
 
 use super::{
     Window, lost,
-    query::{database, fault, rows},
+    query::{database, fault, number, rows},
     retention::first_day_with_bins,
     spans::{BINS, spans},
     window::{Distributions, bound, counts, distributions, grain},
@@ -107,6 +107,8 @@ pub(crate) struct ProjectSum {
     pub(crate) inconclusive: u64,
     /// Failed runs.
     pub(crate) failed: u64,
+    /// Runs that did not report an end within their limit.
+    pub(crate) lost: u64,
     /// Cost of the completed runs.
     pub(crate) cost_usd: f64,
     /// Findings that stand.
@@ -136,12 +138,18 @@ pub(crate) async fn overview_page(env: &Env, query: &Window) -> Outcome<Overview
     let database = database(env)?;
     let spans = spans(query.first_day, query.last_day, first_day_with_bins(env));
     let bins: Vec<JsValue> = [grain(query)].into_iter().chain(spans.parameters()).collect();
+    // A repository may have lost runs only, and then no rollup knows it.
     let projects = format!(
-        "SELECT project, sum(runs) AS runs, sum(inconclusive) AS inconclusive, sum(failed) AS failed, sum(cost_usd) AS cost_usd,
-         sum(findings) AS findings, sum(critical) AS critical, max(day) AS last_day FROM daily_projects
-         WHERE day BETWEEN ?2 AND ?3 AND (?1 = '*' OR project = ?1) AND (?4 IS NULL OR tier = ?4)
-         GROUP BY project ORDER BY runs + sum(failed) DESC, project LIMIT {MAX_PROJECTS}"
+        "SELECT project, sum(runs) AS runs, sum(inconclusive) AS inconclusive, sum(failed) AS failed, sum(lost) AS lost,
+         sum(cost_usd) AS cost_usd, sum(findings) AS findings, sum(critical) AS critical, max(day) AS last_day FROM (
+           SELECT project, runs, inconclusive, failed, 0 AS lost, cost_usd, findings, critical, day FROM daily_projects
+           WHERE day BETWEEN ?2 AND ?3 AND (?1 = '*' OR project = ?1) AND (?4 IS NULL OR tier = ?4)
+           UNION ALL SELECT project, 0, 0, 0, 1, 0, 0, 0, day FROM ({lost}))
+         GROUP BY project ORDER BY sum(runs) + sum(failed) + sum(lost) DESC, project LIMIT {MAX_PROJECTS}",
+        lost = lost::of_repositories()
     );
+    let now_ms = clock::now_ms();
+    let [grain, first, last, tier] = query.parameters();
     let statements = vec![
         bound(&database, DAYS, query)?,
         bound(&database, TIERS, query)?,
@@ -150,8 +158,10 @@ pub(crate) async fn overview_page(env: &Env, query: &Window) -> Outcome<Overview
         counts(&database, "failed", "a, b", "ORDER BY 3 DESC, 1, 2", query)?,
         counts(&database, "inconclusive", "a", "ORDER BY 2 DESC, 1", query)?,
         counts(&database, "mr_review", "a", "", query)?,
-        lost::statement(&database, Some(query), clock::now_ms())?,
-        bound(&database, &projects, query)?,
+        lost::statement(&database, Some(query), now_ms)?,
+        database
+            .prepare(projects)
+            .bind(&[grain, first, last, tier, number(now_ms)])?,
     ];
     let mut results = database.batch(statements).await.map_err(fault)?.into_iter();
     let of_tier = |tier: &str| query.tier.as_ref().is_none_or(|wanted| wanted == tier);

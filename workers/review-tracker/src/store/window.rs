@@ -24,14 +24,16 @@ pub(crate) struct Window {
     pub(crate) last_day: i64,
 }
 
+impl Window {
+    /// The first four parameters of each statement about it: the project or `*`, the days, and the tier or NULL.
+    pub(super) fn parameters(&self) -> [JsValue; 4] {
+        [grain(self), number(self.first_day), number(self.last_day), tier(self)]
+    }
+}
+
 /// A statement about a window: `?1` is the project or `*`, `?2` and `?3` are the days, `?4` is the tier or NULL.
 pub(crate) fn bound(database: &D1Database, sql: &str, query: &Window) -> Result<D1PreparedStatement> {
-    database.prepare(sql).bind(&[
-        grain(query),
-        number(query.first_day),
-        number(query.last_day),
-        tier(query),
-    ])
+    database.prepare(sql).bind(&query.parameters())
 }
 
 /// A statement for the counts of a kind in a window, as [`Count`](crate::events::Count), by some of their labels (`a`, `b`, `c`).
