@@ -280,7 +280,9 @@ async fn what_the_documents_say_works_and_a_switch_moves_the_running_review() {
         "the configuration is used"
     );
     assert!(
-        outcome.stderr.contains("anthropic was switched off: incident 7"),
+        outcome
+            .stderr
+            .contains("anthropic was switched off during the review: incident 7"),
         "{}",
         outcome.stderr
     );

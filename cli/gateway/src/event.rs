@@ -136,6 +136,73 @@ pub enum GatewayEvent {
     },
 }
 
+impl fmt::Display for GatewayEvent {
+    /// The event in words, for the job's log and the review's account.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Retried { model, fault, .. } => write!(formatter, "{model} was asked again ({fault})"),
+            Self::FallbackUsed { from, to, reason, .. } => write!(formatter, "{to} stood in for {from} ({reason})"),
+            Self::CircuitChanged { model, change } => write!(formatter, "{model}: {change}"),
+            Self::Waiting { model, wait } => {
+                write!(formatter, "{model} may be asked again in {} s", wait.as_secs().max(1))
+            }
+            Self::ProviderSwitched {
+                provider,
+                enabled,
+                reason,
+            } => {
+                let state = if *enabled { "on" } else { "off" };
+                write!(formatter, "{provider} was switched {state} during the review")?;
+                reason.iter().try_for_each(|reason| write!(formatter, ": {reason}"))
+            }
+            Self::BudgetUsed { line, spent } => {
+                let share = if *spent { "all" } else { "four fifths" };
+                write!(formatter, "{share} of the budget of {line} is spent")
+            }
+            Self::StreamCut { model, reason, .. } => write!(formatter, "an answer of {model} broke off ({reason})"),
+            Self::Shortened { model, .. } => {
+                write!(
+                    formatter,
+                    "an answer of {model} kept breaking off and was taken as far as it came"
+                )
+            }
+            Self::Unpriced { model, .. } => write!(
+                formatter,
+                "no price is known for {model}: what its calls cost is unknown, and a budget in dollars does not stop them"
+            ),
+            Self::Uncounted { model, answers } => write!(
+                formatter,
+                "{model} never said what {answers} {} used that broke off; those tokens are not in the account",
+                if *answers == 1 { "answer" } else { "answers" }
+            ),
+            Self::UnknownEvents { model, events } => {
+                write!(
+                    formatter,
+                    "{model} sent {events} events of a kind that is not known; they were passed on"
+                )
+            }
+            Self::NotRecorded { difference, .. } => write!(formatter, "not in the recording: {difference}"),
+            Self::RecordingFailed { problem } => write!(formatter, "the recording is not complete: {problem}"),
+            Self::Rejected {
+                model: Some(model),
+                reason: Rejection::CredentialsRejected,
+                ..
+            } => write!(
+                formatter,
+                "{} refused the key for {model} (mistyped, expired, or without the right; `conclave doctor` shows its words)",
+                model.provider()
+            ),
+            Self::Rejected { model, reason, .. } => {
+                let reason = reason.marker().trim_start_matches("conclave: ");
+                match model {
+                    Some(model) => write!(formatter, "a call of {model} was refused: {reason}"),
+                    None => write!(formatter, "a model call was refused: {reason}"),
+                }
+            }
+        }
+    }
+}
+
 /// The cause of a fallback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FallbackReason {
@@ -190,24 +257,7 @@ impl Events {
 
 fn log(event: &GatewayEvent) {
     match event {
-        GatewayEvent::Retried { .. } => tracing::info!(?event, "gateway"),
-        // What every switch brings with it stands in the job's log in words.
-        GatewayEvent::Rejected { model, reason, .. } => {
-            let reason = reason.marker().trim_start_matches("conclave: ");
-            let call = model
-                .as_ref()
-                .map_or_else(|| "a model call".to_owned(), |model| format!("a call of {model}"));
-            tracing::warn!("{call} was refused: {reason}");
-        }
-        GatewayEvent::ProviderSwitched {
-            provider,
-            enabled,
-            reason,
-        } => {
-            let state = if *enabled { "on" } else { "off" };
-            let reason = reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
-            tracing::warn!("{provider} was switched {state}{reason}");
-        }
-        event => tracing::warn!(?event, "gateway"),
+        GatewayEvent::Retried { .. } => tracing::info!("{event}"),
+        event => tracing::warn!("{event}"),
     }
 }

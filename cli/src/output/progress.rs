@@ -227,50 +227,18 @@ pub(crate) fn plan_line(plan: &Plan, diff: &FilteredDiff) -> String {
 pub(crate) fn gateway_lines(events: &[GatewayEvent]) -> Vec<String> {
     let mut lines: Vec<(String, usize)> = Vec::new();
     for event in events {
-        let line = match event {
-            GatewayEvent::Retried { model, fault, .. } => format!("{model} was asked again ({fault})"),
-            GatewayEvent::FallbackUsed { from, to, reason, .. } => format!("{to} stood in for {from} ({reason})"),
-            GatewayEvent::StreamCut { model, reason, .. } => format!("an answer of {model} broke off ({reason})"),
-            GatewayEvent::Shortened { model, .. } => {
-                format!("an answer of {model} kept breaking off and was taken as far as it came")
+        match event {
+            // The review's account says what became of the call; only a refused key is a person's to mend.
+            GatewayEvent::Rejected { model, reason, .. }
+                if model.is_none() || *reason != Rejection::CredentialsRejected =>
+            {
+                continue;
             }
-            GatewayEvent::Unpriced { model, .. } => format!(
-                "no price is known for {model}: what its calls cost is unknown, and a budget in dollars does not stop them"
-            ),
-            GatewayEvent::Uncounted { model, answers } => format!(
-                "{model} never said what {answers} {} used that broke off; those tokens are not in the account",
-                if *answers == 1 { "answer" } else { "answers" }
-            ),
-            GatewayEvent::UnknownEvents { model, events } => {
-                format!("{model} sent {events} events of a kind that is not known; they were passed on")
-            }
-            GatewayEvent::NotRecorded { difference, .. } => format!("not in the recording: {difference}"),
-            GatewayEvent::RecordingFailed { problem } => format!("the recording is not complete: {problem}"),
-            GatewayEvent::CircuitChanged { model, change } => format!("{model}: {change}"),
-            GatewayEvent::ProviderSwitched {
-                provider,
-                enabled,
-                reason,
-            } => {
-                let on = if *enabled { "on" } else { "off" };
-                let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-                format!("{provider} was switched {on} during the review{reason}")
-            }
-            GatewayEvent::BudgetUsed { line, spent } => {
-                let how_much = if *spent { "all" } else { "four fifths" };
-                format!("{how_much} of the budget of {line} is spent")
-            }
-            GatewayEvent::Rejected {
-                model: Some(model),
-                reason: Rejection::CredentialsRejected,
-                ..
-            } => format!(
-                "{} refused the key for {model} (mistyped, expired, or without the right; `conclave doctor` shows its words)",
-                model.provider()
-            ),
             // The open circuit was reported already, and by now the wait is over.
-            GatewayEvent::Waiting { .. } | GatewayEvent::Rejected { .. } => continue,
-        };
+            GatewayEvent::Waiting { .. } => continue,
+            _ => {}
+        }
+        let line = event.to_string();
         match lines.iter_mut().find(|(known, _)| *known == line) {
             Some((_, count)) => *count += 1,
             None => lines.push((line, 1)),

@@ -149,9 +149,7 @@ pub(crate) fn observer(progress: Arc<dyn Progress>, sink: Arc<dyn TelemetrySink>
             }));
         }
         GatewayEvent::ProviderSwitched { .. } | GatewayEvent::BudgetUsed { .. } => {
-            for line in crate::output::gateway_lines(std::slice::from_ref(event)) {
-                progress.report(ProgressEvent::Warning(&line));
-            }
+            progress.report(ProgressEvent::Warning(&event.to_string()));
         }
         _ => {}
     })
