@@ -257,7 +257,13 @@ impl Events {
 
 fn log(event: &GatewayEvent) {
     match event {
-        GatewayEvent::Retried { .. } => tracing::info!("{event}"),
+        // A retry that helps needs no one; the others are reported as they happen, by the observer.
+        GatewayEvent::Retried { .. }
+        | GatewayEvent::FallbackUsed { .. }
+        | GatewayEvent::CircuitChanged { .. }
+        | GatewayEvent::Waiting { .. }
+        | GatewayEvent::ProviderSwitched { .. }
+        | GatewayEvent::BudgetUsed { .. } => tracing::info!("{event}"),
         event => tracing::warn!("{event}"),
     }
 }
