@@ -2,7 +2,7 @@
 
 mod fingerprint;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 pub use fingerprint::{Fingerprint, fingerprint};
 
@@ -40,8 +40,8 @@ pub enum EvidenceStatus {
 }
 
 named_enum! {
-    /// Why a claim is not taken on one quote alone: kinds of claims that people turned down far more often than they agreed
-    /// with them, and signs in the code that something is off. No proof that the claim is wrong.
+    /// Why a claim is not taken on one quote alone: kinds of claims that people turned down at least twice as often as they
+    /// agreed with them, and signs in the code that something is off. No proof that the claim is wrong.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[derive(schemars::JsonSchema)]
     pub enum Doubt {
@@ -49,18 +49,6 @@ named_enum! {
         BuildClaim = "build_claim",
         /// It asks the author to confirm, verify or ensure something.
         VerifyRequest = "verify_request",
-        /// It says that something is good, or that there is no problem.
-        Praise = "praise",
-        /// It retells the change as a danger: a breaking change, without a consumer that it breaks.
-        BreakingChange = "breaking_change",
-        /// It asks for tests.
-        TestRequest = "test_request",
-        /// It is about the description of the merge request, not about code.
-        Description = "description",
-        /// It is about wording, grammar or punctuation.
-        Wording = "wording",
-        /// It is in a file of prose or data, where what contradicts it stands elsewhere.
-        ProseOrData = "prose_or_data",
         /// No quoted line is one that the merge request adds.
         UnchangedLine = "unchanged_line",
         /// It says itself that the diff alone does not show it.
@@ -116,8 +104,15 @@ pub struct Finding {
     /// The stable identity of the problem.
     pub fingerprint: Fingerprint,
     /// Why it should not be taken on one quote alone.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "doubts_in_use")]
     pub doubts: Vec<Doubt>,
+}
+
+/// Leaves out the doubts that older versions had, which stand in the reviews that they wrote.
+fn doubts_in_use<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Doubt>, D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    let known = |name: String| Doubt::ALL.into_iter().find(|doubt| doubt.as_str() == name);
+    Ok(names.into_iter().filter_map(known).collect())
 }
 
 impl Finding {
@@ -158,5 +153,24 @@ impl Finding {
     /// Returns whether it is about text that tries to steer the review.
     pub fn is_prompt_injection(&self) -> bool {
         self.category == Self::PROMPT_INJECTION
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_review_of_an_older_version_may_hold_doubts_that_are_no_longer_in_use() {
+        let quote = Quote {
+            file: "a.rs".into(),
+            line: 1,
+            code: "a".into(),
+        };
+        let mut finding = Finding::of_rules("trojan_source", Severity::Warning, "c", quote);
+        finding.doubts = vec![Doubt::UnchangedLine];
+        let mut written = serde_json::to_value(&finding).expect("JSON");
+        written["doubts"] = serde_json::json!(["wording", "unchanged_line", "prose_or_data"]);
+        assert_eq!(serde_json::from_value::<Finding>(written).expect("a finding"), finding);
     }
 }

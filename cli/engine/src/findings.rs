@@ -1,5 +1,6 @@
 //! From a reviewer's text to typed findings that rest on code, and to what several of them have in common.
 
+mod claim_words;
 mod code_lines;
 mod doubts;
 mod evidence;
@@ -11,11 +12,12 @@ mod scan;
 mod tags;
 mod written;
 
+pub use claim_words::claim_words;
 pub use conclave_shared::finding::Doubt;
 pub use doubts::doubts_of_text;
 pub use evidence::{Checked, Hallucinated, SourceReader, check};
 pub(crate) use fold::is_invisible;
-pub use matching::{Claims, Likeness, background_table, claim_words, record_agreement, same_claims};
+pub use matching::{claim_overlap, record_agreement, repeats, same_claims};
 pub(crate) use refutation::{QuotedFile, check_refutation};
 pub use scan::{RawFinding, ScanOutcome, holds_findings, scan};
 pub use written::path_of;

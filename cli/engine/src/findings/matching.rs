@@ -1,24 +1,142 @@
-//! Whether two findings make the same claim.
+//! Which findings of a panel are reports of one problem.
 //!
-//! The place says little: four of ten real findings lie within three lines of another. So claims are compared by their
-//! words: rare ones count more than common ones, identifiers are taken apart, and words that mean the same in a review
-//! (`null`, `nil`, `None`) are one. The claims about one merge request are seen in each other's light: what most of them
-//! name sets none apart. Three terms are added up; they stand in `similarity.rs`, and `scripts/evidence` measures them.
-//!
-//! No model is asked and nothing is loaded: the same findings give the same groups, on every machine.
+//! The place alone says little, for four of ten real findings lie within three lines of another, and so do the words alone:
+//! the same sentence about another place is another problem. Two findings are compared only where the code that they
+//! quote overlaps, and then by the plain overlap of their claims' words. Measured with whole repositories left out
+//! (`scripts/evidence`), weights, stems and groups of synonyms found no more than that. No model is asked: the same
+//! findings give the same groups on every machine.
 
-mod agreement;
-mod background;
-mod concepts;
-mod similarity;
-mod stem;
-mod words;
+use std::{collections::BTreeSet, ops::RangeInclusive};
 
-pub use agreement::{record_agreement, same_claims};
-pub use background::table as background_table;
-pub use similarity::{Claims, Likeness};
+use conclave_shared::finding::Finding;
 
-/// The words of a claim, in order and each once: stems, with words of one meaning made one.
-pub fn claim_words(claim: &str) -> std::collections::BTreeSet<String> {
-    words::Claim::new(claim).words
+/// Two reports of one place whose claims share this part of their words are shown to the judge as one claim.
+const ALIKE: f64 = 0.25;
+/// From here on they are one problem without a judge. No pair of distinct claims that was measured comes this far.
+const SURE: f64 = 0.40;
+/// Fewer words in common prove nothing: in a language that is written without spaces, a name and a particle are a part of two
+/// claims that is large enough.
+const MIN_SHARED: usize = 4;
+
+/// Findings that make the same claim, as groups of at least two positions, for a reader: an agreement of
+/// reviewers, a hint for the judge. No finding is in two groups.
+pub fn same_claims(findings: &[Finding]) -> Vec<Vec<usize>> {
+    groups(findings, ALIKE, |one, other| {
+        let mut pairs = quoted(one).flat_map(|place| quoted(other).map(move |another| (place.clone(), another)));
+        pairs.any(|(place, another)| overlap(&place, &another))
+    })
 }
+
+/// Findings that a program may take for one without a judge, as groups of at least two positions: those that quote the same
+/// lines of one file, and say nearly the same or have one fingerprint.
+pub fn repeats(findings: &[Finding]) -> Vec<Vec<usize>> {
+    groups(findings, SURE, |one, other| overlap(&anchor(one), &anchor(other)))
+}
+
+/// The part of the words of either claim that both have, from 0 to 1.
+pub fn claim_overlap(one: &str, other: &str) -> f64 {
+    share(&words(one), &words(other))
+}
+
+/// A finding joins a group by its likeness to all of it, so that no chain of half-alike claims becomes one problem.
+fn groups(findings: &[Finding], border: f64, one_place: impl Fn(&Finding, &Finding) -> bool) -> Vec<Vec<usize>> {
+    let claims: Vec<BTreeSet<String>> = findings.iter().map(|finding| words(&finding.claim)).collect();
+    let alike = |at: usize, other_at: usize| {
+        let (one, other) = (&findings[at], &findings[other_at]);
+        // Words that steer the review are never hidden behind another problem.
+        if one.is_prompt_injection() != other.is_prompt_injection() || !one_place(one, other) {
+            return None;
+        }
+        if one.fingerprint == other.fingerprint && one.line == other.line {
+            return Some(1.0);
+        }
+        // One reviewer reports a problem once: two of its findings are two problems, whatever they look like.
+        let share = (one.reviewer != other.reviewer).then(|| share(&claims[at], &claims[other_at]));
+        share.filter(|share| *share >= border)
+    };
+    let mut pairs: Vec<(f64, usize, usize)> = Vec::new();
+    for one in 0..findings.len() {
+        pairs.extend((one + 1..findings.len()).filter_map(|other| Some((alike(one, other)?, one, other))));
+    }
+    pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+    let mut group_of: Vec<usize> = (0..findings.len()).collect();
+    let mut groups: Vec<Vec<usize>> = group_of.iter().map(|index| vec![*index]).collect();
+    for (_, one, other) in pairs {
+        let (keep, take) = (group_of[one].min(group_of[other]), group_of[one].max(group_of[other]));
+        let mut across = groups[keep]
+            .iter()
+            .flat_map(|left| groups[take].iter().map(|right| (*left, *right)));
+        if keep != take && across.all(|(left, right)| alike(left, right).is_some()) {
+            let taken = std::mem::take(&mut groups[take]);
+            for index in &taken {
+                group_of[*index] = keep;
+            }
+            groups[keep].extend(taken);
+            groups[keep].sort_unstable();
+        }
+    }
+    groups.retain(|group| group.len() > 1);
+    groups
+}
+
+/// Lines of a file.
+type Place<'f> = (&'f str, RangeInclusive<u32>);
+
+fn anchor(finding: &Finding) -> Place<'_> {
+    let end = finding.end_line.unwrap_or(finding.line).max(finding.line);
+    (&finding.file, finding.line..=end)
+}
+
+/// The places of all code that the finding quotes.
+fn quoted(finding: &Finding) -> impl Iterator<Item = Place<'_>> {
+    let second = finding.second.iter().map(|quote| {
+        let more = quote.code.lines().count().saturating_sub(1);
+        let end = quote.line.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
+        (quote.file.as_str(), quote.line..=end)
+    });
+    std::iter::once(anchor(finding)).chain(second)
+}
+
+fn overlap(one: &Place<'_>, other: &Place<'_>) -> bool {
+    one.0 == other.0 && one.1.start() <= other.1.end() && other.1.start() <= one.1.end()
+}
+
+fn words(claim: &str) -> BTreeSet<String> {
+    let lower = claim.to_lowercase();
+    let words = lower.split(|character: char| !character.is_alphanumeric() && character != '_');
+    words.filter(|word| word.len() > 2).map(str::to_owned).collect()
+}
+
+fn share(one: &BTreeSet<String>, other: &BTreeSet<String>) -> f64 {
+    let count = |words: usize| f64::from(u32::try_from(words).unwrap_or(u32::MAX));
+    let both = one.intersection(other).count();
+    if both == 0 || (both < MIN_SHARED && one != other) {
+        return 0.0;
+    }
+    count(both) / count(one.len() + other.len() - both)
+}
+
+/// Records who agrees with whom: each finding of a group is found by everybody in it. Each keeps its own reviewer first.
+pub fn record_agreement(findings: &mut [Finding]) {
+    for group in same_claims(findings) {
+        let mut everybody = Vec::new();
+        for &index in &group {
+            for reviewer in &findings[index].found_by {
+                if !everybody.contains(reviewer) {
+                    everybody.push(reviewer.clone());
+                }
+            }
+        }
+        for &index in &group {
+            for reviewer in &everybody {
+                if !findings[index].found_by.contains(reviewer) {
+                    findings[index].found_by.push(reviewer.clone());
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "matching_tests.rs"]
+mod tests;

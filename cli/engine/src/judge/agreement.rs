@@ -3,69 +3,14 @@
 use conclave_shared::{finding::Finding, telemetry::FindingFate};
 
 use crate::{
-    findings::same_claims,
+    findings::repeats,
     review::{JudgedFinding, RemovedBy},
 };
-
-/// Reports are of one place if they are at most so many lines apart.
-const ONE_PLACE: u32 = 3;
-
-/// Findings that a program may take for one, as groups of positions: those that make the same claim about the same place.
-///
-/// The same claim about another place is left to a judge who can read: it may be the same problem, seen from its other
-/// end, or the same mistake made twice.
-pub(super) fn repeats(findings: &[Finding]) -> Vec<Vec<usize>> {
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    for group in same_claims(findings) {
-        let mut places: Vec<Vec<usize>> = Vec::new();
-        for index in group {
-            let at_this_place = |place: &&mut Vec<usize>| {
-                place.iter().any(|other| {
-                    let (other, this) = (&findings[*other], &findings[index]);
-                    // Words that steer the review are never hidden behind another problem.
-                    other.is_prompt_injection() == this.is_prompt_injection() && is_one_place(other, this)
-                })
-            };
-            match places.iter_mut().find(at_this_place) {
-                Some(place) => place.push(index),
-                None => places.push(vec![index]),
-            }
-        }
-        groups.extend(places);
-    }
-    // The same category at the same line is one problem, however it is said.
-    for (index, finding) in findings.iter().enumerate() {
-        let is_twin = |other: usize| {
-            let other = &findings[other];
-            other.file == finding.file && other.line == finding.line && other.category == finding.category
-        };
-        if groups.iter().any(|group| group.contains(&index) && group.len() > 1) {
-            continue;
-        }
-        if let Some(twin) = (0..index).find(|other| is_twin(*other)) {
-            groups.retain(|group| group != &[index]);
-            match groups.iter_mut().find(|group| group.contains(&twin)) {
-                Some(group) => group.push(index),
-                None => groups.push(vec![twin, index]),
-            }
-        }
-    }
-    groups.retain(|group| group.len() > 1);
-    groups
-}
 
 /// Returns whether both are reports of one problem by what they say of themselves: its identity, or its kind and its
 /// file.
 pub(super) fn is_same_claim(one: &Finding, other: &Finding) -> bool {
     one.fingerprint == other.fingerprint || (one.category == other.category && one.file == other.file)
-}
-
-fn is_one_place(one: &Finding, other: &Finding) -> bool {
-    let end = |finding: &Finding| finding.end_line.unwrap_or(finding.line).max(finding.line);
-    one.fingerprint == other.fingerprint
-        || (one.file == other.file
-            && one.line <= end(other).saturating_add(ONE_PLACE)
-            && other.line <= end(one).saturating_add(ONE_PLACE))
 }
 
 /// Merges a group into the best proved of it, which takes over who found it, the worst severity and the most confidence.
@@ -149,19 +94,8 @@ mod tests {
     const REWORDED: &str = "The caller dereferences the result of `load_user`, which is None when the id is unknown.";
 
     #[test]
-    fn only_the_same_claim_at_the_same_place_is_a_repeat() {
-        let near = [by("security", "F1", 10, CLAIM), by("correctness", "F2", 12, REWORDED)];
-        assert_eq!(repeats(&near), [vec![0, 1]]);
-        let far = [by("security", "F1", 10, CLAIM), by("correctness", "F2", 90, REWORDED)];
-        assert_eq!(repeats(&far), Vec::<Vec<usize>>::new());
-        let other = "The query is built from the name of the report without a parameter.";
-        let unlike = [by("security", "F1", 10, CLAIM), by("correctness", "F2", 10, other)];
-        assert_eq!(repeats(&unlike), Vec::<Vec<usize>>::new(), "a place alone says nothing");
-    }
-
-    #[test]
     fn the_best_proved_is_kept_and_takes_over_what_the_others_knew() {
-        let mut second = by("correctness", "F2", 12, REWORDED);
+        let mut second = by("correctness", "F2", 10, REWORDED);
         second.severity = Severity::Critical;
         let mut first = by("security", "F1", 10, CLAIM);
         first.confidence = 0.95;
@@ -181,7 +115,7 @@ mod tests {
         let both = || {
             vec![
                 JudgedFinding::kept(by("security", "F1", 10, CLAIM)),
-                JudgedFinding::kept(by("correctness", "F2", 12, REWORDED)),
+                JudgedFinding::kept(by("correctness", "F2", 10, REWORDED)),
             ]
         };
         let mut judged = both();

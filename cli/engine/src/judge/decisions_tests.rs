@@ -71,8 +71,9 @@ fn all_faults_of_a_submission_are_named_at_once() {
 #[test]
 fn without_a_model_repeats_are_merged_and_doubts_taken_out() {
     let mut findings = three();
-    let mut twin = finding("F4", Severity::Critical, "n-plus-one", "a.py", 3);
-    twin.found_by = vec![ReviewerName::new("correctness").expect("a name")];
+    let mut twin = finding("F4", Severity::Critical, "query-in-loop", "a.py", 3);
+    twin.reviewer = ReviewerName::new("correctness").expect("a name");
+    twin.found_by = vec![twin.reviewer.clone()];
     findings.push(twin);
     findings[2].confidence = 0.79;
     let judged = judge_without_model(findings);

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use conclave_shared::{finding::Finding, risk::SecurityPaths, severity::Severity, telemetry::FindingFate};
 
-use super::{
-    agreement::{merge, repeats},
-    apply::sort,
+use super::{agreement::merge, apply::sort};
+use crate::{
+    findings::repeats,
+    review::{JudgedFinding, RemovedBy},
 };
-use crate::review::{JudgedFinding, RemovedBy};
 
 /// Findings below this confidence do not stand without a judge who could look.
 const MIN_CONFIDENCE: f64 = 0.80;

@@ -436,10 +436,10 @@ mod tests {
         let mut findings = vec![
             finding("F1", Severity::Warning, "naming", "a", 1),
             finding("F2", Severity::Warning, "null", "x", 1),
-            finding("F3", Severity::Warning, "missing-value", "x", 2),
+            finding("F3", Severity::Warning, "missing-value", "x", 1),
         ];
         findings[0].claim = "The name hides that this is a list.".into();
-        findings[0].doubts = vec![conclave_shared::finding::Doubt::Wording];
+        findings[0].doubts = vec![conclave_shared::finding::Doubt::VerifyRequest];
         findings[1].claim = claim.into();
         findings[2].claim = claim.replace("returns None", "gives None");
         findings[2].reviewer = ReviewerName::new("correctness").expect("a name");
@@ -451,7 +451,7 @@ mod tests {
         let own = &answer["reviewers"][0]["findings"];
         assert_eq!((&own[0]["id"], &own[1]["id"]), (&json!("F2"), &json!("F1")));
         assert_eq!(own[0]["found_by"], json!(["security", "correctness"]));
-        assert_eq!(own[1]["doubts"], json!(["wording"]));
+        assert_eq!(own[1]["doubts"], json!(["verify_request"]));
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! The labelled data, and how it is divided.
+//! The labelled data.
 
 use std::{
     collections::BTreeSet,
@@ -36,6 +36,12 @@ pub(crate) struct Comment {
     pub(crate) label: String,
     pub(crate) pr: String,
     pub(crate) path: String,
+    #[serde(default)]
+    pub(crate) side: Option<String>,
+    #[serde(default)]
+    pub(crate) from_line: Option<u32>,
+    #[serde(default)]
+    pub(crate) to_line: Option<u32>,
     #[serde(rename = "comment")]
     pub(crate) text: String,
 }
@@ -47,6 +53,13 @@ impl Comment {
 
     pub(crate) fn repository(&self) -> &str {
         self.pr.split('#').next().unwrap_or(&self.pr)
+    }
+
+    /// The first and the last line that it is about.
+    pub(crate) fn lines(&self) -> Option<(u32, u32)> {
+        let from = self.from_line?;
+        let to = self.to_line.unwrap_or(from);
+        Some((from.min(to), from.max(to)))
     }
 }
 
@@ -60,17 +73,13 @@ pub(crate) fn read<T: DeserializeOwned>(folder: &str, name: &str) -> Vec<T> {
         .collect()
 }
 
-/// The repositories that something may be tuned on. The pairs have few: these are the ones with the most of them. For the
-/// comments it is every other one.
-pub(crate) const TUNED_ON: [&str; 2] = ["keycloak", "cal"];
-
-/// The comments' repositories to tune on: every other one, in the order of their names.
-pub(crate) fn tuning_repositories(comments: &[Comment]) -> BTreeSet<&str> {
-    let all: BTreeSet<&str> = comments.iter().map(Comment::repository).collect();
-    all.into_iter().step_by(2).collect()
+/// The names of the repositories.
+pub(crate) fn repositories<T>(all: &[T], repository: impl Fn(&T) -> &str) -> BTreeSet<&str> {
+    all.iter().map(repository).collect()
 }
 
-/// The table of how common words are.
-pub(crate) fn background(comments: &[Comment]) -> String {
-    conclave_engine::findings::background_table(comments.iter().map(|comment| comment.text.as_str()))
+#[expect(clippy::cast_precision_loss, reason = "counts of pairs and comments")]
+pub(crate) fn percent(part: usize, whole: usize) -> f64 {
+    let share = 100.0 * part as f64 / whole.max(1) as f64;
+    (share * 10.0).round() / 10.0
 }

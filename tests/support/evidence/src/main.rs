@@ -8,7 +8,6 @@
 
 mod data;
 mod doubts;
-mod folds;
 mod matching;
 
 use std::process::ExitCode;
@@ -17,20 +16,15 @@ use data::{Comment, Pair, read};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let [command @ ("measure" | "likeness" | "background"), folder] = arguments[..] else {
-        eprintln!("usage: conclave-evidence measure|likeness|background FOLDER");
+    let [folder] = &arguments[..] else {
+        eprintln!("usage: conclave-evidence FOLDER");
         return ExitCode::from(2);
     };
-    let pairs = || read::<Pair>(folder, "martian_dedup_pairs.jsonl");
-    let comments = || read::<Comment>(folder, "labelled_comments.jsonl");
-    match command {
-        "likeness" => print!("{}", matching::likeness(&pairs())),
-        "background" => print!("{}", data::background(&comments())),
-        _ => println!(
-            "{:#}",
-            serde_json::json!({"matching": matching::measure(&pairs()), "doubts": doubts::measure(&comments())})
-        ),
-    }
+    let pairs = read::<Pair>(folder, "martian_dedup_pairs.jsonl");
+    let comments = read::<Comment>(folder, "labelled_comments.jsonl");
+    println!(
+        "{:#}",
+        serde_json::json!({"matching": matching::measure(&pairs, &comments), "doubts": doubts::measure(&comments)})
+    );
     ExitCode::SUCCESS
 }

@@ -1,269 +1,171 @@
 //! How many duplicates are found, and how many distinct claims are taken for one.
+//!
+//! The pairs have no places, so all of them are put on the same lines: what is merged then is merged on the words alone, the
+//! worst that can happen. What the place adds is measured on accepted comments whose lines overlap, which people left
+//! side by side.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Write,
+use std::collections::BTreeMap;
+
+use conclave_engine::{
+    findings::{claim_overlap, same_claims},
+    judge::judge_without_model,
 };
-
-use conclave_engine::findings::{Claims, Likeness};
+use conclave_shared::{
+    finding::{Finding, Quote},
+    reviewer::ReviewerName,
+    severity::Severity,
+    telemetry::FindingFate,
+};
 use serde_json::{Value, json};
 
-use crate::{
-    data::{Pair, TUNED_ON},
-    doubts::percent,
-    folds::{Split, halves, leaving_one_out, summary},
-};
+use crate::data::{Comment, Pair, percent, repositories};
 
-/// False merges that are tolerated, in per mille.
+/// Distinct pairs that may be shown to a judge as one claim, in per mille.
 const TOLERATED: usize = 25;
 
-/// How many other claims a panel has beside two that agree; a benchmark of many tools has far more.
-const FEW: usize = 4;
-
-pub(crate) fn measure(pairs: &[Pair]) -> Value {
-    let requests = Requests::new(pairs);
+pub(crate) fn measure(pairs: &[Pair], comments: &[Comment]) -> Value {
+    let pairs: Vec<Case<'_>> = pairs.iter().map(Case::of_pair).collect();
+    let places = of_one_place(comments);
     json!({
-        "what": "duplicates found and distinct pairs merged, in per cent, by the words of the claims alone; to beat: 33 found at 2.5 merged",
-        "among_all_claims_of_a_merge_request": by_part(pairs, |pair| requests.compare(pair, usize::MAX)),
-        "among_few_claims": by_part(pairs, |pair| requests.compare(pair, FEW)),
-        "of_two_claims_alone": by_part(pairs, |pair| requests.compare(pair, 0)),
+        "what": "duplicates found and distinct claims taken for one, in per cent",
+        "pairs_put_on_the_same_lines": tables(&pairs),
+        "accepted_comments_whose_lines_overlap": tables(&places),
+        "border_chosen_without_the_repository": {
+            "merged_without_a_judge": left_out(&pairs, 0),
+            "shown_to_the_judge": left_out(&pairs, TOLERATED),
+        },
     })
 }
 
-fn by_part(pairs: &[Pair], compare: impl Fn(&Pair) -> Compared) -> Value {
-    let scored: Vec<Scored<'_>> = pairs.iter().map(|pair| Scored::new(pair, &compare(pair))).collect();
-    let is_tuned = |scored: &&Scored<'_>| TUNED_ON.contains(&scored.pair.repository());
-    let (tune, rest): (Vec<&Scored<'_>>, Vec<&Scored<'_>>) = scored.iter().partition(is_tuned);
-    let repositories: BTreeSet<&str> = pairs.iter().map(Pair::repository).collect();
-    let by_repository: BTreeMap<&str, Value> = repositories
-        .into_iter()
-        .map(|name| {
-            let own: Vec<&Scored<'_>> = scored
+/// Two claims that are one, or are not.
+struct Case<'a> {
+    repository: &'a str,
+    is_duplicate: bool,
+    overlap: f64,
+    /// Whether the judge without a model makes one of them.
+    merged: bool,
+    /// Whether the judge is shown them as one claim.
+    shown: bool,
+}
+
+impl<'a> Case<'a> {
+    fn new(repository: &'a str, is_duplicate: bool, claims: [&str; 2], lines: [(u32, u32); 2]) -> Self {
+        let findings = [("correctness", 0), ("security", 1)].map(|(reviewer, at)| {
+            let quote = Quote {
+                file: "src/a.rs".into(),
+                line: lines[at].0,
+                code: claims[at].into(),
+            };
+            // Each reviewer names the kind of problem in its own words: no two have one fingerprint.
+            let mut finding = Finding::of_rules(reviewer, Severity::Warning, reviewer, quote);
+            finding.id = format!("F{at}");
+            finding.reviewer = ReviewerName::new(reviewer).expect("a name");
+            finding.end_line = Some(lines[at].1);
+            finding.claim = claims[at].into();
+            finding
+        });
+        Self {
+            repository,
+            is_duplicate,
+            overlap: claim_overlap(claims[0], claims[1]),
+            shown: !same_claims(&findings).is_empty(),
+            merged: judge_without_model(findings.to_vec())
                 .iter()
-                .filter(|scored| scored.pair.repository() == name)
-                .collect();
-            (name, part(&own))
-        })
-        .collect();
-    json!({
-        "tuned_on": part(&tune),
-        "measured_on": part(&rest),
-        "all": part(&scored.iter().collect::<Vec<_>>()),
-        "by_repository": by_repository,
-        "careful_border_is_higher_by": careful_border(&scored.iter().collect::<Vec<_>>()),
-        "each_repository_left_out": held_out(leaving_one_out(&scored, |scored| scored.pair.repository())),
-        "halves_of_the_merge_requests": held_out(halves(&scored, |scored| scored.pair.pr.as_str())),
-    })
+                .any(|entry| entry.fate == FindingFate::Merged),
+        }
+    }
+
+    fn of_pair(pair: &'a Pair) -> Self {
+        Self::new(
+            pair.repository(),
+            pair.is_duplicate(),
+            [&pair.a, &pair.b],
+            [(1, 1), (1, 1)],
+        )
+    }
 }
 
-/// What is found and merged in parts of the data, with the border as it is, and with one that was chosen on the other part.
-fn held_out(splits: Vec<Split<'_, Scored<'_>>>) -> Value {
-    /// Parts with fewer distinct pairs say nothing about a few per cent.
-    const LEAST: usize = 60;
-    let mut measured: [Vec<f64>; 4] = Default::default();
-    for Split { tune, rest } in splits {
-        let distinct = |part: &[&Scored<'_>]| part.iter().filter(|one| !one.pair.is_duplicate()).count();
-        if distinct(&tune) < LEAST || distinct(&rest) < LEAST {
-            continue;
-        }
-        for (index, border) in [0.0, careful_border(&tune)].into_iter().enumerate() {
-            for (is_false, duplicate) in [true, false].into_iter().enumerate() {
-                measured[2 * index + is_false].push(share_above(&rest, border, duplicate));
+/// Pairs of accepted comments on overlapping lines: distinct, as people left both.
+fn of_one_place(comments: &[Comment]) -> Vec<Case<'_>> {
+    let mut files: BTreeMap<_, Vec<&Comment>> = BTreeMap::new();
+    for comment in comments.iter().filter(|comment| comment.is_accepted()) {
+        let file = (&comment.pr, &comment.path, &comment.side);
+        files.entry(file).or_default().push(comment);
+    }
+    let mut cases = Vec::new();
+    for comments in files.values() {
+        for (at, one) in comments.iter().enumerate() {
+            for other in &comments[at + 1..] {
+                let (Some(lines), Some(other_lines)) = (one.lines(), other.lines()) else {
+                    continue;
+                };
+                if lines.0 <= other_lines.1 && other_lines.0 <= lines.1 {
+                    let claims = [one.text.as_str(), other.text.as_str()];
+                    cases.push(Case::new(one.repository(), false, claims, [lines, other_lines]));
+                }
             }
         }
     }
-    let [found, merged, found_by_other, merged_by_other] = measured;
+    cases
+}
+
+fn tables(cases: &[Case<'_>]) -> Value {
     json!({
-        "splits": found.len(),
-        "found": summary(&found, f64::min), "false_merges": summary(&merged, f64::max),
-        "found_with_a_border_of_the_other_part": summary(&found_by_other, f64::min),
-        "false_merges_with_a_border_of_the_other_part": summary(&merged_by_other, f64::max),
+        "merged_without_a_judge": table(cases, |case| case.merged),
+        "shown_to_the_judge": table(cases, |case| case.shown),
     })
 }
 
-/// The border, as what it is above the matcher's own, that merges no more than is tolerated with any one merge request
-/// left out.
-fn careful_border(scored: &[&Scored<'_>]) -> f64 {
-    let requests: BTreeSet<&str> = scored.iter().map(|one| one.pair.pr.as_str()).collect();
-    let without = |request: &str| {
-        let rest = scored.iter().filter(|one| one.pair.pr != request);
-        tolerated_border(&rest.copied().collect::<Vec<_>>(), |one| one.above)
+fn table(cases: &[Case<'_>], is_one: impl Fn(&Case<'_>) -> bool) -> Value {
+    let row = |repository: Option<&str>| {
+        let taken = |duplicate: bool| {
+            let of = cases.iter().filter(|case| {
+                case.is_duplicate == duplicate && repository.is_none_or(|repository| repository == case.repository)
+            });
+            let (one, all) = of.fold((0, 0), |(one, all), case| (one + usize::from(is_one(case)), all + 1));
+            (one, all, percent(one, all))
+        };
+        (taken(true), taken(false))
     };
-    requests.into_iter().map(without).fold(f64::MIN, f64::max)
+    let show = |((found, duplicates, found_share), (false_merges, distinct, false_share)): (Row, Row)| {
+        json!({
+            "duplicates": duplicates, "found": found, "found_in_per_cent": found_share,
+            "distinct": distinct, "false_merges": false_merges, "false_merges_in_per_cent": false_share,
+        })
+    };
+    let names = repositories(cases, |case| case.repository);
+    let rows = names.iter().map(|name| (*name, row(Some(name))));
+    let worst = rows.max_by(|one, other| (one.1.1).2.total_cmp(&(other.1.1).2));
+    json!({
+        "all": show(row(None)),
+        "worst_repository": worst.map(|(name, row)| json!({"name": name, "row": show(row)})),
+    })
 }
 
-/// How many per cent of the duplicate or distinct pairs lie above a border.
-fn share_above(scored: &[&Scored<'_>], border: f64, duplicate: bool) -> f64 {
-    let of: Vec<f64> = scored
-        .iter()
-        .filter(|one| one.pair.is_duplicate() == duplicate)
-        .map(|one| one.above)
-        .collect();
-    percent(of.iter().filter(|above| **above > border).count(), of.len())
-}
+/// How many are taken for one, of how many, and in per cent.
+type Row = (usize, usize, f64);
 
-/// The claims of each merge request.
-struct Requests<'a>(BTreeMap<&'a str, Vec<&'a str>>);
-
-/// What came of a comparison.
-struct Compared {
-    likeness: Likeness,
-    border: f64,
-}
-
-impl<'a> Requests<'a> {
-    fn new(pairs: &'a [Pair]) -> Self {
-        let mut texts: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for pair in pairs {
-            texts
-                .entry(&pair.pr)
-                .or_default()
-                .extend([pair.a.as_str(), pair.b.as_str()]);
-        }
-        Self(
-            texts
-                .into_iter()
-                .map(|(request, texts)| (request, texts.into_iter().collect()))
-                .collect(),
-        )
-    }
-
-    /// Compares a pair among at most so many other claims of its merge request, taken evenly from all of them.
-    fn compare(&self, pair: &Pair, most: usize) -> Compared {
-        let others: Vec<&str> = self.0[pair.pr.as_str()]
+/// What the lowest border does in each repository that is reached by no more than the tolerated part, in per mille, of the
+/// distinct pairs of all others.
+fn left_out(cases: &[Case<'_>], tolerated: usize) -> Value {
+    let mut held: Vec<Case<'_>> = Vec::new();
+    let mut borders = BTreeMap::new();
+    for name in repositories(cases, |case| case.repository) {
+        let (own, others): (Vec<&Case<'_>>, Vec<&Case<'_>>) = cases.iter().partition(|case| case.repository == name);
+        let mut distinct: Vec<f64> = others
             .iter()
-            .copied()
-            .filter(|text| *text != pair.a && *text != pair.b)
+            .filter(|case| !case.is_duplicate)
+            .map(|case| case.overlap)
             .collect();
-        let taken = others.len().min(most);
-        let others = (0..taken).map(|index| others[index * others.len() / taken]);
-        let claims = Claims::new([pair.a.as_str(), pair.b.as_str()].into_iter().chain(others));
-        Compared {
-            likeness: claims.likeness(0, 1),
-            border: claims.border(),
-        }
+        distinct.sort_by(|a, b| b.total_cmp(a));
+        let border = distinct
+            .get(distinct.len() * tolerated / 1000)
+            .map_or(1.0, |highest| (highest * 100.0).floor() / 100.0 + 0.01);
+        borders.insert(name, border);
+        held.extend(own.into_iter().map(|case| Case {
+            merged: case.overlap >= border,
+            ..*case
+        }));
     }
-}
-
-struct Scored<'a> {
-    pair: &'a Pair,
-    score: f64,
-    /// The score less the border.
-    above: f64,
-    overlap: f64,
-}
-
-impl<'a> Scored<'a> {
-    fn new(pair: &'a Pair, compared: &Compared) -> Self {
-        Self {
-            pair,
-            score: compared.likeness.score(),
-            above: compared.likeness.score() - compared.border,
-            overlap: token_overlap(&pair.a, &pair.b),
-        }
-    }
-}
-
-fn part(scored: &[&Scored<'_>]) -> Value {
-    let merged = |duplicate: bool| {
-        let of = scored.iter().filter(|scored| scored.pair.is_duplicate() == duplicate);
-        let (merged, all) = of.fold((0, 0), |(merged, all), scored| {
-            (merged + usize::from(scored.above >= 0.0), all + 1)
-        });
-        (all, percent(merged, all))
-    };
-    let (duplicates, found) = merged(true);
-    let (distinct, false_merges) = merged(false);
-    json!({
-        "duplicates": duplicates, "distinct": distinct,
-        "found": found, "false_merges": false_merges,
-        "found_at_2.5": best(scored, |scored| scored.score),
-        "found_at_2.5_by_token_overlap": best(scored, |scored| scored.overlap),
-        "auc": area(scored, |scored| scored.score),
-        "auc_of_token_overlap": area(scored, |scored| scored.overlap),
-    })
-}
-
-/// The most duplicates that any border finds while it merges no more distinct pairs than is tolerated.
-fn best(scored: &[&Scored<'_>], score: impl Fn(&Scored<'_>) -> f64) -> f64 {
-    let border = tolerated_border(scored, &score);
-    let duplicates: Vec<&&Scored<'_>> = scored.iter().filter(|one| one.pair.is_duplicate()).collect();
-    let found = duplicates.iter().filter(|one| score(one) > border).count();
-    percent(found, duplicates.len())
-}
-
-/// The lowest border above which no more distinct pairs lie than is tolerated.
-fn tolerated_border(scored: &[&Scored<'_>], score: impl Fn(&Scored<'_>) -> f64) -> f64 {
-    let mut distinct: Vec<f64> = scored
-        .iter()
-        .filter(|one| !one.pair.is_duplicate())
-        .map(|one| score(one))
-        .collect();
-    distinct.sort_by(|a, b| b.total_cmp(a));
-    distinct
-        .get(distinct.len() * TOLERATED / 1000)
-        .copied()
-        .unwrap_or(f64::MIN)
-}
-
-/// The area below the curve: how often a duplicate scores higher than a distinct pair.
-#[expect(clippy::cast_precision_loss, reason = "counts of pairs")]
-fn area(scored: &[&Scored<'_>], score: impl Fn(&Scored<'_>) -> f64) -> f64 {
-    let of = |duplicate: bool| {
-        scored
-            .iter()
-            .filter(|one| one.pair.is_duplicate() == duplicate)
-            .map(|one| score(one))
-            .collect::<Vec<f64>>()
-    };
-    let (duplicates, distinct) = (of(true), of(false));
-    let mut won = 0.0;
-    for duplicate in &duplicates {
-        for other in &distinct {
-            won += match duplicate.total_cmp(other) {
-                std::cmp::Ordering::Greater => 1.0,
-                std::cmp::Ordering::Equal => 0.5,
-                std::cmp::Ordering::Less => 0.0,
-            };
-        }
-    }
-    let area = won / (duplicates.len() * distinct.len()).max(1) as f64;
-    (area * 1000.0).round() / 1000.0
-}
-
-/// What is to be beaten: the words that both have, as a part of the words that either has.
-#[expect(clippy::cast_precision_loss, reason = "counts of words")]
-fn token_overlap(one: &str, other: &str) -> f64 {
-    let words = |text: &str| {
-        text.to_lowercase()
-            .split(|character: char| !character.is_alphanumeric() && character != '_')
-            .filter(|word| word.len() > 2)
-            .map(str::to_owned)
-            .collect::<BTreeSet<String>>()
-    };
-    let (one, other) = (words(one), words(other));
-    one.intersection(&other).count() as f64 / one.union(&other).count().max(1) as f64
-}
-
-/// The likeness of all pairs, as a table.
-pub(crate) fn likeness(pairs: &[Pair]) -> String {
-    let requests = Requests::new(pairs);
-    let mut text = String::from("duplicate\tpr\tothers\twords\tkinds\tnumbers_differ\tscore\n");
-    for pair in pairs {
-        for others in [0, FEW, usize::MAX] {
-            let likeness = requests.compare(pair, others).likeness;
-            let _ = writeln!(
-                text,
-                "{}\t{}\t{}\t{:.5}\t{:.5}\t{}\t{:.5}",
-                u8::from(pair.is_duplicate()),
-                pair.pr,
-                others.min(1000),
-                likeness.words,
-                likeness.kinds,
-                u8::from(likeness.numbers_differ),
-                likeness.score()
-            );
-        }
-    }
-    text
+    json!({"borders": borders, "held_out": table(&held, |case| case.merged)})
 }

@@ -1,49 +1,31 @@
 //! A claim as words: identifiers taken apart, endings taken off, words of one meaning made one.
+//!
+//! They identify a claim across runs (the memory keeps a hash of them), so that what they are stays as it is.
+
+mod concepts;
+mod stem;
 
 use std::collections::BTreeSet;
 
-use super::{
-    concepts::{concept, kind},
-    stem::stem,
-};
+use concepts::concept;
+use stem::stem;
 
 /// Words that every claim has.
 const STOP: &str = " a an the and or of to in on at by for with from as is are was were be been being it its this that \
     these those which when while where if then than so such can could may might will would should must do does did has \
     have had only also both but into out up about after before between because via per there here they them their he \
     she we you your our i e g etc all any each other same more most some very just still even already one ";
-/// A claim, ready to be compared.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Claim {
-    /// Its words, each once. Numbers have a `#` in front.
-    pub(super) words: BTreeSet<String>,
-    /// Numbers, each once, in the order in which they are first named.
-    pub(super) numbers: Vec<String>,
-    /// The kinds of defect that it speaks of.
-    pub(super) kinds: BTreeSet<&'static str>,
-}
-
-impl Claim {
-    /// Takes a text apart.
-    pub(super) fn new(text: &str) -> Self {
-        let mut claim = Self::default();
-        for token in Tokens::new(text) {
-            claim.take(&token);
-        }
-        claim.kinds = claim.words.iter().filter_map(|word| kind(word)).collect();
-        claim
-    }
-
-    fn take(&mut self, token: &Token<'_>) {
+/// The words of a claim, in order and each once: stems, with words of one meaning made one. Numbers have a `#` in front.
+pub fn claim_words(claim: &str) -> BTreeSet<String> {
+    let mut words = BTreeSet::new();
+    for token in Tokens::new(claim) {
         let lower = token.text.to_lowercase();
         match token.kind {
             TokenKind::Number => {
-                if self.words.insert(format!("#{lower}")) {
-                    self.numbers.push(lower);
-                }
+                words.insert(format!("#{lower}"));
             }
             TokenKind::Operator => {
-                self.words.insert(lower);
+                words.insert(lower);
             }
             TokenKind::Word => {
                 // `case-sensitive` and `no-op` are words of their own.
@@ -51,17 +33,18 @@ impl Claim {
                     && lower.contains('-')
                     && let Some(concept) = concept(&stem(&lower.replace('-', "")))
                 {
-                    self.words.insert(concept.to_owned());
-                    return;
+                    words.insert(concept.to_owned());
+                    continue;
                 }
                 let parts = parts(token.text).into_iter().filter(|part| part.chars().count() > 1);
                 for part in parts.filter(|part| token.is_code || !STOP.contains(&format!(" {part} "))) {
                     let stem = stem(&part);
-                    self.words.insert(concept(&stem).map_or(stem, str::to_owned));
+                    words.insert(concept(&stem).map_or(stem, str::to_owned));
                 }
             }
         }
     }
+    words
 }
 
 /// The words that an identifier is made of, in lower case: `isAccessTokenId` has four.
@@ -208,27 +191,27 @@ mod tests {
 
     #[test]
     fn identifiers_are_taken_apart() {
-        let claim = Claim::new("`isAccessTokenId()` in AssertEvents.java calls Map.get, which isn't checked for nil.");
+        let words = claim_words("`isAccessTokenId()` in AssertEvents.java calls Map.get, which isn't checked for nil.");
         for word in ["is", "access", "token", "id", "event", "java", "map", "check", "null"] {
             let word = concept(&stem(word)).map_or(stem(word), str::to_owned);
-            assert!(claim.words.contains(&word), "{word}: {:?}", claim.words);
+            assert!(words.contains(&word), "{word}: {words:?}");
         }
-        assert!(!claim.words.contains("in"), "{:?}", claim.words);
-        assert!(claim.kinds.contains("null"));
+        assert!(!words.contains("in"), "{words:?}");
         assert_eq!(parts("HTTPServerURL_v2"), ["http", "server", "url", "v2"]);
     }
 
     #[test]
     fn numbers_and_operators_are_kept() {
-        let claim = Claim::new("Line 42 uses && where || is meant; 30% of 3.5.");
-        assert_eq!(claim.numbers, ["42", "30%", "3.5"]);
-        assert!(claim.words.contains("&&") && claim.words.contains("||") && claim.words.contains("#42"));
+        let words = claim_words("Line 42 uses && where || is meant; 30% of 3.5.");
+        for word in ["#42", "#30%", "#3.5", "&&", "||"] {
+            assert!(words.contains(word), "{word}: {words:?}");
+        }
     }
 
     #[test]
     fn any_text_can_be_taken_apart() {
         for text in ["", "…", "'", "a'", "a-", "->", "日本語 x", "@", "$$$", "a::", "é.é()"] {
-            let _ = Claim::new(text);
+            let _ = claim_words(text);
         }
     }
 }

@@ -62,12 +62,6 @@ static CONCEPTS: LazyLock<HashMap<String, &'static str>> = LazyLock::new(|| {
     concepts
 });
 
-/// What kind of defect a claim is about, as far as single words tell. Two claims of different kinds are rarely the same.
-const KINDS: &str = "
-    null typo compile invert unused await casing duplicate race leak documentation rename permission inconsistent
-    bypass cache empty slow inject infinite recursion overflow negative test random
-";
-
 /// The word that names a group.
 fn name(group: &'static str) -> &'static str {
     group.split_ascii_whitespace().next().unwrap_or_default()
@@ -78,17 +72,12 @@ pub(super) fn concept(stem: &str) -> Option<&'static str> {
     CONCEPTS.get(stem).copied()
 }
 
-/// The kind of defect that a claim's word stands for: the groups stand in a claim by their names.
-pub(super) fn kind(word: &str) -> Option<&'static str> {
-    KINDS.split_ascii_whitespace().find(|kind| *kind == word)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn words_of_one_meaning_are_one_and_every_kind_is_a_group() {
+    fn words_of_one_meaning_are_one() {
         for (one, other) in [
             ("nil", "None"),
             ("raises", "throws"),
@@ -99,9 +88,6 @@ mod tests {
             let (one, other) = (one.to_lowercase(), other.to_lowercase());
             assert!(concept(&stem(&one)).is_some(), "{one}");
             assert_eq!(concept(&stem(&one)), concept(&stem(&other)), "{one} {other}");
-        }
-        for kind in KINDS.split_ascii_whitespace() {
-            assert!(GROUPS.into_iter().any(|group| name(group) == kind), "{kind}");
         }
     }
 }
