@@ -9,12 +9,14 @@ mod local;
 mod memory;
 mod replay;
 mod review;
+mod workflow_job;
 
 use crate::{
     args::{Arguments, Command},
     context::Context,
     doctor,
     exit::{Exit, Failure},
+    output,
 };
 
 pub(crate) use self::review::refused;
@@ -27,6 +29,9 @@ pub(crate) async fn run(arguments: Arguments, mut context: Context) -> Result<Ex
         }
         Command::Local(arguments) => Box::pin(local::run(arguments, &context)).await,
         Command::Review(arguments) => {
+            if context.env.is_github_job() {
+                output::stop_commands();
+            }
             context.trust(arguments.ca_file.as_deref());
             context.follow(arguments.handed_on.as_deref());
             Box::pin(review::run(arguments, &context)).await

@@ -58,11 +58,13 @@ pub fn run(
     // Everything that had to end has ended. Dropping the runtime would wait for what is left, such as a name server that does
     // not answer for the tracker's name.
     runtime.shutdown_background();
-    result.unwrap_or_else(|failure| {
+    let exit = result.unwrap_or_else(|failure| {
         let exit = failure.exit();
         output.error(failure);
         exit
-    })
+    });
+    output::resume_commands();
+    exit
 }
 
 /// Shows what is wrong with the arguments, and undoes what a review would have to undo.

@@ -19,12 +19,13 @@ pub(crate) mod table;
 mod terminal;
 
 pub(crate) use self::{
-    annotations::workflow_annotation,
+    annotations::{resume_commands, stop_commands, workflow_annotation},
     excerpts::Excerpts,
     links::Links,
     plain::set_locale,
     progress::{Display, Screen, gateway_lines, plan_line, timed_message},
     record::{PROGRESS_FILE, RecordedEvent, RecordedLine, read as read_record},
+    sections::LogMarks,
 };
 
 use std::{
@@ -50,12 +51,12 @@ use crate::args::ReviewFormat;
 /// The table that is on the screen, if one is: everything else has to go above it.
 static TABLE: Mutex<Option<MultiProgress>> = Mutex::new(None);
 
-/// What fits the place that standard error goes to: the log of a GitLab job, a terminal, or a file.
-pub(crate) fn screen(quiet: bool, in_gitlab_job: bool, terminal_kind: Option<&str>) -> Screen {
+/// What fits the place that standard error goes to: the log of a job, a terminal, or a file.
+pub(crate) fn screen(quiet: bool, job: Option<LogMarks>, terminal_kind: Option<&str>) -> Screen {
     if quiet {
         Screen::Nothing
-    } else if in_gitlab_job {
-        Screen::Sections
+    } else if let Some(marks) = job {
+        Screen::Sections(marks)
     } else if std::io::stderr().is_terminal() && terminal_kind != Some("dumb") && !plain::is_ascii_only() {
         Screen::Table
     } else {

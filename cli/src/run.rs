@@ -82,7 +82,7 @@ pub(crate) async fn review(
     let mut components = Components::new(&source, Some((&recording, report)), env)?;
     components.memory = components.memory.filter(|_| !arguments.no_memory);
     let observers = components.observers.clone();
-    let screen = output::screen(arguments.quiet, env.is_gitlab_job(), env.get("TERM"));
+    let screen = output::screen(arguments.quiet, env.log_marks(), env.get("TERM"));
     let display = Arc::new(output::Display::new(screen, context.redactor.clone()));
     let run = Run {
         context,

@@ -20,6 +20,7 @@ mod doctor;
 mod effort;
 mod failure_table;
 mod fullreview;
+mod github_commands;
 mod github_review;
 mod gitlab_review;
 mod hook;

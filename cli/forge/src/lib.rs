@@ -4,11 +4,15 @@
 //! What is to be posted is decided in `conclave_engine::publish`. How a forge is asked is its plugin's: a [`ForgeApi`], on the
 //! HTTP client of this crate ([`HttpClient`]). [`Publisher`] is all in between, the same for every forge.
 
+mod address;
 mod api;
 mod break_glass;
 mod change;
+mod check;
+mod command;
 mod conversation;
 mod error;
+mod gate;
 mod http;
 mod meanwhile;
 mod model;
@@ -24,9 +28,13 @@ mod target;
 mod thread_changes;
 mod withdrawal;
 
+pub use address::AddressForm;
 pub use api::{ChangeApi, ForgeApi, NotesApi, ReviewStateApi};
 pub use change::Change;
+pub use check::{Annotation, CheckEnd, Conclusion};
+pub use command::{Asked, Command, command_help};
 pub use error::{ApiError, ApiErrorKind};
+pub use gate::{Gate, GateApi, GateRun, GateState};
 pub use http::{ClientTimeouts, HttpClient, HttpDialect, Repeat, client_builder};
 pub use model::{
     Approval, ApprovedCommit, ForgeTraits, Lifecycle, Lifted, LoadedChange, MergeRequestState, Opened, RequestShown,

@@ -61,6 +61,13 @@ pub(crate) struct ReviewArguments {
     /// that of developers without a part in the change, or nobody's
     #[arg(long, value_parser = one_of(BREAK_GLASS), default_value = "developers", env = "CONCLAVE_BREAK_GLASS")]
     pub(crate) break_glass: BreakGlassPolicy,
+    /// Review everything, also what an earlier review of the merge request has looked at
+    #[arg(long, env = "CONCLAVE_FULL")]
+    pub(crate) full: bool,
+    /// In a job of a comment: carry out only what needs no review (`explain`, `dismiss`), and hand any other command on to the next job
+    /// by the output `command`
+    #[arg(long, env = "CONCLAVE_ANSWER_ONLY")]
+    pub(crate) answer_only: bool,
     /// In a job of a `workflow_run`: what the workflow of the fork's pull request has handed on
     #[arg(long, value_name = "FILE", env = "CONCLAVE_HANDED_ON")]
     pub(crate) handed_on: Option<Utf8PathBuf>,

@@ -6,6 +6,7 @@ use conclave_forge::{ApiError, Publisher, Withdrawal};
 use conclave_shared::{config::TimeLimitOverrides, telemetry::RunStage};
 use tokio::time::timeout;
 
+use super::workflow_job::{self, Commanded, Task};
 use crate::{
     args::{CommonArguments, RefusedReview, ReviewArguments},
     context::Context,
@@ -29,8 +30,17 @@ use crate::{
 /// Maximum time for taking an approval back, once everything else has ended.
 const LAST_WORD: Duration = Duration::from_secs(5);
 
-pub(crate) async fn run(arguments: ReviewArguments, context: &Context) -> Result<Exit, Failure> {
+pub(crate) async fn run(mut arguments: ReviewArguments, context: &Context) -> Result<Exit, Failure> {
     context.watch_signals()?;
+    let of_event = match &arguments.mr {
+        None => Box::pin(workflow_job::handle(&arguments, context)).await?,
+        Some(_) => Task::Review(None),
+    };
+    let commanded = match of_event {
+        Task::Done(exit) => return Ok(exit),
+        Task::Review(commanded) => commanded,
+    };
+    arguments.full |= commanded.as_ref().is_some_and(|commanded| commanded.full);
     let Context {
         env, output, signals, ..
     } = context;
@@ -45,7 +55,10 @@ pub(crate) async fn run(arguments: ReviewArguments, context: &Context) -> Result
             exit = signals.arrived() => Err(Ok(exit)),
             located = env.merge_request(address, arguments.repo.as_deref()) => located.map_err(Err),
         },
-        None => env.pipeline().map_err(Err),
+        None => env
+            .pipeline()
+            .map(|pipeline| at_command(pipeline, commanded))
+            .map_err(Err),
     };
     let mr = arguments.mr.as_deref();
     let subject = match (&pipeline, mr) {
@@ -107,6 +120,15 @@ pub(crate) async fn run(arguments: ReviewArguments, context: &Context) -> Result
         Some(workflow) => with_gate(&workflow, result, context).await,
         None => result,
     }
+}
+
+/// The pipeline of a command: its commit is the one that the pull request had then, and its code must not be checked out.
+fn at_command(mut pipeline: CiEnvironment, commanded: Option<Commanded>) -> CiEnvironment {
+    if let Some(Commanded { head, .. }) = commanded {
+        pipeline.refused_checkout = Some(head.clone());
+        pipeline.head_sha = Some(head);
+    }
+    pipeline
 }
 
 /// Ends the report to the workflow. Where the gate could not be set, the run has failed, whatever the review says.
@@ -210,6 +232,7 @@ async fn review(
             checkout: Box::new(checkout),
             post: post.then_some(posting),
             workflow,
+            full: arguments.full,
         },
         project: pipeline.project_path,
         secret: Some(pipeline.forge.secret().clone()),

@@ -2,7 +2,7 @@
 
 mod github;
 
-pub(crate) use github::WorkflowFiles;
+pub(crate) use github::{WorkflowFiles, WorkflowJob};
 
 use std::{path::PathBuf, time::Duration};
 
@@ -17,6 +17,7 @@ use url::Url;
 use crate::{
     env::{Environment, names},
     exit::Failure,
+    output::LogMarks,
 };
 use conclave_plugin_gitlab::{GitLab, GitLabSettings, Located, MergeRequestAddress, check_certificates};
 
@@ -117,6 +118,15 @@ impl Environment {
     /// Returns whether this is a job of GitLab CI, of whatever pipeline.
     pub(crate) fn is_gitlab_job(&self) -> bool {
         self.get("GITLAB_CI") == Some("true")
+    }
+
+    /// The marks that the log of this job folds by; none where it is no job.
+    pub(crate) fn log_marks(&self) -> Option<LogMarks> {
+        if self.is_gitlab_job() {
+            Some(LogMarks::GitLab)
+        } else {
+            self.is_github_job().then_some(LogMarks::GitHub)
+        }
     }
 
     /// The path of the job's project; of a merge request's pipeline, that of the target.

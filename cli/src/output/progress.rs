@@ -11,7 +11,7 @@ use conclave_engine::{
 use conclave_gateway::{GatewayEvent, Rejection};
 use conclave_shared::{invisible::ends_line, redact::Redactor, reviewer::ReviewerName};
 
-use super::sections::Sections;
+use super::sections::{LogMarks, Sections};
 use crate::output::{
     door::{self, Keep},
     live::{Live, shown_name},
@@ -30,8 +30,8 @@ pub(crate) enum Screen {
     Lines,
     /// A table that moves, for a person at a terminal.
     Table,
-    /// Collapsible sections, for the log of a GitLab job.
-    Sections,
+    /// Collapsible sections, for the log of a job.
+    Sections(LogMarks),
     /// Nothing: only the record is kept.
     Nothing,
 }
@@ -56,7 +56,7 @@ impl Display {
         let shown = match screen {
             Screen::Lines => Shown::Lines,
             Screen::Table => Shown::Table(Live::new(super::take_screen(), textwrap::termwidth, colors_wanted())),
-            Screen::Sections => Shown::Sections(Sections::default()),
+            Screen::Sections(marks) => Shown::Sections(Sections::new(marks)),
             Screen::Nothing => Shown::Nothing,
         };
         Self {
@@ -88,7 +88,7 @@ impl Display {
                 live.close();
                 super::leave_screen();
             }
-            Shown::Sections(sections) => super::raw_line(sections.end(now()).trim_end_matches('\n')),
+            Shown::Sections(sections) => sections.print(sections.end(now()).trim_end_matches('\n')),
         }
     }
 }
@@ -112,7 +112,7 @@ impl Progress for Display {
                 let header = text.take().unwrap_or_default();
                 // The only line with sequences for the job's log: its header is one line, and clean.
                 let header = door::clean(&header.replace(ends_line, " "), Keep::Signs);
-                super::raw_line(&sections.begin(&header, now()));
+                sections.print(&sections.begin(&header, now()));
             }
             (Shown::Nothing, _) => text = None,
             (Shown::Lines | Shown::Sections(_), _) => {}

@@ -37,6 +37,7 @@ use crate::{
     context::Context,
     diff::Written,
     exit::{Exit, Failure},
+    output::door::{self, Keep},
 };
 
 /// The version of the shape of the JSON; `docs/plan.md` describes it.
@@ -195,6 +196,22 @@ pub(crate) async fn plan(
         Format::Human => output.print_for_person(&page::plan(&document)),
     }
     Ok(Exit::Reviewed)
+}
+
+/// The plan as a text without a layout of a terminal's: who would review, and why.
+pub(crate) async fn explanation(
+    source: Source,
+    planning: &PlanningArguments,
+    scratch: &Scratch,
+    context: &Context,
+) -> Result<String, Failure> {
+    let tokenizer = tokenizer::load();
+    let components = Components::new(&source, None, &context.env)?;
+    let notes = components.notes.clone();
+    let prepared = prepare(source, components, planning, None, scratch.path(), &Silent).await?;
+    let document = document(prepared, notes, &tokenizer.finish().await?).await?;
+    let text = context.redactor.redact(&page::plan(&document));
+    Ok(door::clean(text.trim(), Keep::Text))
 }
 
 /// `opencode.json` as a run would write it, but for the ports, which are known only then.

@@ -13,14 +13,15 @@ use std::{
 
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{
+    diff::FilteredFile,
     ports::{ForgeError, PublishOutcome},
     publish::summary_within,
     report::headline,
-    review::{JudgedFinding, Review},
+    review::{ApprovalHold, JudgedFinding, Review},
     untrusted::{code_span, escape},
 };
-use conclave_forge::ClientTimeouts;
-use conclave_plugin_github::{Annotation, Check, CheckEnd, CheckSettings, Conclusion, GitHub};
+use conclave_forge::{Annotation, CheckEnd, ClientTimeouts, Conclusion, Gate};
+use conclave_plugin_github::{CheckSettings, GitHub, GitHubSettings};
 use conclave_shared::{severity::Severity, verdict::Verdict};
 use uuid::Uuid;
 
@@ -36,13 +37,16 @@ use crate::{
 const MAX_CHECK: usize = 60_000;
 const MAX_SUMMARY: usize = 900_000;
 
+/// Maximum number of files that are named as left out.
+const MAX_LEFT_OUT: usize = 50;
+
 /// Annotations that a step may make of each level.
 const MAX_ANNOTATIONS: usize = 10;
 
 /// The report of one run.
 #[derive(Debug)]
 pub(crate) struct WorkflowReport {
-    check: Option<Check>,
+    check: Option<Gate>,
     files: WorkflowFiles,
     comments: CommentsConclude,
     noted: Mutex<Noted>,
@@ -54,6 +58,8 @@ enum Noted {
     /// Nothing was reviewed.
     #[default]
     Nothing,
+    /// Nothing was left to review: what was taken out and why, and whether a person has to look at it.
+    LeftOut(String, bool),
     /// This person has broken the glass.
     Skipped(String),
     Reviewed(Box<Reviewed>),
@@ -85,16 +91,9 @@ impl WorkflowReport {
             return None;
         };
         let files = context.env.workflow_files()?;
-        let check = CheckSettings {
-            name: name.to_owned(),
-            details_url: files.run_url.clone(),
-            timeouts: ClientTimeouts {
-                write_gap: Duration::ZERO,
-                ..GitHub::timeouts()
-            },
-        };
+        let check = check_settings(name, &files);
         let begun = match &pipeline.head_sha {
-            Some(head) => Check::begin(settings, check, head).await.map(Some),
+            Some(head) => GitHub::begin_check(settings, check, head).await.map(Some),
             None => Ok(None),
         };
         let check = match begun {
@@ -147,6 +146,26 @@ impl WorkflowReport {
         self.note(Noted::Skipped(user.to_owned()));
     }
 
+    /// Notes that no file is left to review. No secret may be in a path.
+    pub(crate) fn left_out(&self, files: &[FilteredFile], holds: &[ApprovalHold]) {
+        let mut text = String::from("Nothing was reviewed.\n");
+        for file in files.iter().take(MAX_LEFT_OUT) {
+            let _ = write!(text, "\n- {} ({})", code_span(&file.path), file.reason.describe());
+        }
+        if files.len() > MAX_LEFT_OUT {
+            let _ = write!(text, "\n- {} more", files.len() - MAX_LEFT_OUT);
+        }
+        for hold in holds {
+            let reason = escape(&hold.reason).replace('\n', " ");
+            let _ = write!(
+                text,
+                "\n\n**{}:** {reason} The bot does not approve.",
+                hold.cause.title()
+            );
+        }
+        self.note(Noted::LeftOut(text, !holds.is_empty()));
+    }
+
     fn note(&self, noted: Noted) {
         *self.noted.lock().unwrap_or_else(PoisonError::into_inner) = noted;
     }
@@ -157,7 +176,7 @@ impl WorkflowReport {
         let end = self.check_end(&noted, result, context);
         let reviewed = match &noted {
             Noted::Reviewed(reviewed) => Some(reviewed.as_ref()),
-            Noted::Nothing | Noted::Skipped(_) => None,
+            Noted::Nothing | Noted::LeftOut(..) | Noted::Skipped(_) => None,
         };
         let head = reviewed.map(|reviewed| reviewed.review.head_sha.as_str());
         if let Some(reviewed) = reviewed.filter(|reviewed| reviewed.withheld.is_some()) {
@@ -199,6 +218,17 @@ impl WorkflowReport {
                 summary: format!("{} has broken the glass.", code_span(user)),
                 ..short(Conclusion::Success, "Not reviewed: break glass")
             },
+            (Ok(_), Noted::LeftOut(text, needs_person)) => {
+                let title = if *needs_person {
+                    "A person has to approve this: nothing was reviewed"
+                } else {
+                    "Nothing was reviewed"
+                };
+                CheckEnd {
+                    summary: text.clone(),
+                    ..short(Conclusion::Neutral, title)
+                }
+            }
             (Ok(_), Noted::Nothing) => short(Conclusion::Neutral, "Nothing was reviewed"),
             (Err(failure), _) => {
                 let text = context.redactor.redact(&failure.to_string());
@@ -212,6 +242,8 @@ impl WorkflowReport {
 
     fn conclusion(&self, review: &Review) -> Conclusion {
         match review.verdict {
+            // It is not for a check to hide that.
+            verdict if verdict.approves() && review.needs_person() => Conclusion::Neutral,
             Verdict::Approved => Conclusion::Success,
             Verdict::ApprovedWithComments => match self.comments {
                 CommentsConclude::Success => Conclusion::Success,
@@ -224,28 +256,33 @@ impl WorkflowReport {
     }
 
     fn write_summary(&self, reviewed: Option<&Reviewed>, end: &CheckEnd) -> Result<(), Failure> {
-        let Some(path) = &self.files.summary else { return Ok(()) };
         let mut text = reviewed.map_or_else(
-            || format!("## {}\n", end.title),
+            || format!("## {}\n\n{}\n", end.title, end.summary),
             |reviewed| summary_within(&reviewed.review, MAX_SUMMARY),
         );
         if let Some(reason) = reviewed.and_then(|reviewed| reviewed.withheld.as_ref()) {
             let reason = escape(reason).replace('\n', " ");
             text = format!("> **Not posted:** {reason}\n\n{text}");
         }
-        append(path, &format!("{text}\n"))
+        self.files.write_summary(&text)
     }
 
     fn write_outputs(&self, reviewed: Option<&Reviewed>) -> Result<(), Failure> {
-        let (Some(path), Some(reviewed)) = (&self.files.output, reviewed) else {
-            return Ok(());
-        };
+        let Some(reviewed) = reviewed else { return Ok(()) };
         let json = reviewed.directory.join("review.json");
         let values = [
             ("verdict", reviewed.review.verdict.to_string()),
             ("url", reviewed.url.clone().unwrap_or_default()),
             ("review-json", json.into_string()),
         ];
+        self.files.write_outputs(&values)
+    }
+}
+
+impl WorkflowFiles {
+    /// Adds outputs of the step.
+    pub(crate) fn write_outputs(&self, values: &[(&str, String)]) -> Result<(), Failure> {
+        let Some(path) = &self.output else { return Ok(()) };
         // The delimiter cannot be known beforehand, and a value is one line: none can begin another output.
         let mut outputs = String::new();
         for (name, value) in values {
@@ -254,6 +291,49 @@ impl WorkflowReport {
             let _ = writeln!(outputs, "{name}<<{delimiter}\n{value}\n{delimiter}");
         }
         append(path, &outputs)
+    }
+
+    /// Adds a text to the job's summary.
+    pub(crate) fn write_summary(&self, text: &str) -> Result<(), Failure> {
+        match &self.summary {
+            Some(path) => append(path, &format!("{text}\n")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Passes the check on the commit of a merge queue: each pull request in it had to pass its own before. Without it, a queue whose rules ask
+/// for the check would wait for ever.
+pub(crate) async fn pass_queue(
+    github: &GitHubSettings,
+    (name, head): (&str, &str),
+    context: &Context,
+) -> Result<(), Failure> {
+    let Some(files) = context.env.workflow_files() else {
+        return Ok(());
+    };
+    let (check, said) = GitHub::begin_check(github, check_settings(name, &files), head).await?;
+    if let Some(said) = said {
+        context.output.warn(said);
+    }
+    let title = "Reviewed in the pull request";
+    let end = CheckEnd {
+        conclusion: Conclusion::Success,
+        title: title.to_owned(),
+        summary: format!("{title}: a merge queue reviews nothing again."),
+        annotations: Vec::new(),
+    };
+    Ok(check.end(Some(head), &end).await?)
+}
+
+fn check_settings(name: &str, files: &WorkflowFiles) -> CheckSettings {
+    CheckSettings {
+        name: name.to_owned(),
+        details_url: files.run_url.clone(),
+        timeouts: ClientTimeouts {
+            write_gap: Duration::ZERO,
+            ..GitHub::timeouts()
+        },
     }
 }
 

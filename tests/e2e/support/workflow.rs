@@ -17,6 +17,8 @@ pub(crate) struct Workflow {
     pub(crate) repository: RepositoryId,
     pub(crate) pull: PullRef,
     pub(crate) token: String,
+    /// The account that opened the pull request, which has write access.
+    pub(crate) author: UserId,
 }
 
 impl Workflow {
@@ -38,6 +40,7 @@ impl Workflow {
             repository: id,
             pull,
             token,
+            author,
         }
     }
 

@@ -10,6 +10,8 @@ use crate::{
 
 /// The first words of our note when an approval was taken back without a new review.
 const TITLE: &str = "## ⚪ The bot's approval was taken back";
+/// The first words of our note when a person has dismissed the last review.
+const DISMISSED: &str = "## ⚪ The bot's review was dismissed";
 /// The separator between that and the last review.
 const LAST_REVIEW: &str = "\n\n---\n\n*The last review that was posted, which no longer counts as an approval:*\n\n";
 /// Maximum number of files that are named as left out.
@@ -26,15 +28,44 @@ pub fn withdrawal_summary(
     requested_changes: bool,
     max_bytes: usize,
 ) -> Summary {
+    let files = list(left_out);
+    let words = (TITLE, format!("{}{files}", shown(reason)));
+    let conclusion = format!("withdrawn {reason}{files}");
+    above_the_last(bot, conversation, words, &conclusion, (requested_changes, max_bytes))
+}
+
+/// The summary with the word of the person who has dismissed the last review above it. `stays` is whether its request for changes does.
+pub fn dismissal_summary(
+    bot: &BotIdentity,
+    conversation: &Conversation,
+    user: &str,
+    stays: bool,
+    max_bytes: usize,
+) -> Summary {
+    let words = (DISMISSED, format!("{} has dismissed it.", code_span(user)));
+    above_the_last(
+        bot,
+        conversation,
+        words,
+        &format!("dismissed {user}"),
+        (stays, max_bytes),
+    )
+}
+
+fn above_the_last(
+    bot: &BotIdentity,
+    conversation: &Conversation,
+    (title, body): (&str, String),
+    conclusion: &str,
+    (requested_changes, max_bytes): (bool, usize),
+) -> Summary {
     let last = bot.summary_text(conversation).unwrap_or_default();
     // Of several in a row the newest reason counts.
-    let last = match last.strip_prefix(TITLE) {
+    let last = match [TITLE, DISMISSED].iter().find_map(|title| last.strip_prefix(title)) {
         Some(rest) => rest.split_once(LAST_REVIEW).map_or("", |(_, review)| review),
         None => &last,
     };
-    let files = list(left_out);
-    let shown: String = escape(reason).replace('\n', " ").chars().take(MAX_REASON).collect();
-    let mut text = format!("{TITLE}\n\n{shown}{files}");
+    let mut text = format!("{title}\n\n{body}");
     if requested_changes {
         text.push_str(" Its request for changes stays.");
     }
@@ -42,7 +73,7 @@ pub fn withdrawal_summary(
         text.push_str(LAST_REVIEW);
         text.push_str(last);
     }
-    let mut summary = Summary::new(&text, text_hash(&format!("withdrawn {reason}{files}")), max_bytes);
+    let mut summary = Summary::new(&text, text_hash(conclusion), max_bytes);
     summary.ledger = bot.remembered(conversation);
     summary.spent_micros = bot.spent_micros(conversation);
     summary.state.requested_changes = requested_changes;
@@ -50,6 +81,10 @@ pub fn withdrawal_summary(
         .remembered::<SummaryState>(conversation)
         .and_then(|state| state.concluded);
     summary
+}
+
+fn shown(reason: &str) -> String {
+    escape(reason).replace('\n', " ").chars().take(MAX_REASON).collect()
 }
 
 fn list(files: &[FilteredFile]) -> String {

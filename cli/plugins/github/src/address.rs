@@ -1,8 +1,15 @@
 //! A pull request by the address that a person sees in the browser, and where its API is.
 
-use conclave_forge::{ApiError, ApiErrorKind};
-use percent_encoding::percent_decode_str;
+use conclave_forge::{AddressForm, ApiError};
 use url::Url;
+
+use crate::error::NOUN;
+
+const FORM: AddressForm = AddressForm {
+    noun: NOUN,
+    example: "https://github.com/owner/name/pull/7",
+    token: "GITHUB_TOKEN",
+};
 
 /// Where a pull request is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,38 +30,15 @@ impl PullRequestAddress {
     /// Reads an address such as `https://github.com/owner/name/pull/7`, with whatever may stand behind the number. Where the server
     /// is another one than github.com, it is an Enterprise Server, or a host of data residency.
     pub fn parse(address: &str) -> Result<Self, ApiError> {
-        let fault = |problem: &str| refused(address, problem);
-        let mut origin = Url::parse(address.trim()).map_err(|error| fault(&error.to_string()))?;
-        if !matches!(origin.scheme(), "https" | "http") || origin.host_str().is_none() {
-            return Err(fault("it does not begin with https:// and a host"));
-        }
-        if !origin.username().is_empty() || origin.password().is_some() {
-            // Shown without it: this ends up in a log.
-            let address = format!("{}://…@{}", origin.scheme(), origin.host_str().unwrap_or_default());
-            return Err(refused(
-                &address,
-                "it holds a user or a password; the token is GITHUB_TOKEN",
-            ));
-        }
-        let segments: Vec<String> = origin
-            .path_segments()
-            .into_iter()
-            .flatten()
-            .filter(|segment| !segment.is_empty())
-            .map(|segment| percent_decode_str(segment).decode_utf8_lossy().into_owned())
-            .collect();
+        let fault = |problem: &str| FORM.refused(address, problem);
+        let (origin, segments) = FORM.read(address)?;
         let [owner, name, pull, number, ..] = segments.as_slice() else {
             return Err(fault("it names no repository and number"));
         };
         if pull != "pull" || [owner, name].iter().any(|part| !is_name(part)) {
             return Err(fault("it names no repository and pull request"));
         }
-        let number = number
-            .parse()
-            .map_err(|_| fault(&format!("`{number}` is not the number of a pull request")))?;
-        origin.set_query(None);
-        origin.set_fragment(None);
-        origin.set_path("");
+        let number = FORM.number(address, number)?;
         let (api_url, graphql_url) = apis(&origin).ok_or_else(|| fault("its host has no API"))?;
         let mut repository_url = origin;
         repository_url.set_path(&format!("/{owner}/{name}.git"));
@@ -100,13 +84,6 @@ fn is_name(part: &str) -> bool {
         && part
             .chars()
             .all(|character| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.'))
-}
-
-fn refused(address: &str, problem: &str) -> ApiError {
-    let text = format!(
-        "`{address}` is not the address of a pull request: {problem}. It looks like https://github.com/owner/name/pull/7"
-    );
-    ApiError::new(ApiErrorKind::Settings, text)
 }
 
 #[cfg(test)]

@@ -1,15 +1,12 @@
-//! The gate: a check run on the reviewed commit. Where the token may not make one, a commit status; where it may not make that, the
-//! job's exit code is all there is.
-//!
-//! A check that was begun and not completed blocks a merge that asks for it: a run that is killed does not pass.
+//! Check runs and commit statuses, as [`Gate`] asks for them.
 
-use conclave_forge::{ApiError, ApiErrorKind, ClientTimeouts};
+use async_trait::async_trait;
+use conclave_forge::{Annotation, ApiError, ClientTimeouts, Conclusion, Gate, GateApi, GateRun, GateState};
 use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::Mutex;
 
-use crate::{GitHub, GitHubSettings};
+use crate::{GitHub, GitHubSettings, pull_request::Pull};
 
 /// Annotations of one request.
 const MAX_ANNOTATIONS: usize = 50;
@@ -18,74 +15,6 @@ const MAX_TITLE: usize = 255;
 const MAX_SUMMARY: usize = 65_000;
 const MAX_MESSAGE: usize = 4_000;
 const MAX_STATUS: usize = 140;
-
-/// The end of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Conclusion {
-    /// It passes.
-    Success,
-    /// It passes, and asks for a look.
-    Neutral,
-    /// It does not pass.
-    Failure,
-    /// It does not pass until a person has done something.
-    ActionRequired,
-    /// The run was stopped.
-    Cancelled,
-    /// The run had no time left.
-    TimedOut,
-}
-
-impl Conclusion {
-    /// The word of check runs.
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Success => "success",
-            Self::Neutral => "neutral",
-            Self::Failure => "failure",
-            Self::ActionRequired => "action_required",
-            Self::Cancelled => "cancelled",
-            Self::TimedOut => "timed_out",
-        }
-    }
-
-    /// The word of statuses, which know less.
-    const fn status(self) -> &'static str {
-        match self {
-            Self::Success | Self::Neutral => "success",
-            Self::Failure => "failure",
-            Self::ActionRequired | Self::Cancelled | Self::TimedOut => "error",
-        }
-    }
-}
-
-/// A remark at lines of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Annotation {
-    /// The file's path.
-    pub path: String,
-    /// The first and the last line.
-    pub lines: (u32, u32),
-    /// A failure, not a warning.
-    pub is_failure: bool,
-    /// Its title, in one line.
-    pub title: String,
-    /// Its text.
-    pub message: String,
-}
-
-/// The end of a run, as its check says it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CheckEnd {
-    /// The conclusion.
-    pub conclusion: Conclusion,
-    /// One line.
-    pub title: String,
-    /// Markdown.
-    pub summary: String,
-    /// Remarks that stand nowhere else beside the code.
-    pub annotations: Vec<Annotation>,
-}
 
 /// The names by which a check is known.
 #[derive(Debug, Clone)]
@@ -98,24 +27,11 @@ pub struct CheckSettings {
     pub timeouts: ClientTimeouts,
 }
 
-/// The form of the gate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shown {
-    /// A check run of this number.
-    Run(u64),
-    /// A commit status.
-    Status,
-    /// The job's exit code.
-    ExitCode,
-}
-
-/// A check of one run.
+/// Checks of one name.
 #[derive(Debug)]
-pub struct Check {
+struct Checks {
     github: GitHub,
     settings: CheckSettings,
-    /// The commit that it was begun on, and how.
-    begun: Mutex<(String, Shown)>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -128,6 +44,8 @@ struct Listed {
 struct Run {
     id: u64,
     #[serde(default)]
+    conclusion: Option<String>,
+    #[serde(default)]
     external_id: Option<String>,
     #[serde(default)]
     output: Output,
@@ -139,158 +57,138 @@ struct Output {
     annotations_count: u64,
 }
 
-impl Check {
+#[derive(Debug, Deserialize)]
+struct Combined {
+    statuses: Vec<Status>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Status {
+    context: String,
+    #[serde(default)]
+    description: Option<String>,
+}
+
+impl GitHub {
     /// Begins the check on this commit, and says what it falls back to, if it does.
-    pub async fn begin(
-        github: &GitHubSettings,
-        settings: CheckSettings,
+    pub async fn begin_check(
+        settings: &GitHubSettings,
+        check: CheckSettings,
         head: &str,
-    ) -> Result<(Self, Option<String>), ApiError> {
-        let check = Self {
-            github: GitHub::new(github, settings.timeouts)?,
-            settings,
-            begun: Mutex::new((head.to_owned(), Shown::ExitCode)),
+    ) -> Result<(Gate, Option<String>), ApiError> {
+        let github = Self::new(settings, check.timeouts)?;
+        let checks = Checks {
+            github,
+            settings: check,
         };
-        if check.github.expected.is_some() {
-            // It has to be the right one before anything is shown on its commit.
-            check.github.read_pull().await?;
+        Gate::begin(Box::new(checks), head).await
+    }
+}
+
+impl Checks {
+    /// The fields of a run in this state, with the first annotations.
+    fn fields(&self, state: GateState<'_>) -> Value {
+        let mut fields = json!({ "name": self.settings.name, "external_id": state.reference });
+        if let Some(url) = &self.settings.details_url {
+            fields["details_url"] = json!(url);
         }
-        let (shown, said) = check.start(head).await?;
-        check.begun.lock().await.1 = shown;
-        Ok((check, said))
+        match state.end {
+            None => fields["status"] = json!("in_progress"),
+            Some(end) => {
+                fields["status"] = json!("completed");
+                fields["conclusion"] = json!(end.conclusion.word());
+                let first = &end.annotations[..end.annotations.len().min(MAX_ANNOTATIONS)];
+                fields["output"] = json!({
+                    "title": cut(&end.title, MAX_TITLE),
+                    "summary": cut(&end.summary, MAX_SUMMARY),
+                    "annotations": first.iter().map(annotation).collect::<Vec<_>>(),
+                });
+            }
+        }
+        fields
     }
 
-    async fn start(&self, head: &str) -> Result<(Shown, Option<String>), ApiError> {
-        let without_run = match self.start_run(head).await {
-            Ok(run) => return Ok((Shown::Run(run), None)),
-            Err(error) if is_denied(&error) => error,
-            Err(error) => return Err(error),
-        };
-        let pending = self.set_status(head, "pending", "The review is running").await;
-        match pending {
-            Ok(()) => Ok((
-                Shown::Status,
-                Some(format!(
-                    "there is a commit status in place of a check run: {without_run}"
-                )),
-            )),
-            Err(error) if is_denied(&error) => Ok((
-                Shown::ExitCode,
-                Some(format!(
-                    "there is neither a check run nor a commit status, only the job's exit code: {without_run}"
-                )),
-            )),
-            Err(error) => Err(error),
+    async fn patch(&self, run: u64, body: &Value) -> Result<(), ApiError> {
+        let url = self.github.repository(&format!("/check-runs/{run}"));
+        let http = &self.github.http;
+        http.put("complete its check", Method::PATCH, &url, body).await
+    }
+}
+
+#[async_trait]
+impl GateApi for Checks {
+    fn number(&self) -> u64 {
+        self.github.number
+    }
+
+    async fn confirm(&self) -> Result<(), ApiError> {
+        match self.github.expected {
+            Some(_) => self.github.read_pull().await.map(drop),
+            None => Ok(()),
         }
     }
 
-    /// Begins a check run. One that an earlier run made on the commit is begun anew, so that there is one; unless it has annotations,
-    /// which GitHub never takes away.
-    async fn start_run(&self, head: &str) -> Result<u64, ApiError> {
+    async fn runs(&self, head: &str) -> Result<Vec<GateRun>, ApiError> {
         let name: String = url::form_urlencoded::byte_serialize(self.settings.name.as_bytes()).collect();
         let url = format!("/commits/{head}/check-runs?check_name={name}&filter=latest&per_page=100");
         let listed: Listed = self
             .github
             .get("look for its check", &self.github.repository(&url))
             .await?;
-        let own = listed
-            .check_runs
-            .into_iter()
-            .find(|run| run.external_id.as_deref() == Some(self.external_id().as_str()))
-            .filter(|run| run.output.annotations_count == 0);
-        let mut body = self.fields(head);
-        body["status"] = json!("in_progress");
-        if let Some(run) = own {
-            let mut again = body.clone();
-            if let Some(fields) = again.as_object_mut() {
-                fields.remove("head_sha");
-            }
-            match self.patch(run.id, &again).await {
-                // Another App has made it.
-                Err(error) if is_denied(&error) => {}
-                patched => return patched.map(|()| run.id),
-            }
-        }
-        self.create(&body).await
+        let runs = listed.check_runs.into_iter().map(|run| GateRun {
+            id: run.id,
+            reference: run.external_id.unwrap_or_default(),
+            passed: matches!(run.conclusion.as_deref(), Some("success" | "neutral")),
+            annotated: run.output.annotations_count > 0,
+        });
+        Ok(runs.collect())
     }
 
-    fn fields(&self, head: &str) -> Value {
-        let mut fields = json!({ "name": self.settings.name, "head_sha": head, "external_id": self.external_id() });
-        if let Some(url) = &self.settings.details_url {
-            fields["details_url"] = json!(url);
-        }
-        fields
-    }
-
-    /// A check hangs on a commit, which can be the head of several pull requests.
-    fn external_id(&self) -> String {
-        format!("conclave-{}", self.github.number)
-    }
-
-    async fn create(&self, body: &Value) -> Result<u64, ApiError> {
+    async fn create_run(&self, head: &str, state: GateState<'_>) -> Result<u64, ApiError> {
+        let mut body = self.fields(state);
+        body["head_sha"] = json!(head);
         let url = self.github.repository("/check-runs");
-        let run = self.github.create("begin its check", &url, body).await?;
+        let run = self.github.create("begin its check", &url, &body).await?;
         Ok(run["id"].as_u64().unwrap_or_default())
     }
 
-    async fn patch(&self, run: u64, body: &Value) -> Result<(), ApiError> {
-        let url = self.github.repository(&format!("/check-runs/{run}"));
-        self.github
-            .http
-            .put("complete its check", Method::PATCH, &url, body)
-            .await
+    async fn change_run(&self, run: u64, state: GateState<'_>) -> Result<(), ApiError> {
+        // Annotations are added by each request; what is completed first cannot be missed.
+        let mut body = self.fields(state);
+        self.patch(run, &body).await?;
+        let pages = state
+            .end
+            .iter()
+            .flat_map(|end| end.annotations.chunks(MAX_ANNOTATIONS).skip(1));
+        for page in pages {
+            body["output"]["annotations"] = page.iter().map(annotation).collect();
+            self.patch(run, &json!({ "output": body["output"] })).await?;
+        }
+        Ok(())
     }
 
-    async fn set_status(&self, head: &str, state: &str, text: &str) -> Result<(), ApiError> {
+    async fn status(&self, head: &str) -> Result<String, ApiError> {
+        let url = self.github.repository(&format!("/commits/{head}/status?per_page=100"));
+        let Combined { statuses } = self.github.get("look for its status", &url).await?;
+        let own = statuses.into_iter().find(|status| status.context == self.settings.name);
+        Ok(own.and_then(|status| status.description).unwrap_or_default())
+    }
+
+    async fn set_status(&self, head: &str, conclusion: Option<Conclusion>, text: &str) -> Result<(), ApiError> {
         let url = self.github.repository(&format!("/statuses/{head}"));
+        let state = conclusion.map_or("pending", Conclusion::status);
         let mut body = json!({ "state": state, "context": self.settings.name, "description": cut(text, MAX_STATUS) });
         if let Some(address) = &self.settings.details_url {
             body["target_url"] = json!(address);
         }
-        self.github
-            .http
-            .put("set a commit status", Method::POST, &url, &body)
-            .await
+        let http = &self.github.http;
+        http.put("set a commit status", Method::POST, &url, &body).await
     }
 
-    /// Ends the check on the reviewed commit, which may be a newer one than it was begun on.
-    pub async fn end(&self, head: Option<&str>, end: &CheckEnd) -> Result<(), ApiError> {
-        let mut begun = self.begun.lock().await;
-        let (begun_on, mut shown) = begun.clone();
-        let head = head.unwrap_or(&begun_on).to_owned();
-        if head != begun_on {
-            let elsewhere = CheckEnd {
-                conclusion: Conclusion::Neutral,
-                title: "A newer commit is reviewed".to_owned(),
-                summary: format!("The review is of {head}."),
-                annotations: Vec::new(),
-            };
-            self.complete(&begun_on, shown, &elsewhere).await?;
-            shown = self.start(&head).await?.0;
-        }
-        *begun = (head.clone(), shown);
-        self.complete(&head, shown, end).await
-    }
-
-    async fn complete(&self, head: &str, shown: Shown, end: &CheckEnd) -> Result<(), ApiError> {
-        let run = match shown {
-            Shown::Run(run) => run,
-            Shown::Status => return self.set_status(head, end.conclusion.status(), &end.title).await,
-            Shown::ExitCode => return Ok(()),
-        };
-        let output = json!({ "title": cut(&end.title, MAX_TITLE), "summary": cut(&end.summary, MAX_SUMMARY) });
-        // They are added by each request; what is completed first cannot be missed.
-        let mut pages = end.annotations.chunks(MAX_ANNOTATIONS);
-        let first = pages.next().unwrap_or_default();
-        let mut body = json!({ "status": "completed", "conclusion": end.conclusion.word(), "output": output });
-        body["output"]["annotations"] = first.iter().map(annotation).collect();
-        self.patch(run, &body).await?;
-        for page in pages {
-            let mut more = json!({ "output": output });
-            more["output"]["annotations"] = page.iter().map(annotation).collect();
-            self.patch(run, &more).await?;
-        }
-        Ok(())
+    async fn is_at(&self, number: u64, head: &str) -> Result<bool, ApiError> {
+        let url = self.github.repository(&format!("/pulls/{number}"));
+        let pull: Pull = self.github.get("read another pull request", &url).await?;
+        Ok(pull.is_open() && pull.head.sha == head)
     }
 }
 
@@ -303,11 +201,6 @@ fn annotation(one: &Annotation) -> Value {
         "title": cut(&one.title, MAX_TITLE),
         "message": cut(&one.message, MAX_MESSAGE),
     })
-}
-
-/// Returns whether the token lacks the right: a person's token gets no check run, a reader's no status.
-fn is_denied(error: &ApiError) -> bool {
-    matches!(error.kind, ApiErrorKind::Forbidden | ApiErrorKind::NotFound)
 }
 
 fn cut(text: &str, most: usize) -> String {

@@ -25,7 +25,7 @@ mod reviewers;
 mod wire;
 
 pub use address::PullRequestAddress;
-pub use check::{Annotation, Check, CheckEnd, CheckSettings, Conclusion};
+pub use check::CheckSettings;
 pub use examine::{Examination, Rights, examine};
 pub use github::GitHub;
 pub use review_state::SignedOpinion;

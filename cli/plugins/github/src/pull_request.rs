@@ -79,6 +79,10 @@ impl Pull {
         self.lifecycle().word().to_owned()
     }
 
+    pub(crate) fn is_open(&self) -> bool {
+        self.lifecycle() == Lifecycle::Open
+    }
+
     fn lifecycle(&self) -> Lifecycle {
         match (self.merged, self.state.as_str()) {
             (true, _) => Lifecycle::Over("merged".to_owned()),
@@ -236,7 +240,7 @@ impl ChangeApi for GitHub {
         let bot = self.account().await?;
         let pull = self.read_pull().await?;
         let lifecycle = pull.lifecycle();
-        if lifecycle != Lifecycle::Open {
+        if !pull.is_open() {
             let word = lifecycle.word().to_owned();
             let text = format!("the pull request is {word}: only an open one is reviewed");
             return Err(ApiError::new(ApiErrorKind::NotOpen(word), text));

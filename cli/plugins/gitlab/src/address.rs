@@ -2,12 +2,17 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use conclave_forge::{ApiError, ApiErrorKind};
-use percent_encoding::percent_decode_str;
+use conclave_forge::{AddressForm, ApiError, ApiErrorKind};
 use serde_json::Value;
 use url::Url;
 
 use crate::{error::GITLAB, gitlab::builder};
+
+const FORM: AddressForm = AddressForm {
+    noun: "merge request",
+    example: "https://gitlab.example.com/group/project/-/merge_requests/7",
+    token: "GITLAB_TOKEN",
+};
 
 /// Time for a server to say whether it is a GitLab.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -40,48 +45,21 @@ impl MergeRequestAddress {
     /// Reads an address such as `https://gitlab.example.com/group/project/-/merge_requests/7`, with whatever may stand
     /// behind the number.
     pub fn parse(address: &str) -> Result<Self, ApiError> {
-        let fault = |problem: &str| refused(address, problem);
-        let mut url = Url::parse(address.trim()).map_err(|error| fault(&error.to_string()))?;
-        if !matches!(url.scheme(), "https" | "http") || url.host_str().is_none() {
-            return Err(fault("it does not begin with https:// and a host"));
-        }
-        if !url.username().is_empty() || url.password().is_some() {
-            // Shown without it: this ends up in a log.
-            let address = format!("{}://…@{}", url.scheme(), url.host_str().unwrap_or_default());
-            return Err(refused(
-                &address,
-                "it holds a user or a password; the token is GITLAB_TOKEN",
-            ));
-        }
-        let segments: Vec<String> = url
-            .path_segments()
-            .into_iter()
-            .flatten()
-            .filter(|segment| !segment.is_empty())
-            .map(|segment| percent_decode_str(segment).decode_utf8_lossy().into_owned())
-            .collect();
+        let fault = |problem: &str| FORM.refused(address, problem);
+        let (origin, segments) = FORM.read(address)?;
         let at = segments
             .iter()
             .rposition(|segment| segment == "merge_requests")
             .ok_or_else(|| fault("it has no `merge_requests` in it"))?;
         let iid = segments.get(at + 1).ok_or_else(|| fault("the number is missing"))?;
-        let iid = iid
-            .parse()
-            .map_err(|_| fault(&format!("`{iid}` is not the number of a merge request")))?;
+        let iid = FORM.number(address, iid)?;
         // Older versions of GitLab have no `-` in between.
         let end = if at > 0 && segments[at - 1] == "-" { at - 1 } else { at };
         let segments = segments[..end].to_vec();
         if segments.len() < 2 || segments.iter().any(|segment| segment.contains('/')) {
             return Err(fault("it names no group and project"));
         }
-        url.set_path("");
-        url.set_query(None);
-        url.set_fragment(None);
-        Ok(Self {
-            origin: url,
-            segments,
-            iid,
-        })
+        Ok(Self { origin, segments, iid })
     }
 
     /// Everything between the host and the merge request: the project's path, with the path of a GitLab that is below one.
@@ -136,7 +114,7 @@ impl MergeRequestAddress {
         let (installed, project) = self.segments.split_at(depth);
         let url = |segments: &[&str]| {
             let mut url = self.origin.clone();
-            let fault = || refused(self.origin.as_str(), "it can have no path");
+            let fault = || FORM.refused(self.origin.as_str(), "it can have no path");
             url.path_segments_mut()
                 .map_err(|()| fault())?
                 .clear()
@@ -172,14 +150,6 @@ impl MergeRequestAddress {
             self.segments.len() >= installed.len() + 2 && self.segments.iter().zip(&installed).all(|(a, b)| a == b);
         if fits { self.at(installed.len()).ok() } else { None }
     }
-}
-
-fn refused(address: &str, problem: &str) -> ApiError {
-    let text = format!(
-        "`{address}` is not the address of a merge request: {problem}. It looks like \
-         https://gitlab.example.com/group/project/-/merge_requests/7"
-    );
-    ApiError::new(ApiErrorKind::Settings, text)
 }
 
 /// Returns whether this is what GitLab answers to somebody without a token, or with one.

@@ -7,7 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::publish::installation_secret;
 use conclave_plugin_github::{ExpectedHead, GitHubSettings, PullRequestAddress};
 use secrecy::SecretString;
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use url::Url;
 
 use super::{CiEnvironment, CloneOf, ForgeSettings};
@@ -25,13 +25,18 @@ const OF_THE_HEAD: [&str; 1] = ["pull_request"];
 const TRUSTED: [&str; 1] = ["pull_request_target"];
 /// The event of a workflow that follows another one, which ran without rights.
 const FOLLOWING: &str = "workflow_run";
+/// The event of a comment on a pull request, which runs with the secrets of the repository.
+const COMMENT: &str = "issue_comment";
+/// The event of a group of pull requests that a merge queue is about to merge.
+const QUEUE: &str = "merge_group";
+/// The account whose jobs have a reading token and secrets of their own.
+const DEPENDABOT: &str = "dependabot[bot]";
 
 /// Maximum size of what a job without rights hands on, in bytes.
 const MAX_HANDED_ON: u64 = 1_000;
 
 /// The advice where an event is not of a pull request.
-const HINT: &str =
-    "`conclave review` runs on `pull_request` events; name a pull request with --pr URL, or use `conclave local`";
+const HINT: &str = "`conclave review` runs on `pull_request` events, and on `issue_comment` for commands; name a pull request with --pr URL, or use `conclave local`";
 
 /// The advice for a job without a token.
 const TOKEN_HINT: &str = "hand the job's token to the step: `env: { GITHUB_TOKEN: \"${{ github.token }}\" }`, with `permissions: { \
@@ -57,15 +62,54 @@ pub(crate) struct WorkflowFiles {
     pub(crate) run_url: Option<String>,
 }
 
+/// The task of a job of GitHub Actions.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum WorkflowJob {
+    /// A review, or an error that says why it cannot be one.
+    Review,
+    /// A command in the comment of this number.
+    Command(u64),
+    /// The check of a merge queue's commit: each pull request in the queue was reviewed before.
+    Queue(String),
+    /// Nothing: the job of a fork or of Dependabot, which got no secret.
+    WithoutSecrets,
+}
+
 /// The parts of an event that are read.
 #[derive(Debug, Deserialize)]
 struct Event {
     #[serde(default)]
+    action: Option<String>,
+    #[serde(default)]
     pull_request: Option<EventPull>,
+    #[serde(default)]
+    issue: Option<EventIssue>,
+    #[serde(default)]
+    comment: Option<EventComment>,
+    #[serde(default)]
+    merge_group: Option<EventGroup>,
     #[serde(default)]
     repository: Option<EventRepository>,
     #[serde(default)]
     workflow_run: Option<EventRun>,
+}
+
+/// An issue, which is a pull request or not.
+#[derive(Debug, Deserialize)]
+struct EventIssue {
+    number: u64,
+    #[serde(default)]
+    pull_request: Option<IgnoredAny>,
+}
+
+#[derive(Debug, Deserialize)]
+struct EventComment {
+    id: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct EventGroup {
+    head_sha: String,
 }
 
 /// GitHub's own record of the run that a workflow follows.
@@ -99,6 +143,9 @@ struct EventPull {
 #[derive(Debug, Deserialize)]
 struct EventHead {
     sha: String,
+    /// None where a fork was deleted.
+    #[serde(default)]
+    repo: Option<RunRepository>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -143,22 +190,63 @@ impl Environment {
         self.get("GITHUB_WORKSPACE").filter(|_| self.is_github_job())
     }
 
+    /// Reads what the job is for. What is wrong with a job of a review is found when it begins.
+    pub(crate) fn workflow_job(&self) -> Result<WorkflowJob, Failure> {
+        let (Some(event_name), Some(repository), Some(path)) = (
+            self.get("GITHUB_EVENT_NAME").filter(|_| self.is_github_job()),
+            self.get("GITHUB_REPOSITORY"),
+            self.get("GITHUB_EVENT_PATH"),
+        ) else {
+            return Ok(WorkflowJob::Review);
+        };
+        match event_name {
+            COMMENT => Ok(WorkflowJob::Command(
+                commented(&self.event_of(repository, path)?, path)?.1,
+            )),
+            QUEUE => Ok(WorkflowJob::Queue(queued(self.event_of(repository, path)?, path)?)),
+            name if OF_THE_HEAD.contains(&name) => {
+                let is_foreign = || {
+                    let event = self.event_of(repository, path).ok()?;
+                    let (head, own) = (event.pull_request?.head, event.repository?.id);
+                    Some(head.repo.is_none_or(|head| head.id != own))
+                };
+                let is_of_others = is_foreign() == Some(true) || self.get("GITHUB_ACTOR") == Some(DEPENDABOT);
+                let has_secret = self.github_secret().is_ok();
+                Ok(if is_of_others && !has_secret {
+                    WorkflowJob::WithoutSecrets
+                } else {
+                    WorkflowJob::Review
+                })
+            }
+            _ => Ok(WorkflowJob::Review),
+        }
+    }
+
     /// Reads the job's variables and its event.
     pub(super) fn github_job(&self) -> Result<CiEnvironment, Failure> {
         let required = |name: &str| self.required(name, HINT);
         let event_name = required("GITHUB_EVENT_NAME")?;
-        let is_known = OF_THE_HEAD.contains(&event_name) || TRUSTED.contains(&event_name) || event_name == FOLLOWING;
+        let is_known = OF_THE_HEAD.contains(&event_name)
+            || TRUSTED.contains(&event_name)
+            || [FOLLOWING, COMMENT, QUEUE].contains(&event_name);
         if !is_known {
             return Err(Failure::Settings(format!("this job runs for `{event_name}`: {HINT}")));
         }
         let repository = required("GITHUB_REPOSITORY")?;
         let path = required("GITHUB_EVENT_PATH")?;
         let event = self.event_of(repository, path)?;
-        let (number, head, expected) = if event_name == FOLLOWING {
-            self.followed(event)?
-        } else {
-            let pull = pull_of(event, path)?;
-            (pull.number, pull.head.sha, None)
+        let (number, head, expected) = match event_name {
+            FOLLOWING => {
+                let (number, head, expected) = self.followed(event)?;
+                (number, Some(head), Some(expected))
+            }
+            // The head is what GitHub says when the command is read.
+            COMMENT => (commented(&event, path)?.0, None, None),
+            QUEUE => (0, Some(queued(event, path)?), None),
+            _ => {
+                let pull = pull_of(event, path)?;
+                (pull.number, Some(pull.head.sha), None)
+            }
         };
         let is_trusted = event_name == FOLLOWING || TRUSTED.contains(&event_name);
         let address = |name: &str| {
@@ -183,8 +271,8 @@ impl Environment {
         Ok(CiEnvironment {
             directory: Utf8PathBuf::from(self.get("GITHUB_WORKSPACE").unwrap_or(".")),
             project_path: repository.to_owned(),
-            refused_checkout: is_trusted.then(|| head.clone()),
-            head_sha: Some(head),
+            refused_checkout: head.clone().filter(|_| is_trusted),
+            head_sha: head,
             repository_url: Some(with_token(clone, token)),
             ca_file: self.get(names::CA_FILE).map(Utf8PathBuf::from),
             clone_of: None,
@@ -217,7 +305,7 @@ impl Environment {
     }
 
     /// The pull request of the run that this workflow follows: its number by what that run has handed on, its head by GitHub's own record.
-    fn followed(&self, event: Event) -> Result<(u64, String, Option<ExpectedHead>), Failure> {
+    fn followed(&self, event: Event) -> Result<(u64, String, ExpectedHead), Failure> {
         let advice =
             "name the file that the first workflow has handed on with --handed-on FILE, as docs/github.md shows";
         let path = self.required(names::HANDED_ON, advice)?;
@@ -243,7 +331,7 @@ impl Environment {
             sha: run.head_sha.clone(),
             repository: repository.id,
         };
-        Ok((handed_on.number, run.head_sha, Some(expected)))
+        Ok((handed_on.number, run.head_sha, expected))
     }
 
     /// The installation's secret: the one that is set, else made from a provider's key. The token of a job is another one in each job,
@@ -301,6 +389,27 @@ impl Environment {
             }),
         })
     }
+}
+
+/// The numbers of the pull request and of the comment that an event is of.
+fn commented(event: &Event, path: &str) -> Result<(u64, u64), Failure> {
+    let wrong = |what: &str| Err(wrong_event(path, what));
+    if event.action.as_deref() != Some("created") {
+        return wrong("whose event is not of a new comment");
+    }
+    match (&event.issue, &event.comment) {
+        (Some(issue), Some(comment)) if issue.pull_request.is_some() => Ok((issue.number, comment.id)),
+        _ => wrong("whose event is of no comment on a pull request"),
+    }
+}
+
+/// The commit that a merge queue made.
+fn queued(event: Event, path: &str) -> Result<String, Failure> {
+    let head = event
+        .merge_group
+        .map(|group| group.head_sha)
+        .filter(|head| is_commit(head));
+    head.ok_or_else(|| wrong_event(path, "whose event names no commit of a merge queue"))
 }
 
 /// The pull request that an event is of.

@@ -13,7 +13,7 @@ use crate::{
     context::Context,
     exit::{Exit, Failure},
     output::Output,
-    run::prepare::Prepared,
+    run::prepare::{Prepared, change::Job},
 };
 
 /// Says how a run ended that was ended early. Its exit code tells that, even if posting failed as well.
@@ -56,13 +56,17 @@ pub(crate) fn exit_of(review: &Review, gate: Gate, strict: bool) -> Exit {
 pub(crate) fn worth_a_review(prepared: Prepared, context: &Context) -> Result<Prepared, Result<Exit, Failure>> {
     if prepared.is_settled() {
         nothing_left(&prepared.diff, &prepared.approval_holds, &context.output);
-        if let Some(forge) = &prepared.job.forge {
+        let Job { forge, workflow, .. } = &prepared.job;
+        if let Some(forge) = forge {
             let without_secrets = |file: &FilteredFile| FilteredFile {
                 path: context.redactor.redact(&file.path),
                 reason: file.reason,
             };
             let filtered: Vec<_> = prepared.diff.filtered.iter().map(without_secrets).collect();
             forge.left_out(&filtered);
+            if let Some(workflow) = workflow {
+                workflow.left_out(&filtered, &prepared.approval_holds);
+            }
         }
         return Err(Ok(Exit::Reviewed));
     }

@@ -68,6 +68,8 @@ pub(crate) enum Origin {
         post: Option<Posting>,
         /// Reports to the workflow that this is a job of.
         workflow: Option<Arc<WorkflowReport>>,
+        /// Whether everything is reviewed, also what an earlier review has looked at.
+        full: bool,
     },
     /// A range of a repository on this machine.
     Local {
@@ -114,12 +116,18 @@ impl Source {
                 checkout,
                 post,
                 workflow,
+                full,
             } => {
                 let info = publisher.load().await?;
                 let mut subject = info.subject.clone();
                 let (repository, notes, later) = checkout.complete(&subject).await?;
                 let subjects = repository.subjects(&subject.base_sha, &subject.head_sha).await?;
                 subject.commit_subjects = subjects.into_iter().map(Into::into).collect();
+                let mut ledger = info.ledger.clone();
+                if full {
+                    // What stands still stands.
+                    ledger.reviewed.clear();
+                }
                 Ok(Job {
                     subject,
                     repository,
@@ -127,7 +135,7 @@ impl Source {
                     posting: post.unwrap_or_default(),
                     secret,
                     spent_before_usd: info.spent_before_usd,
-                    ledger: info.ledger.clone(),
+                    ledger,
                     author: info.author,
                     aside_open: info.aside_open,
                     notes,
