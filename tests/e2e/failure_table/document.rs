@@ -8,7 +8,7 @@ use crate::no_wrong_approval::stances::table::Table;
 const HEAD: &str = "# What happens when something breaks
 
 Each row is a test (`tests/e2e/failure_table.rs`) that breaks the thing for real in a whole review: the real OpenCode, real git,
-and stand-ins for GitLab and the model provider over real HTTP. The merge request is a clean one of one file, which a healthy run
+and stand-ins for GitLab, GitHub and the model provider over real HTTP. The merge request is a clean one of one file, which a healthy run
 approves; so the worst that a failure could do would be to approve it all the same. One provider is configured, and one
 reviewer and the coordinator are at work.
 

@@ -10,6 +10,7 @@ use nix::{
 };
 use serde_json::{Value, json};
 
+use super::Shown;
 use crate::support::{Conclave, Outcome, Pipeline, Repository, Workers, Wrapper, crowd};
 
 /// The only reviewer of a change this small.
@@ -26,8 +27,8 @@ const BEGUN: Duration = Duration::from_mins(3);
 
 /// A clean merge request, its pipeline and its provider.
 pub(super) struct Scene {
-    pub(super) provider: ScriptedProvider,
-    pub(super) pipeline: Pipeline,
+    provider: ScriptedProvider,
+    pipeline: Pipeline,
     repository: Repository,
 }
 
@@ -54,8 +55,19 @@ impl Scene {
         self.pipeline.job(&self.repository, &[]).anthropic(&self.provider)
     }
 
+    /// The same, with what the merge request shows then.
+    pub(super) async fn shown(&self, name: &str) -> (Outcome, Shown) {
+        let outcome = self.play(name).await;
+        let shown = Shown {
+            notes: self.pipeline.notes(),
+            approved: self.pipeline.approved(),
+            violations: format!("{:?}", self.pipeline.gitlab.violations()),
+        };
+        (outcome, shown)
+    }
+
     /// Breaks what the row says, and runs the review.
-    pub(super) async fn play(&self, name: &str) -> Outcome {
+    async fn play(&self, name: &str) -> Outcome {
         if let Some(fault) = provider_fault(name) {
             self.provider.inject(fault);
             return match limits(name) {
