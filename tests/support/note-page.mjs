@@ -1,4 +1,4 @@
-// A note as GitLab shows it: its Markdown as HTML, in GitLab's colors, light or dark.
+// A note as a forge shows it: its Markdown as HTML, in the forge's colors; GitLab's light or dark, GitHub's light.
 
 import MarkdownIt from 'markdown-it';
 
@@ -6,18 +6,19 @@ import MarkdownIt from 'markdown-it';
 const SIGNS = { '🔴': '#dd2b0e', '🟡': '#e9a100', '🔵': '#1f75cb', '🟢': '#108548', '⚪': '#bfbfc3' };
 
 const COLOURS = {
+  github: { text: '#1f2328', quiet: '#59636e', ground: '#fff', line: '#d1d9e0', code: '#eff1f3', block: '#f6f8fa', link: '#0969da', added: '#dafbe1' },
   light: { text: '#28272d', quiet: '#626168', ground: '#fff', line: '#dcdcde', code: '#ececef', block: '#f6f6f7', link: '#0b5cad', added: '#ecfdf0' },
   dark: { text: '#ececef', quiet: '#a4a3a8', ground: '#18171d', line: '#3a383f', code: '#2b2a31', block: '#24232a', link: '#63a6e9', added: '#14291c' },
 };
 
-/** The note's HTML. Like GitLab this lets HTML through; what may stand in a note is its writer's business. */
-export function renderNote(markdown) {
+/** The note's HTML. Like the forges this lets HTML through; what may stand in a note is its writer's business. */
+export function renderNote(markdown, github = false) {
   const renderer = new MarkdownIt({ html: true, linkify: true });
-  // A fenced block called `suggestion:-1+0` is a change that can be committed with a click.
+  // A fenced block called `suggestion`, on GitLab `suggestion:-1+0`, is a change that can be committed with a click.
   const { fence } = renderer.renderer.rules;
   renderer.renderer.rules.fence = (tokens, index, ...rest) =>
     tokens[index].info.startsWith('suggestion')
-      ? `<div class="suggestion"><b>Suggested change</b><span>Apply suggestion</span><pre><code>${renderer.utils.escapeHtml(tokens[index].content)}</code></pre></div>`
+      ? `<div class="suggestion"><b>Suggested change</b><span>${github ? 'Commit suggestion' : 'Apply suggestion'}</span><pre><code>${renderer.utils.escapeHtml(tokens[index].content)}</code></pre></div>`
       : fence(tokens, index, ...rest);
   const visible = markdown.replace(/<!-- conclave:[^]*?-->/g, '').trim();
   return renderer.render(visible).replace(/🔴|🟡|🔵|🟢|⚪/gu, (sign) => `<span class="sign" style="background:${SIGNS[sign]}"></span>`);
@@ -30,6 +31,9 @@ function page(content, scheme) {
       font: 14px/1.43 "Noto Sans", Ubuntu, Cantarell, "Helvetica Neue", "Liberation Sans", sans-serif; }
     main { max-width: 860px; margin: 20px; padding: 8px 18px; border: 1px solid ${colour.line}; border-radius: 8px; }
     main.file { padding: 0; overflow: hidden; }
+    main.comment { padding-top: 0; }
+    .head { margin: 0 -18px 12px; padding: 9px 18px; border-bottom: 1px solid ${colour.line}; border-radius: 8px 8px 0 0; background: ${colour.block}; color: ${colour.quiet}; }
+    .head b { color: ${colour.text}; }
     h2 { margin: 12px 0 8px; padding-bottom: 5px; border-bottom: 1px solid ${colour.line}; font-size: 1.5em; }
     h3 { margin: 20px 0 8px; font-size: 1.25em; }
     p { margin: 0 0 10px; }
@@ -58,22 +62,27 @@ function page(content, scheme) {
   </style>${content}</html>`;
 }
 
-/** A page with the note. `scheme` is `light` or `dark`. */
+/** A page with the note, as GitLab shows it. `scheme` is `light` or `dark`. */
 export const notePage = (markdown, scheme) => page(`<main>${renderNote(markdown)}</main>`, scheme);
+
+/** A page with the comment on a pull request, by this account. */
+export const commentPage = (markdown, account) =>
+  page(`<main class="comment"><div class="head"><b>${account.replace('[bot]', '')}</b> bot commented</div>${renderNote(markdown, true)}</main>`, 'github');
 
 /**
  * A page with threads of the diff, each below the lines that it is about, of which all are taken for new.
- * A thread has a `body`, the `position` that GitLab keeps, and the file's `source`.
+ * A thread has a `body`, the `path` with its `first` and `last` line, and the file's `source`; `account` opens them on GitHub.
  */
-export function threadPage(threads, scheme) {
+export function threadPage(threads, scheme, account) {
   const { escapeHtml } = new MarkdownIt().utils;
-  const file = ({ body, position, source }) => {
+  const who = account ? `<b>${escapeHtml(account.replace('[bot]', ''))}</b> bot` : '<b>review-bot</b> @review-bot · started a thread on the diff';
+  const file = ({ body, path, first, last, source }) => {
     const lines = source.split('\n');
-    const first = Math.max(1, (position.line_range?.start?.new_line ?? position.new_line) - 2);
+    const from = Math.max(1, first - 2);
     const row = (number) => `<div><span>${number}</span><code style="background:none">+ ${escapeHtml(lines[number - 1])}</code></div>`;
-    const code = Array.from({ length: position.new_line - first + 1 }, (_, index) => row(first + index)).join('');
-    return `<main class="file"><div class="path">${escapeHtml(position.new_path)}</div><pre class="code">${code}</pre>
-      <div class="thread"><div class="who"><b>review-bot</b> @review-bot · started a thread on the diff</div>${renderNote(body)}</div></main>`;
+    const code = Array.from({ length: last - from + 1 }, (_, index) => row(from + index)).join('');
+    return `<main class="file"><div class="path">${escapeHtml(path)}</div><pre class="code">${code}</pre>
+      <div class="thread"><div class="who">${who}</div>${renderNote(body, Boolean(account))}</div></main>`;
   };
   return page(threads.map(file).join(''), scheme);
 }

@@ -1,10 +1,11 @@
-// Makes the pictures of a review in docs/images anew: the terminal, the note and a thread of a merge request. Everything in them is
-// real: the program, OpenCode, tmux as the terminal; the model is the scripted stand-in, and GitLab is, whose pages are drawn here.
+// Makes the pictures of a review in docs/images anew: the terminal, the note and threads of a merge request and of a pull request.
+// Everything in them is real: the program, OpenCode, tmux as the terminal, and what was posted; the model is a scripted stand-in, and so
+// are GitLab and GitHub, whose pages are drawn here.
 //
-//   cargo build -p conclave -p conclave-scripted-provider -p conclave-fake-gitlab
+//   cargo build -p conclave -p conclave-scripted-provider -p conclave-fake-gitlab -p conclave-fake-github
 //   source scripts/lib/env.sh && node tests/support/pictures.mjs [DIRECTORY]
 //
-// PROGRAMS names another directory with the three programs, such as target/release.
+// PROGRAMS names another directory with the four programs, such as target/release.
 
 import { execFile, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +14,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
-import { notePage, threadPage } from './note-page.mjs';
+import { commentPage, notePage, threadPage } from './note-page.mjs';
 import { terminalPage } from './terminal-page.mjs';
 
 const run = promisify(execFile);
@@ -70,6 +71,29 @@ async function picture(browser, name, html, selector, width) {
   await page.close();
 }
 
+/** The file on the branch of the change. */
+const source = async (shop, path) => (await run('git', ['-C', shop, 'show', `${BRANCH}:${path}`])).stdout;
+
+/** A critical finding and a warning. */
+const two = (notes) => ['Critical', 'Warning'].map((word) => notes.find(({ body }) => body.includes(word)));
+
+/** Reviews the same change as a pull request, and gives the comment and the threads that were posted, with the account. */
+async function onGitHub(shop, environment) {
+  const github = JSON.parse(await serve('fake-github', ['--repo', shop, '--head', BRANCH, '--base', 'main', '--owner', 'shop', '--name', 'orders']));
+  const token = github.tokens.actions;
+  const url = `${github.url}/shop/orders/pull/${github.number}`;
+  const elsewhere = mkdtempSync(join(state, 'elsewhere-'));
+  await run(join(programs, 'conclave'), ['review', '--pr', url, '--quiet', '--repo', elsewhere], { env: { ...environment, GITHUB_TOKEN: token }, maxBuffer: 1 << 24 });
+  const list = async (path) => {
+    const headers = { authorization: `Bearer ${token}`, 'user-agent': 'pictures', accept: 'application/vnd.github+json' };
+    return (await fetch(`${github.api_url}/repos/shop/orders/${path}?per_page=100`, { headers })).json();
+  };
+  const [[comment], beside] = await Promise.all([list(`issues/${github.number}/comments`), list(`pulls/${github.number}/comments`)]);
+  const threads = await Promise.all(two(beside.toSorted((a, b) => (a.body < b.body ? 1 : -1))).map(async ({ body, path, line, start_line: start }) => (
+    { body, path, first: start ?? line, last: line, source: await source(shop, path) })));
+  return { comment: comment.body, account: comment.user.login, threads };
+}
+
 async function main() {
   const shop = join(state, 'shop');
   await run(join(root, 'scripts/demo-repository'), [shop]);
@@ -93,12 +117,13 @@ async function main() {
   const summary = notes.find(({ position }) => !position);
   // Threads are posted beside each other: their order is arbitrary.
   const beside = notes.filter(({ position }) => position).toSorted((a, b) => (a.body < b.body ? 1 : -1));
-  const threads = await Promise.all([beside.find(({ body }) => body.includes('Critical')), beside.find(({ body }) => body.includes('Warning'))].map(async ({ body, position }) => {
-    const { stdout: source } = await run('git', ['-C', shop, 'show', `${BRANCH}:${position.new_path}`]);
-    return { body, position, source };
+  const threads = await Promise.all(two(beside).map(async ({ body, position }) => {
+    const first = position.line_range?.start?.new_line ?? position.new_line;
+    return { body, path: position.new_path, first, last: position.new_line, source: await source(shop, position.new_path) };
   }));
   if (process.env.NOTES) writeFileSync(process.env.NOTES, notes.map(({ body }) => body).join('\n\n=====\n\n'));
 
+  const pull = await onGitHub(shop, environment);
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM || process.env.CONCLAVE_TEST_CHROMIUM || '/usr/bin/chromium',
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
@@ -106,6 +131,8 @@ async function main() {
   await picture(browser, 'review.png', terminalPage(shortened(local), COLUMNS), 'pre', 1200);
   await picture(browser, 'gitlab-note.png', notePage(summary.body, 'light'), 'body', 920);
   await picture(browser, 'gitlab-thread.png', threadPage(threads, 'light'), 'body', 920);
+  await picture(browser, 'github-note.png', commentPage(pull.comment, pull.account), 'body', 920);
+  await picture(browser, 'github-thread.png', threadPage(pull.threads, 'github', pull.account), 'body', 920);
   await browser.close();
 }
 
