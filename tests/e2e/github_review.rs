@@ -598,6 +598,39 @@ async fn the_action_hands_its_inputs_on_as_variables_and_its_outputs_back() {
     assert_eq!(workflow.github.violations(), []);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn findings_are_handed_to_code_scanning_on_request() {
+    use conclave_fake_github::Permissions;
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let mut workflow = Workflow::new(&repository).await;
+    workflow.github.set_code_scanning(workflow.repository, true);
+    let job = workflow.opened(repository.path());
+    let run = async |workflow: &Workflow, arguments: &[&str]| {
+        let call = workflow.review_in(&job, &repository, arguments).anthropic(&provider);
+        call.run().await.expect_code(0).stderr
+    };
+    run(&workflow, &[]).await;
+    assert_eq!(workflow.github.sarifs(workflow.repository).len(), 0, "only on request");
+    // Without the right it is said which, and the review is posted all the same.
+    let said = run(&workflow, &["--upload-sarif"]).await;
+    assert!(said.contains("`security-events: write`"), "{said}");
+    let permissions = Permissions::review().write("security_events");
+    workflow.token = workflow.github.actions_token(workflow.repository, permissions);
+    let said = run(&workflow, &["--upload-sarif"]).await;
+    assert!(said.contains("handed to code scanning"), "{said}");
+    let [[commit, reference, log]] = &workflow.github.sarifs(workflow.repository)[..] else {
+        panic!("one upload")
+    };
+    assert_eq!(commit, &workflow.github.head(workflow.pull));
+    assert_eq!(reference, "refs/pull/1/head");
+    // The stand-in refuses what is not compressed SARIF.
+    assert!(!log.is_empty());
+    workflow.github.set_code_scanning(workflow.repository, false);
+    let said = run(&workflow, &["--upload-sarif"]).await;
+    assert!(said.contains("has to have it switched on"), "{said}");
+    assert_eq!(workflow.github.violations(), []);
+}
+
 /// The command of a workflow's step in `templates/github`.
 fn template_step(file: &str, step: usize) -> String {
     let path = crate::support::repository_root().join("templates/github").join(file);

@@ -14,7 +14,7 @@ pub use inline::{InlinePlace, SuggestionSyntax, render_inline};
 pub use junit::render_junit;
 pub use markdown::{duration, headline, render_markdown};
 pub use numbers::grouped;
-pub use sarif::render_sarif;
+pub use sarif::{render_code_scanning, render_sarif};
 pub use suggestion::{Suggestion, committable};
 
 use crate::review::Review;

@@ -77,6 +77,10 @@ pub(crate) struct ReviewArguments {
     /// In a job of GitHub Actions: the conclusion of the check of an approval with comments
     #[arg(long, value_enum, default_value_t, env = "CONCLAVE_COMMENTS_CONCLUDE")]
     pub(crate) comments_conclude: CommentsConclude,
+    /// In a job of GitHub Actions: hand the findings to code scanning, which shows them to everyone who can read the repository. The
+    /// token needs `security-events: write`
+    #[arg(long, env = "CONCLAVE_UPLOAD_SARIF")]
+    pub(crate) upload_sarif: bool,
     /// Additional certificates (PEM) to trust when talking to the forge and to model providers
     #[arg(long, value_name = "FILE", env = "CONCLAVE_CA_FILE")]
     pub(crate) ca_file: Option<Utf8PathBuf>,

@@ -85,10 +85,9 @@ pub(crate) async fn run(mut arguments: ReviewArguments, context: &Context) -> Re
     let shows_only = arguments.dry_run || arguments.estimate;
     let workflow = match &read {
         Ok((pipeline, _)) if !shows_only => {
-            let (name, comments) = (&arguments.check_name, arguments.comments_conclude);
             tokio::select! {
                 _ = signals.arrived() => None,
-                workflow = WorkflowReport::begin(pipeline, name, comments, context) => workflow.map(Arc::new),
+                workflow = WorkflowReport::begin(pipeline, &arguments, context) => workflow.map(Arc::new),
             }
         }
         _ => None,

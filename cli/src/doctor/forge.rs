@@ -4,7 +4,7 @@ use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use conclave_forge::{ApiError, ApiErrorKind};
 use conclave_plugin_gitlab::{Examination, MIN_ROLE, MergeRequestFacts, ProjectFacts, TokenFacts, examine as ask};
 
-use crate::env::ci::ForgeSettings;
+use crate::env::{ci::ForgeSettings, names};
 
 use super::{Check, Found, Request, github, network::unreachable_step, project};
 
@@ -38,7 +38,13 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
     let project = forge.project_path;
     let gitlab = match forge.forge {
         ForgeSettings::GitLab(gitlab) => gitlab,
-        ForgeSettings::GitHub(github) => return github::examine(&github, request.limit).await,
+        ForgeSettings::GitHub(github) => {
+            let uploads = request
+                .env
+                .get(names::UPLOAD_SARIF)
+                .is_some_and(|value| value != "false");
+            return github::examine(&github, uploads, request.limit).await;
+        }
     };
     let host = gitlab.api_url.host_str().unwrap_or_default().to_owned();
     let examination = match ask(&gitlab, with_merge_request, request.limit).await {

@@ -11,7 +11,7 @@ use super::{Check, Found, network::unreachable_step};
 const GOOD_TOKEN: &str = "hand the job's token to the step: `env: { GITHUB_TOKEN: \"${{ github.token }}\" }`; elsewhere make a \
                           fine-grained access token for the repository with `Pull requests: write` and `Contents: read`";
 
-pub(super) async fn examine(github: &GitHubSettings, limit: Duration) -> Found {
+pub(super) async fn examine(github: &GitHubSettings, uploads: bool, limit: Duration) -> Found {
     let host = github.api_url.host_str().unwrap_or_default();
     let Examination {
         account,
@@ -34,6 +34,13 @@ pub(super) async fn examine(github: &GitHubSettings, limit: Duration) -> Found {
     )));
     found.checks.push(checks);
     found.checks.extend(statuses);
+    if uploads {
+        found.checks.push(judged(
+            "permission-security-events",
+            "security-events",
+            &rights.security_events,
+        ));
+    }
     found.checks.push(pull_request_check(&pull_request));
     found.checks.extend(workflows_may_approve.map(|may| {
         const NAME: &str = "approvals";
@@ -63,6 +70,9 @@ fn judged(name: &str, right: &str, has: &Result<bool, ApiError>) -> Check {
     let without = match right {
         "checks" => "there is no check on the commit, only a commit status or the job's exit code",
         "statuses" => "the job's exit code is the only gate",
+        "security-events" => {
+            "the findings cannot be handed to code scanning, or it is not switched on in the repository"
+        }
         _ => "nothing can be posted",
     };
     match has {

@@ -61,6 +61,8 @@ variables! {
     GITHUB_TOKEN = "GITHUB_TOKEN";
     /// The file that a workflow without rights has handed on to the one that follows it.
     HANDED_ON = "CONCLAVE_HANDED_ON";
+    /// Whether the findings are handed to GitHub's code scanning.
+    UPLOAD_SARIF = "CONCLAVE_UPLOAD_SARIF";
     /// Minutes that the job has in all, where the CI system does not say: GitHub Actions.
     TIMEOUT_MINUTES = "CONCLAVE_TIMEOUT_MINUTES";
     /// The installation's secret, for hidden markers and prompt boundaries; by default made from the GitLab token, and on GitHub from

@@ -11,22 +11,25 @@ use std::{
     time::Duration,
 };
 
+use base64::{Engine, prelude::BASE64_STANDARD};
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::{
     diff::FilteredFile,
     ports::{ForgeError, PublishOutcome},
     publish::summary_within,
-    report::headline,
+    report::{headline, render_code_scanning},
     review::{ApprovalHold, JudgedFinding, Review},
     untrusted::{code_span, escape},
 };
 use conclave_forge::{Annotation, CheckEnd, ClientTimeouts, Conclusion, Gate};
 use conclave_plugin_github::{CheckSettings, GitHub, GitHubSettings};
 use conclave_shared::{severity::Severity, verdict::Verdict};
+use flate2::{Compression, write::GzEncoder};
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::{
-    args::CommentsConclude,
+    args::{CommentsConclude, ReviewArguments},
     context::Context,
     env::ci::{CiEnvironment, ForgeSettings, WorkflowFiles},
     exit::{Exit, Failure},
@@ -49,6 +52,8 @@ pub(crate) struct WorkflowReport {
     check: Option<Gate>,
     files: WorkflowFiles,
     comments: CommentsConclude,
+    /// Where the findings are handed to code scanning, if they are.
+    code_scanning: Option<GitHubSettings>,
     noted: Mutex<Noted>,
 }
 
@@ -83,15 +88,14 @@ impl WorkflowReport {
     /// Begins the report of a job of GitHub Actions; none elsewhere.
     pub(crate) async fn begin(
         pipeline: &CiEnvironment,
-        name: &str,
-        comments: CommentsConclude,
+        arguments: &ReviewArguments,
         context: &Context,
     ) -> Option<Self> {
         let ForgeSettings::GitHub(settings) = &pipeline.forge else {
             return None;
         };
         let files = context.env.workflow_files()?;
-        let check = check_settings(name, &files);
+        let check = check_settings(&arguments.check_name, &files);
         let begun = match &pipeline.head_sha {
             Some(head) => GitHub::begin_check(settings, check, head).await.map(Some),
             None => Ok(None),
@@ -112,7 +116,8 @@ impl WorkflowReport {
         Some(Self {
             check,
             files,
-            comments,
+            comments: arguments.comments_conclude,
+            code_scanning: arguments.upload_sarif.then(|| settings.clone()),
             noted: Mutex::default(),
         })
     }
@@ -187,6 +192,18 @@ impl WorkflowReport {
         for written in [self.write_summary(reviewed, &end), self.write_outputs(reviewed)] {
             if let Err(failure) = written {
                 context.output.warn(failure);
+            }
+        }
+        if let (Some(github), Some(reviewed), None) = (&self.code_scanning, reviewed, context.signals.exit()) {
+            let sarif = compressed(&render_code_scanning(&reviewed.review))?;
+            match GitHub::upload_sarif(github, &reviewed.review.head_sha, &sarif).await {
+                Ok(()) => context.output.note("The findings were handed to code scanning."),
+                Err(error) => {
+                    let why = format!("the findings are not in code scanning: {error}");
+                    context
+                        .output
+                        .warn(format!("{why}. The repository has to have it switched on"));
+                }
             }
         }
         match &self.check {
@@ -335,6 +352,15 @@ fn check_settings(name: &str, files: &WorkflowFiles) -> CheckSettings {
             ..GitHub::timeouts()
         },
     }
+}
+
+/// JSON as an upload has it: compressed, and in letters.
+fn compressed(json: &Value) -> Result<String, Failure> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    let written = encoder
+        .write_all(json.to_string().as_bytes())
+        .and_then(|()| encoder.finish());
+    Ok(BASE64_STANDARD.encode(written.map_err(Failure::io("compress the findings"))?))
 }
 
 fn append(path: &Utf8Path, text: &str) -> Result<(), Failure> {

@@ -58,6 +58,26 @@ pub fn render_sarif(review: &Review) -> Value {
     })
 }
 
+/// The same for GitHub's code scanning: only findings with a place in a file, which GitHub recognizes from run to run by their
+/// fingerprints, in one category; and without links, which are written as `[text](target)` in it.
+pub fn render_code_scanning(review: &Review) -> Value {
+    let mut log = render_sarif(review);
+    let run = &mut log["runs"][0];
+    run["automationDetails"] = json!({"id": "conclave/"});
+    if let Some(results) = run["results"].as_array_mut() {
+        results.retain(|result| result.pointer("/locations/0/physicalLocation").is_some());
+        for result in results {
+            let print = result["partialFingerprints"][FINGERPRINT].take();
+            result["partialFingerprints"] = json!({"primaryLocationLineHash": print});
+            if let Some(text) = result["message"]["text"].as_str() {
+                let text = text.replace('[', "\\[").replace(']', "\\]");
+                result["message"]["text"] = json!(text);
+            }
+        }
+    }
+    log
+}
+
 fn notifications(review: &Review) -> Vec<Value> {
     let note = |level: &str, text: &str| json!({"level": level, "message": {"text": text}});
     let gaps = review.coverage.gaps.iter().map(|gap| {

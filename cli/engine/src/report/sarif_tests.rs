@@ -56,6 +56,24 @@ fn every_log_holds_against_the_official_schema() {
 }
 
 #[test]
+fn code_scanning_gets_places_in_files_only_in_one_category_and_no_links() {
+    let mut review = full();
+    review.findings[0].finding.claim = "See [the fix](https://evil.example).".into();
+    let log = render_code_scanning(&review);
+    assert_eq!(faults(&log), Vec::<String>::new());
+    let run = &log["runs"][0];
+    assert_eq!(run["automationDetails"]["id"], "conclave/");
+    let results = run["results"].as_array().expect("results");
+    assert_eq!(results.len(), 3, "the title is no file");
+    for result in results {
+        assert!(result["partialFingerprints"]["primaryLocationLineHash"].is_string());
+        assert!(result["ruleId"].is_string());
+    }
+    let text = results[0]["message"]["text"].as_str().expect("a text");
+    assert!(text.starts_with("See \\[the fix\\](https"), "{text}");
+}
+
+#[test]
 fn what_stands_is_told_with_place_level_and_identity() {
     let review = full();
     let log = render_sarif(&review);

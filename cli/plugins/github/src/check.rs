@@ -83,6 +83,17 @@ impl GitHub {
         };
         Gate::begin(Box::new(checks), head).await
     }
+
+    /// Uploads a SARIF log, compressed and encoded as GitHub wants it, for code scanning of this commit.
+    pub async fn upload_sarif(settings: &GitHubSettings, head: &str, sarif: &str) -> Result<(), ApiError> {
+        let github = Self::new(settings, Self::timeouts())?;
+        let reference = format!("refs/pull/{}/head", github.number);
+        let body = json!({ "commit_sha": head, "ref": reference, "sarif": sarif });
+        let url = github.repository("/code-scanning/sarifs");
+        let http = &github.http;
+        http.put("hand the findings to code scanning", Method::POST, &url, &body)
+            .await
+    }
 }
 
 impl Checks {

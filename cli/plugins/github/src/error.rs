@@ -62,8 +62,14 @@ fn kind(status: u16) -> ApiErrorKind {
 /// The refusal for a missing permission, with the line that a workflow needs.
 fn forbidden(what: &str, words: &str, headers: &HeaderMap) -> String {
     let accepted = headers.get(ACCEPTED).and_then(|value| value.to_str().ok());
-    let needed = accepted.and_then(|accepted| accepted.split([';', ',']).next());
-    let advice = needed.and_then(|needed| needed.trim().split_once('=')).map_or_else(
+    // Several may do: a pull request is an issue, too.
+    let mut needed: Vec<&str> = accepted
+        .into_iter()
+        .flat_map(|accepted| accepted.split([';', ',']))
+        .map(str::trim)
+        .collect();
+    needed.sort_by_key(|needed| !needed.starts_with("pull_requests="));
+    let advice = needed.first().and_then(|needed| needed.split_once('=')).map_or_else(
         || "Give it the permission".to_owned(),
         |(name, access)| {
             let name = name.replace('_', "-");

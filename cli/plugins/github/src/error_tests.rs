@@ -30,7 +30,7 @@ fn every_error_says_what_to_do() {
         r#"{"message":"Unprocessable Entity","errors":["Pull request review thread line must be part of the diff"]}"#;
     let missing = r#"{"message":"Resource not accessible by integration"}"#;
     let secondary = r#"{"message":"You have exceeded a secondary rate limit."}"#;
-    let accepted = [("x-accepted-github-permissions", "pull_requests=write; issues=write")];
+    let accepted = [("x-accepted-github-permissions", "issues=write; pull_requests=write")];
     for (status, with, body, kind, part) in [
         (
             401,

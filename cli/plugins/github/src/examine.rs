@@ -37,6 +37,8 @@ pub struct Rights {
     pub checks: Result<bool, ApiError>,
     /// Commit statuses.
     pub statuses: Result<bool, ApiError>,
+    /// Code scanning.
+    pub security_events: Result<bool, ApiError>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -75,10 +77,15 @@ pub async fn examine(settings: &GitHubSettings, limit: Duration) -> Result<Exami
     let check = json!({ "name": "conclave", "head_sha": NO_COMMIT });
     let status = json!({ "state": "pending", "context": "conclave" });
     let statuses = format!("/statuses/{NO_COMMIT}");
+    // An empty text is no log.
+    let no_log = json!({ "commit_sha": NO_COMMIT, "ref": "refs/pull/0/head", "sarif": "" });
     let rights = Rights {
         pull_requests: github.may_write(&github.pull("/reviews"), &review).await,
         checks: github.may_write(&github.repository("/check-runs"), &check).await,
         statuses: github.may_write(&github.repository(&statuses), &status).await,
+        security_events: github
+            .may_write(&github.repository("/code-scanning/sarifs"), &no_log)
+            .await,
     };
     let url = github.repository("/actions/permissions/workflow");
     let permissions: Result<WorkflowPermissions, _> = github.get("read the settings of workflows", &url).await;

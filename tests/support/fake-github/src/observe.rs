@@ -64,6 +64,12 @@ impl FakeGithub {
         snapshot::take(&self.server.core().state, pull)
     }
 
+    /// The uploads to code scanning: the commit, the reference, and the log.
+    pub fn sarifs(&self, repository: RepositoryId) -> Vec<[String; 3]> {
+        let core = self.server.core();
+        core.state.repository(repository).sarifs.values().cloned().collect()
+    }
+
     /// The head of a pull request.
     pub fn head(&self, pull: PullRef) -> String {
         self.server.core().state.pull(pull).head.clone()

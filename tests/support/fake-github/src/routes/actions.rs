@@ -1,6 +1,10 @@
 //! Runs of workflows with their artifacts, and results for code scanning.
 
-use serde_json::json;
+use std::io::Read;
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use flate2::read::GzDecoder;
+use serde_json::{Value, json};
 
 use crate::call::Call;
 use crate::entities::checks;
@@ -72,6 +76,15 @@ pub(super) fn upload_sarif(call: &mut Call<'_>) -> Outcome {
     let upload = [call.text("commit_sha"), call.text("ref"), call.text("sarif")];
     if upload[2].len() > MAX_SARIF {
         return Err(Refusal::new(413, "SARIF upload rejected: the file is too large"));
+    }
+    // What cannot be read is refused at once.
+    let log = BASE64_STANDARD.decode(&upload[2]).ok().and_then(|bytes| {
+        let mut text = String::new();
+        GzDecoder::new(bytes.as_slice()).read_to_string(&mut text).ok()?;
+        serde_json::from_str::<Value>(&text).ok()
+    });
+    if log.is_none_or(|log| log["version"] != "2.1.0" || !log["runs"].is_array()) {
+        return Err(Refusal::new(400, "Invalid SARIF. Invalid gzip or JSON"));
     }
     let id = format!(
         "47177e22-5596-11eb-80a1-{:012}",
