@@ -82,7 +82,7 @@ pub(crate) async fn review(
     let mut components = Components::new(&source, Some((&recording, report)), env)?;
     components.memory = components.memory.filter(|_| !arguments.no_memory);
     let observers = components.observers.clone();
-    let screen = output::screen(arguments.quiet, env.log_marks(), env.get("TERM"));
+    let screen = output::screen(arguments.quiet, log_marks(env), env.get("TERM"));
     let display = Arc::new(output::Display::new(screen, context.redactor.clone()));
     let run = Run {
         context,
@@ -221,6 +221,15 @@ impl Run<'_> {
     /// Where the agents' checkout is made.
     fn workspace(&self) -> Utf8PathBuf {
         self.scratch.path().join("workspace")
+    }
+}
+
+/// The marks that the log of this job folds by; none outside of a job.
+fn log_marks(env: &Environment) -> Option<output::LogMarks> {
+    if env.is_gitlab_job() {
+        Some(output::LogMarks::GitLab)
+    } else {
+        env.is_github_job().then_some(output::LogMarks::GitHub)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Commands in comments on a pull request, and jobs of GitHub Actions that are no review.
+//! Commands in comments on a pull request, and other jobs of GitHub Actions without a review.
 
 use conclave_fake_github::{Job, JobEvent, NewPull, Permissions, ReviewState, UserId, workflow_commands};
 use serde_json::{Value, json};
@@ -91,6 +91,10 @@ async fn people_with_write_access_give_commands_and_nobody_else_does() {
         summary.contains("The bot's review was dismissed") && summary.contains("`bob` has dismissed it"),
         "{summary}"
     );
+    // What a person has dismissed is not asked for again by a review that says the same.
+    let job = workflow.opened(repository.path());
+    run(&job, &["--mode", "gate", "--gate", "off"]).await.expect_code(0);
+    assert!(states(&workflow).iter().all(|state| *state == ReviewState::Dismissed));
     // The gate is the check, and stays.
     let checks = workflow.snapshot().checks;
     assert_eq!(checks[0].conclusion.as_deref(), Some("failure"));
@@ -133,7 +137,7 @@ async fn an_explanation_is_one_comment_and_the_first_job_hands_the_rest_on() {
         assert!(job.output().contains(&format!("\n{word}\n")), "{}", job.output());
     }
     assert_eq!((workflow.github.writes().len(), provider.requests().len()), (0, 0));
-    // Our own words, and an issue's that is no pull request.
+    // The comment of an issue.
     let mut own = explain.event.clone();
     own["issue"]["pull_request"] = Value::Null;
     std::fs::write(explain.directory().join("event.json"), own.to_string()).unwrap();

@@ -245,6 +245,7 @@ async fn a_job_without_the_event_of_a_pull_request_says_what_is_wrong() {
     for (name, value, said) in [
         ("GITHUB_EVENT_NAME", "push", "this job runs for `push`"),
         ("GITHUB_API_URL", "nowhere", "GITHUB_API_URL is `nowhere`"),
+        ("CONCLAVE_TIMEOUT_MINUTES", "45m", "CONCLAVE_TIMEOUT_MINUTES is `45m`"),
         (
             "GITHUB_TOKEN",
             "",
@@ -507,6 +508,29 @@ async fn the_doctor_names_the_line_for_each_missing_permission_and_writes_nothin
             "{report:#}"
         );
         assert_eq!(workflow.snapshot(), before);
+    }
+    // Whether a merge waits for the check is read from the rules; code scanning is asked about where it is wanted.
+    for (required, gate) in [(vec![], "warning"), (vec![("conclave".to_owned(), None)], "ok")] {
+        let protection = conclave_fake_github::Protection {
+            required_checks: required,
+            ..Default::default()
+        };
+        workflow.github.protect(workflow.repository, "main", protection);
+        let call = workflow.in_job(&job, Conclave::new(repository.path(), &["doctor", "--json"]));
+        let call = call
+            .env("ANTHROPIC_API_KEY", "k")
+            .env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
+        let outcome = call.env("CONCLAVE_UPLOAD_SARIF", "true").run().await;
+        let report: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+        let status = |name: &str| {
+            let mut checks = report["checks"].as_array().unwrap().iter();
+            let found = checks.find(|check| check["name"] == name);
+            found.unwrap_or_else(|| panic!("no {name}: {report:#}"))["status"].clone()
+        };
+        assert_eq!(
+            (status("gate"), status("permission-security-events")),
+            (gate.into(), "warning".into())
+        );
     }
     workflow.token = "ghs_wrong".to_owned();
     let call = workflow

@@ -79,7 +79,7 @@ const two = (notes) => ['Critical', 'Warning'].map((word) => notes.find(({ body 
 
 /** Reviews the same change as a pull request, and gives the comment and the threads that were posted, with the account. */
 async function onGitHub(shop, environment) {
-  const github = JSON.parse(await serve('fake-github', ['--repo', shop, '--head', BRANCH, '--base', 'main', '--owner', 'shop', '--name', 'orders']));
+  const github = JSON.parse(await serve('fake-github', ['--repo', shop, '--head', BRANCH, '--base', 'main', '--owner', 'shop', '--name', 'orders', '--enterprise', '3.19.0']));
   const token = github.tokens.actions;
   const url = `${github.url}/shop/orders/pull/${github.number}`;
   const elsewhere = mkdtempSync(join(state, 'elsewhere-'));

@@ -12,8 +12,8 @@ pub struct AddressForm {
     pub noun: &'static str,
     /// An address that is right.
     pub example: &'static str,
-    /// The variable with the token, which is never a part of an address.
-    pub token: &'static str,
+    /// The problem of one with a user or a password: the token is never a part of an address.
+    pub with_user: &'static str,
 }
 
 impl AddressForm {
@@ -26,8 +26,7 @@ impl AddressForm {
         if !url.username().is_empty() || url.password().is_some() {
             // Shown without it: this ends up in a log.
             let address = format!("{}://…@{}", url.scheme(), url.host_str().unwrap_or_default());
-            let problem = format!("it holds a user or a password; the token is {}", self.token);
-            return Err(self.refused(&address, &problem));
+            return Err(self.refused(&address, self.with_user));
         }
         let segments = url.path_segments().into_iter().flatten();
         let segments = segments

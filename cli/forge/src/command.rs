@@ -1,7 +1,7 @@
 //! Commands that people give in comments: a first line `/conclave review`, and nothing else in that line.
 //!
 //! Nothing of the event that reports a comment is believed but its number: the comment is looked up on the merge request, the right
-//! of its writer is asked of the forge, and a comment that was edited asks for nothing, because somebody else may have done that.
+//! of its writer is asked of the forge, and a comment that was edited asks for nothing, because another person may have done that.
 
 use conclave_engine::{
     publish::{Marker, dismissal_summary},

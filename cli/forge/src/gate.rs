@@ -22,9 +22,9 @@ pub struct GateRun {
     pub id: u64,
     /// The text that its maker has put on it.
     pub reference: String,
-    /// Whether it has ended, and lets a merge happen.
+    /// True if it has ended and lets a merge happen.
     pub passed: bool,
-    /// Whether it has annotations, which cannot be taken away.
+    /// True if it has annotations, which cannot be taken away.
     pub annotated: bool,
 }
 
@@ -33,7 +33,7 @@ pub struct GateRun {
 pub struct GateState<'a> {
     /// The text to put on it.
     pub reference: &'a str,
-    /// How it ends; none while the run is at work.
+    /// Its end; none while the run is at work.
     pub end: Option<&'a CheckEnd>,
 }
 
@@ -225,25 +225,25 @@ impl Gate {
             Form::ExitCode => return Ok(()),
             Form::Status => {
                 let others = self.still_there(self.others_by_status(head).await?, head).await;
-                let held = held(end, &others);
-                let text = self.status_text(&others, is_unpassed, &held.title);
-                return self.api.set_status(head, Some(held.conclusion), &text).await;
+                let counted = held(end, &others);
+                let text = self.status_text(&others, is_unpassed, &counted.title);
+                return self.api.set_status(head, Some(counted.conclusion), &text).await;
             }
             Form::Run(run) => (run, self.newest(head).await?),
         };
         let (newest, others) = newest.map_or((run, Unpassed::new()), |(newest, _, others)| (newest.id, others));
         let others = self.still_there(others, head).await;
-        let (reference, held) = (self.reference(&others, is_unpassed), held(end, &others));
+        let (reference, counted) = (self.reference(&others, is_unpassed), held(end, &others));
         let state = |end| GateState {
             reference: &reference,
             end: Some(end),
         };
-        self.api.change_run(run, state(&held)).await?;
+        self.api.change_run(run, state(&counted)).await?;
         if newest > run {
             // Another merge request's run is the newest, and would count.
             let again = CheckEnd {
                 annotations: Vec::new(),
-                ..held.clone()
+                ..counted.clone()
             };
             self.api.create_run(head, state(&again)).await?;
         }

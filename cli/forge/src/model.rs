@@ -152,6 +152,8 @@ pub enum RequestShown {
     Hidden(String),
     /// It does not stand; the reason in words.
     Absent(String),
+    /// None was ever made of this commit, as far as the forge shows: the run that had to has died before.
+    Unmade,
 }
 
 /// The result of an attempt to take a request for changes back.

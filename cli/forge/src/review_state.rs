@@ -198,7 +198,12 @@ impl Run<'_> {
         if (!self.requested || self.is_news) && !self.request().await {
             return Ok(self.end(ReviewState::None, approved));
         }
-        let shown = match self.publisher.api.request_shown(self.change.bot.account).await? {
+        let (api, bot) = (&self.publisher.api, self.change.bot.account);
+        let mut shown = api.request_shown(bot).await?;
+        if shown == RequestShown::Unmade && self.request().await {
+            shown = api.request_shown(bot).await?;
+        }
+        let shown = match shown {
             RequestShown::Stands => Some(ReviewState::RequestedChanges),
             RequestShown::Hidden(warning) => {
                 self.notes.warnings.push(warning);
@@ -208,6 +213,7 @@ impl Run<'_> {
                 self.notes.warnings.push(warning);
                 Some(ReviewState::None)
             }
+            RequestShown::Unmade => Some(ReviewState::None),
         };
         Ok(self.end(shown, approved))
     }

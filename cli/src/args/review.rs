@@ -38,6 +38,7 @@ pub(crate) struct PlaceArguments {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct ReviewArguments {
     /// Print the review, post nothing
     #[arg(long, env = "CONCLAVE_DRY_RUN")]

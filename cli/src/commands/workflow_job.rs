@@ -1,4 +1,4 @@
-//! Jobs of GitHub Actions that are no review by themselves: commands in comments, merge queues, and jobs without secrets.
+//! Jobs of GitHub Actions besides reviews: commands in comments, merge queues, and jobs without secrets.
 
 use std::sync::Arc;
 
@@ -24,11 +24,11 @@ use crate::{
 /// Maximum characters of an explanation.
 const MAX_EXPLANATION: usize = 50_000;
 
-/// What is said where a job has no secret.
+/// The message where a job has no secret.
 const WITHOUT_SECRETS: &str = "Not reviewed: this is the job of a fork or of Dependabot, which gets no secrets, so there is no provider's \
                                key. Nothing is posted, and there is no check. docs/github.md says how such pull requests are reviewed";
 
-/// What a job has to do.
+/// The task of a job.
 pub(crate) enum Task {
     /// A review; by a command, if there is one.
     Review(Option<Commanded>),
@@ -40,7 +40,7 @@ pub(crate) enum Task {
 pub(crate) struct Commanded {
     /// The commit that the pull request had then.
     pub(crate) head: String,
-    /// Whether everything is reviewed anew.
+    /// True if everything is reviewed anew.
     pub(crate) full: bool,
 }
 

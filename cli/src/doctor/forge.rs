@@ -43,7 +43,8 @@ pub(super) async fn examine(request: &Request<'_>) -> Found {
                 .env
                 .get(names::UPLOAD_SARIF)
                 .is_some_and(|value| value != "false");
-            return github::examine(&github, uploads, request.limit).await;
+            let check = request.env.get(names::CHECK_NAME).unwrap_or("conclave");
+            return github::examine(&github, (check, uploads), request.limit).await;
         }
     };
     let host = gitlab.api_url.host_str().unwrap_or_default().to_owned();

@@ -11,12 +11,13 @@ use super::{Check, Found, network::unreachable_step};
 const GOOD_TOKEN: &str = "hand the job's token to the step: `env: { GITHUB_TOKEN: \"${{ github.token }}\" }`; elsewhere make a \
                           fine-grained access token for the repository with `Pull requests: write` and `Contents: read`";
 
-pub(super) async fn examine(github: &GitHubSettings, uploads: bool, limit: Duration) -> Found {
+pub(super) async fn examine(github: &GitHubSettings, (check_name, uploads): (&str, bool), limit: Duration) -> Found {
     let host = github.api_url.host_str().unwrap_or_default();
     let Examination {
         account,
         pull_request,
         rights,
+        required_checks,
         workflows_may_approve,
     } = match ask(github, limit).await {
         Ok(examination) => examination,
@@ -42,6 +43,9 @@ pub(super) async fn examine(github: &GitHubSettings, uploads: bool, limit: Durat
         ));
     }
     found.checks.push(pull_request_check(&pull_request));
+    found
+        .checks
+        .extend(required_checks.map(|required| gate(check_name, &required)));
     found.checks.extend(workflows_may_approve.map(|may| {
         const NAME: &str = "approvals";
         if may {
@@ -97,6 +101,21 @@ fn required(check: Check) -> Check {
         },
         _ => check,
     }
+}
+
+/// Says whether a merge waits for the check, as far as rulesets show it.
+fn gate(name: &str, required: &[String]) -> Check {
+    const NAME: &str = "gate";
+    if required.iter().any(|required| required == name) {
+        return Check::ok(
+            NAME,
+            format!("a ruleset of the target branch requires the check `{name}`"),
+        );
+    }
+    let detail = format!("no ruleset of the target branch requires the check `{name}`: no merge waits for it");
+    Check::warning(NAME, detail).next(format!(
+        "require `{name}` in a ruleset (Settings, Rules), unless an older branch protection does, which only administrators see"
+    ))
 }
 
 fn pull_request_check(state: &Result<String, ApiError>) -> Check {

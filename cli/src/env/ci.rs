@@ -17,7 +17,6 @@ use url::Url;
 use crate::{
     env::{Environment, names},
     exit::Failure,
-    output::LogMarks,
 };
 use conclave_plugin_gitlab::{GitLab, GitLabSettings, Located, MergeRequestAddress, check_certificates};
 
@@ -118,15 +117,6 @@ impl Environment {
     /// Returns whether this is a job of GitLab CI, of whatever pipeline.
     pub(crate) fn is_gitlab_job(&self) -> bool {
         self.get("GITLAB_CI") == Some("true")
-    }
-
-    /// The marks that the log of this job folds by; none where it is no job.
-    pub(crate) fn log_marks(&self) -> Option<LogMarks> {
-        if self.is_gitlab_job() {
-            Some(LogMarks::GitLab)
-        } else {
-            self.is_github_job().then_some(LogMarks::GitHub)
-        }
     }
 
     /// The path of the job's project; of a merge request's pipeline, that of the target.

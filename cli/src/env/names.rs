@@ -61,6 +61,8 @@ variables! {
     GITHUB_TOKEN = "GITHUB_TOKEN";
     /// The file that a workflow without rights has handed on to the one that follows it.
     HANDED_ON = "CONCLAVE_HANDED_ON";
+    /// The name of the check on a commit; by default `conclave`.
+    CHECK_NAME = "CONCLAVE_CHECK_NAME";
     /// Whether the findings are handed to GitHub's code scanning.
     UPLOAD_SARIF = "CONCLAVE_UPLOAD_SARIF";
     /// Minutes that the job has in all, where the CI system does not say: GitHub Actions.

@@ -1,7 +1,7 @@
 //! Commands to the runner of a GitHub job: annotations and groups are all that it ever gets.
 //!
 //! Everything else that is printed passes the door, which breaks what a runner acts on. As a second wall the runner is asked to act on
-//! nothing until it reads a word that nobody can know beforehand; only for a command of ours it acts in between.
+//! nothing until it reads a word that cannot be known beforehand; only for a command of ours it acts in between.
 
 use std::{
     fmt::Write,

@@ -129,7 +129,7 @@ fn change(workflow: &Workflow, repository: &Repository, what: &str) {
     }
 }
 
-/// Comes back when a model was asked.
+/// Returns once a model was asked.
 async fn asked(provider: &ScriptedProvider) {
     let asking = async {
         while provider.requests().is_empty() {

@@ -43,13 +43,14 @@ pub fn dismissal_summary(
     max_bytes: usize,
 ) -> Summary {
     let words = (DISMISSED, format!("{} has dismissed it.", code_span(user)));
-    above_the_last(
-        bot,
-        conversation,
-        words,
-        &format!("dismissed {user}"),
-        (stays, max_bytes),
-    )
+    let conclusion = format!("dismissed {user}");
+    let mut summary = above_the_last(bot, conversation, words, &conclusion, (stays, max_bytes));
+    // A review that says the same again does not ask again for what a person has dismissed.
+    if let Some(last) = bot.last_state(conversation) {
+        summary.state.conclusion = last.conclusion;
+        summary.state.requested_changes = last.requested_changes;
+    }
+    summary
 }
 
 fn above_the_last(

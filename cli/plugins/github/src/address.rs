@@ -8,7 +8,7 @@ use crate::error::NOUN;
 const FORM: AddressForm = AddressForm {
     noun: NOUN,
     example: "https://github.com/owner/name/pull/7",
-    token: "GITHUB_TOKEN",
+    with_user: "it holds a user or a password; the token is GITHUB_TOKEN",
 };
 
 /// Where a pull request is.

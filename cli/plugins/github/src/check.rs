@@ -48,25 +48,7 @@ struct Run {
     #[serde(default)]
     external_id: Option<String>,
     #[serde(default)]
-    output: Output,
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct Output {
-    #[serde(default)]
-    annotations_count: u64,
-}
-
-#[derive(Debug, Deserialize)]
-struct Combined {
-    statuses: Vec<Status>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Status {
-    context: String,
-    #[serde(default)]
-    description: Option<String>,
+    output: Value,
 }
 
 impl GitHub {
@@ -150,7 +132,7 @@ impl GateApi for Checks {
             id: run.id,
             reference: run.external_id.unwrap_or_default(),
             passed: matches!(run.conclusion.as_deref(), Some("success" | "neutral")),
-            annotated: run.output.annotations_count > 0,
+            annotated: run.output["annotations_count"].as_u64().unwrap_or_default() > 0,
         });
         Ok(runs.collect())
     }
@@ -180,9 +162,13 @@ impl GateApi for Checks {
 
     async fn status(&self, head: &str) -> Result<String, ApiError> {
         let url = self.github.repository(&format!("/commits/{head}/status?per_page=100"));
-        let Combined { statuses } = self.github.get("look for its status", &url).await?;
-        let own = statuses.into_iter().find(|status| status.context == self.settings.name);
-        Ok(own.and_then(|status| status.description).unwrap_or_default())
+        let found: Value = self.github.get("look for its status", &url).await?;
+        let mut own = found["statuses"].as_array().into_iter().flatten();
+        let own = own.find(|status| status["context"] == self.settings.name.as_str());
+        Ok(own
+            .and_then(|own| own["description"].as_str())
+            .unwrap_or_default()
+            .to_owned())
     }
 
     async fn set_status(&self, head: &str, conclusion: Option<Conclusion>, text: &str) -> Result<(), ApiError> {

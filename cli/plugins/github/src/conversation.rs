@@ -199,18 +199,11 @@ impl GitHub {
         let mut notes: Vec<Note> = Vec::new();
         let mut comments = row.comments;
         loop {
-            let PageInfo {
-                has_next_page,
-                end_cursor,
-            } = PageInfo {
-                has_next_page: comments.page_info.has_next_page,
-                end_cursor: comments.page_info.end_cursor.take(),
-            };
+            let has_more = comments.page_info.has_next_page;
+            let cursor = comments.page_info.end_cursor.take().filter(|_| has_more);
             let posts = comments.rows().filter_map(|post| note(post, NoteKind::Line, bot));
             notes.extend(posts.map(|note| Note { placement, ..note }));
-            let Some(cursor) = end_cursor.filter(|_| has_next_page) else {
-                break;
-            };
+            let Some(cursor) = cursor else { break };
             comments = self.more_comments(&row.id, &cursor).await?;
         }
         let Some(top) = notes.first().map(|note| NoteKind::of(note.id).1) else {

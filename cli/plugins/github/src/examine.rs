@@ -10,7 +10,7 @@ use conclave_resilience::retry::RetryPolicy;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{GitHub, GitHubSettings};
+use crate::{GitHub, GitHubSettings, github::encoded};
 
 /// A commit that no repository has.
 const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
@@ -24,6 +24,8 @@ pub struct Examination {
     pub pull_request: Result<String, ApiError>,
     /// The rights to write.
     pub rights: Rights,
+    /// The checks that rulesets require on the target branch; none where the token does not see them.
+    pub required_checks: Option<Vec<String>>,
     /// The setting that lets workflows approve pull requests; none where the token does not see it.
     pub workflows_may_approve: Option<bool>,
 }
@@ -46,12 +48,6 @@ struct Viewer {
     login: String,
 }
 
-#[derive(Debug, Deserialize)]
-struct WorkflowPermissions {
-    #[serde(default)]
-    can_approve_pull_request_reviews: Option<bool>,
-}
-
 /// Asks GitHub about a token; nothing is repeated and nothing is written. An error means that the token is not accepted, or that GitHub
 /// cannot be reached.
 pub async fn examine(settings: &GitHubSettings, limit: Duration) -> Result<Examination, ApiError> {
@@ -72,12 +68,17 @@ pub async fn examine(settings: &GitHubSettings, limit: Duration) -> Result<Exami
             "/viewer",
         )
         .await?;
-    let pull_request = github.read_pull().await.map(|pull| pull.word());
+    let pull = github.read_pull().await;
+    let required_checks = match &pull {
+        Ok(pull) => github.required_checks(&pull.base.branch).await,
+        Err(_) => None,
+    };
+    let pull_request = pull.map(|pull| pull.word());
     let review = json!({ "commit_id": NO_COMMIT, "event": "COMMENT", "body": "conclave doctor" });
     let check = json!({ "name": "conclave", "head_sha": NO_COMMIT });
     let status = json!({ "state": "pending", "context": "conclave" });
     let statuses = format!("/statuses/{NO_COMMIT}");
-    // An empty text is no log.
+    // An empty text cannot be a log.
     let no_log = json!({ "commit_sha": NO_COMMIT, "ref": "refs/pull/0/head", "sarif": "" });
     let rights = Rights {
         pull_requests: github.may_write(&github.pull("/reviews"), &review).await,
@@ -88,18 +89,30 @@ pub async fn examine(settings: &GitHubSettings, limit: Duration) -> Result<Exami
             .await,
     };
     let url = github.repository("/actions/permissions/workflow");
-    let permissions: Result<WorkflowPermissions, _> = github.get("read the settings of workflows", &url).await;
+    let permissions: Result<Value, _> = github.get("read the settings of workflows", &url).await;
     Ok(Examination {
         account: viewer.login,
         pull_request,
         rights,
         workflows_may_approve: permissions
             .ok()
-            .and_then(|permissions| permissions.can_approve_pull_request_reviews),
+            .and_then(|permissions| permissions["can_approve_pull_request_reviews"].as_bool()),
+        required_checks,
     })
 }
 
 impl GitHub {
+    /// The checks that the rulesets of a branch require. Older protections are shown to administrators only.
+    async fn required_checks(&self, branch: &str) -> Option<Vec<String>> {
+        let url = self.repository(&format!("/rules/branches/{}?per_page=100", encoded(branch)));
+        let rules: Vec<Value> = self.list("read the rules of the branch", &url).await.ok()?;
+        let checks = rules
+            .iter()
+            .filter_map(|rule| rule["parameters"]["required_status_checks"].as_array());
+        let names = checks.flatten().filter_map(|check| check["context"].as_str());
+        Some(names.map(str::to_owned).collect())
+    }
+
     /// Returns whether a request that cannot be carried out fails for its content, not for a right.
     async fn may_write(&self, url: &str, body: &Value) -> Result<bool, ApiError> {
         let Err(error) = self.create("try a right", url, body).await else {

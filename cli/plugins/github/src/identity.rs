@@ -4,17 +4,12 @@ use conclave_engine::publish::Signer;
 use conclave_forge::{ApiError, ApiErrorKind};
 use serde::Deserialize;
 
-use crate::GitHub;
+use crate::{GitHub, wire::User};
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Viewer {
     database_id: u64,
-}
-
-#[derive(Debug, Deserialize)]
-struct User {
-    id: u64,
 }
 
 impl GitHub {
@@ -40,15 +35,11 @@ impl GitHub {
     pub(crate) async fn marker_scope(&self) -> Result<String, ApiError> {
         let read = async || Ok::<_, ApiError>(self.read_pull().await?.base.repository_id());
         let repository = self.repository_id.get_or_try_init(read).await?;
-        Ok(scope(*repository, self.number))
+        Ok(format!("github\0{repository}\0{}", self.number))
     }
 
     /// Signs what we post, and knows it again.
     pub(crate) async fn signer(&self) -> Result<Signer, ApiError> {
         Ok(Signer::new(self.secret.clone(), self.marker_scope().await?))
     }
-}
-
-fn scope(repository: u64, number: u64) -> String {
-    format!("github\0{repository}\0{number}")
 }

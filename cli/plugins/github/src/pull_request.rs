@@ -48,7 +48,7 @@ pub(crate) struct Pull {
 #[derive(Debug, Deserialize)]
 pub(crate) struct End {
     #[serde(rename = "ref")]
-    branch: String,
+    pub(crate) branch: String,
     pub(crate) sha: String,
     /// None where a fork was deleted.
     #[serde(default)]

@@ -38,7 +38,11 @@ struct Row {
 
 /// Our reviews that approve or request changes and were not dismissed, oldest first.
 #[derive(Debug, Default)]
-pub(crate) struct OwnOpinions(Vec<OwnOpinion>);
+pub(crate) struct OwnOpinions {
+    standing: Vec<OwnOpinion>,
+    /// The commits of those that were dismissed.
+    dismissed: Vec<String>,
+}
 
 #[derive(Debug)]
 struct OwnOpinion {
@@ -49,7 +53,7 @@ struct OwnOpinion {
 
 impl OwnOpinions {
     fn approval(&self) -> Approval {
-        let newest = self.0.iter().rfind(|opinion| opinion.approves);
+        let newest = self.standing.iter().rfind(|opinion| opinion.approves);
         Approval {
             stands: newest.is_some(),
             of: newest.map_or(ApprovedCommit::Unknown, |opinion| {
@@ -60,7 +64,7 @@ impl OwnOpinions {
 
     /// Returns whether the newest one requests changes: it is what GitHub counts.
     pub(crate) fn requests_changes(&self) -> bool {
-        self.0.last().is_some_and(|newest| !newest.approves)
+        self.standing.last().is_some_and(|newest| !newest.approves)
     }
 }
 
@@ -69,21 +73,26 @@ impl GitHub {
     pub(crate) async fn own_opinions(&self) -> Result<OwnOpinions, ApiError> {
         let (bot, signer) = (self.account().await?, self.signer().await?);
         let rows: Vec<Row> = self.list("read its reviews", &self.pull("/reviews")).await?;
-        let own = rows.into_iter().filter_map(|row| {
-            let approves = match row.state.as_str() {
-                "APPROVED" => true,
-                "CHANGES_REQUESTED" => false,
-                _ => return None,
+        let mut own = OwnOpinions::default();
+        for row in rows
+            .into_iter()
+            .filter(|row| row.user.as_ref().is_some_and(|user| user.id == bot))
+        {
+            let Some(SignedOpinion { head }) = signer.read(&text(row.body)) else {
+                continue;
             };
-            row.user.filter(|user| user.id == bot)?;
-            let SignedOpinion { head } = signer.read(&text(row.body))?;
-            Some(OwnOpinion {
-                id: row.id,
-                approves,
-                head,
-            })
-        });
-        Ok(OwnOpinions(own.collect()))
+            let approves = row.state == "APPROVED";
+            match row.state.as_str() {
+                "APPROVED" | "CHANGES_REQUESTED" => own.standing.push(OwnOpinion {
+                    id: row.id,
+                    approves,
+                    head,
+                }),
+                "DISMISSED" => own.dismissed.push(head),
+                _ => {}
+            }
+        }
+        Ok(own)
     }
 
     /// Submits a review of this commit.
@@ -123,7 +132,7 @@ impl GitHub {
             Err(error) if error.may_have_happened() => {
                 let own = self.own_opinions().await.map_err(not)?;
                 if !own
-                    .0
+                    .standing
                     .last()
                     .is_some_and(|newest| newest.approves && newest.head == head)
                 {
@@ -169,7 +178,7 @@ impl ReviewStateApi for GitHub {
     }
 
     async fn withdraw_approval(&self) -> Result<(), ApiError> {
-        let OwnOpinions(own) = self.own_opinions().await?;
+        let own = self.own_opinions().await?.standing;
         let Some(newest) = own.iter().rposition(|opinion| opinion.approves) else {
             return Ok(());
         };
@@ -188,16 +197,18 @@ impl ReviewStateApi for GitHub {
     }
 
     async fn request_shown(&self, _bot: u64) -> Result<RequestShown, ApiError> {
-        let stands = self.own_opinions().await?.requests_changes();
-        Ok(if stands {
+        let (own, reviewed) = (self.own_opinions().await?, self.reviewed.lock().await.clone());
+        Ok(if own.requests_changes() {
             RequestShown::Stands
+        } else if reviewed.is_some_and(|head| !own.dismissed.contains(&head)) {
+            RequestShown::Unmade
         } else {
             RequestShown::Absent("changes were requested, but GitHub does not show the review".to_owned())
         })
     }
 
     async fn lift_request(&self, _shown: bool) -> Result<Lifted, ApiError> {
-        let OwnOpinions(own) = self.own_opinions().await?;
+        let own = self.own_opinions().await?.standing;
         for request in own.iter().rev().filter(|opinion| !opinion.approves) {
             match self.dismiss("take its request for changes back", request.id).await {
                 Err(error) if error.kind == ApiErrorKind::Forbidden => {

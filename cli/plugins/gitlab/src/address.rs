@@ -11,7 +11,7 @@ use crate::{error::GITLAB, gitlab::builder};
 const FORM: AddressForm = AddressForm {
     noun: "merge request",
     example: "https://gitlab.example.com/group/project/-/merge_requests/7",
-    token: "GITLAB_TOKEN",
+    with_user: "it holds a user or a password; the token is GITLAB_TOKEN",
 };
 
 /// Time for a server to say whether it is a GitLab.

@@ -232,6 +232,7 @@ impl Environment {
         if !is_known {
             return Err(Failure::Settings(format!("this job runs for `{event_name}`: {HINT}")));
         }
+        self.check_timeout()?;
         let repository = required("GITHUB_REPOSITORY")?;
         let path = required("GITHUB_EVENT_PATH")?;
         let event = self.event_of(repository, path)?;
@@ -278,6 +279,17 @@ impl Environment {
             clone_of: None,
             forge: ForgeSettings::GitHub(settings),
         })
+    }
+
+    /// Says that the job's time cannot be read: without it the run would have no end before the job is killed.
+    fn check_timeout(&self) -> Result<(), Failure> {
+        match self.get(names::TIMEOUT_MINUTES) {
+            Some(minutes) if minutes.parse::<u64>().is_err() => Err(Failure::Settings(format!(
+                "{} is `{minutes}`: set it to the job's `timeout-minutes`, a whole number",
+                names::TIMEOUT_MINUTES
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Reads the event's file, which has to be of this repository.

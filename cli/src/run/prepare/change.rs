@@ -37,7 +37,7 @@ pub(crate) struct Job {
     pub(crate) author: Option<u64>,
     /// True if a light-hearted question may be answered.
     pub(crate) aside_open: bool,
-    /// What the person should know.
+    /// Remarks for the person.
     pub(crate) notes: Vec<String>,
     /// Why the bot withholds its approval, as far as the forge tells.
     pub(crate) holds: Vec<ApprovalHold>,
@@ -68,7 +68,7 @@ pub(crate) enum Origin {
         post: Option<Posting>,
         /// Reports to the workflow that this is a job of.
         workflow: Option<Arc<WorkflowReport>>,
-        /// Whether everything is reviewed, also what an earlier review has looked at.
+        /// True if everything is reviewed, also what an earlier review has looked at.
         full: bool,
     },
     /// A range of a repository on this machine.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::effects::Effect;
 use crate::fault::Fault;
-use crate::ids::PullRef;
+use crate::ids::{PullRef, RepositoryId};
 use crate::log::{RequestRecord, Violation};
 use crate::pipeline::Hook;
 use crate::server::FakeGithub;

@@ -54,6 +54,38 @@ async fn all_findings_come_in_one_review_on_lines_of_hunks() {
 }
 
 #[tokio::test]
+async fn a_request_for_changes_that_a_dead_run_did_not_make_is_made_by_the_next() {
+    let stage = OnGitHub::new().await;
+    let review = stage.review(Verdict::SignificantConcerns);
+    let github = &stage.0.github;
+    github.inject(Fault::once("POST", REVIEWS, FaultKind::Hang).containing("REQUEST_CHANGES"));
+    let asked = async {
+        let is_request = |write: &conclave_fake_github::RequestRecord| write.body["event"] == "REQUEST_CHANGES";
+        while !github.requests().iter().any(is_request) {
+            tokio::task::yield_now().await;
+        }
+    };
+    // The run dies after the summary, which remembers a request, and before there is one.
+    tokio::select! {
+        asked = tokio::time::timeout(Duration::from_secs(60), asked) => asked.expect("it is asked for"),
+        outcome = stage.run(&review, in_mode(ReviewMode::Gate)) => panic!("it ended: {outcome:?}"),
+    }
+    assert!(!stage.shown().bot_requests() && stage.shown().summary().contains("Significant concerns"));
+    let outcome = stage.run(&review, in_mode(ReviewMode::Gate)).await;
+    assert!(stage.shown().bot_requests(), "{outcome:?}");
+    assert_eq!(outcome.warnings, Vec::<String>::new());
+    // A person's dismissal of it is another thing.
+    let reviews = stage.0.snapshot().reviews;
+    let request = reviews
+        .iter()
+        .find(|review| review.state == ReviewState::ChangesRequested)
+        .unwrap();
+    github.dismiss_review(stage.0.pull, request.post.id);
+    stage.run(&review, in_mode(ReviewMode::Gate)).await;
+    assert!(!stage.shown().bot_requests());
+}
+
+#[tokio::test]
 async fn a_refused_review_loses_no_finding() {
     for times in [1, 2] {
         let stage = OnGitHub::with_lines().await;
