@@ -49,7 +49,7 @@ pub(crate) async fn handle(arguments: &ReviewArguments, context: &Context) -> Re
     let Context { env, output, .. } = context;
     match env.workflow_job()? {
         WorkflowJob::Review => Ok(Task::Review(None)),
-        WorkflowJob::Command(note) => command(note, arguments, context).await,
+        WorkflowJob::Command(note) => Box::pin(command(note, arguments, context)).await,
         WorkflowJob::Queue(head) => {
             let ForgeSettings::GitHub(github) = env.pipeline()?.forge else {
                 return Ok(Task::Review(None));
@@ -116,7 +116,7 @@ async fn command(note: u64, arguments: &ReviewArguments, context: &Context) -> R
             return Ok(Task::Review(Some(Commanded { head, full })));
         }
         Command::Explain => {
-            let text = explain(pipeline, Arc::clone(&publisher), head, arguments, context).await?;
+            let text = Box::pin(explain(pipeline, Arc::clone(&publisher), head, arguments, context)).await?;
             if posts {
                 publisher.answer(note, &text).await?;
             } else {
@@ -142,9 +142,10 @@ async fn explain(
     arguments: &ReviewArguments,
     context: &Context,
 ) -> Result<String, Failure> {
+    let reviewed = code_span(&head);
     let pipeline = CiEnvironment {
         refused_checkout: Some(head.clone()),
-        head_sha: Some(head.clone()),
+        head_sha: Some(head),
         ..pipeline
     };
     let scratch = Scratch::create()?;
@@ -161,14 +162,13 @@ async fn explain(
         secret: Some(pipeline.forge.secret().clone()),
     };
     let planning = &arguments.common.planning;
-    let plan: String = explanation(source, planning, &scratch, context)
+    let plan: String = Box::pin(explanation(source, planning, &scratch, context))
         .await?
         .chars()
         .take(MAX_EXPLANATION)
         .collect();
     Ok(format!(
-        "A review of {} would be this. Nothing was reviewed for this answer.\n\n{}",
-        code_span(&head),
+        "A review of {reviewed} would be this. Nothing was reviewed for this answer.\n\n{}",
         fenced(&plan)
     ))
 }

@@ -195,11 +195,15 @@ impl WorkflowReport {
             }
         }
         if let (Some(github), Some(reviewed), None) = (&self.code_scanning, reviewed, context.signals.exit()) {
-            let sarif = compressed(&render_code_scanning(&reviewed.review))?;
-            match GitHub::upload_sarif(github, &reviewed.review.head_sha, &sarif).await {
+            let handing = async {
+                let sarif = compressed(&render_code_scanning(&reviewed.review))?;
+                GitHub::upload_sarif(github, &reviewed.review.head_sha, &sarif).await?;
+                Ok::<_, Failure>(())
+            };
+            match handing.await {
                 Ok(()) => context.output.note("The findings were handed to code scanning."),
-                Err(error) => {
-                    let why = format!("the findings are not in code scanning: {error}");
+                Err(failure) => {
+                    let why = format!("the findings are not in code scanning: {failure}");
                     context
                         .output
                         .warn(format!("{why}. The repository has to have it switched on"));
