@@ -67,7 +67,7 @@ async fn a_request_for_changes_that_a_dead_run_did_not_make_is_made_by_the_next(
     };
     // The run dies after the summary, which remembers a request, and before there is one.
     tokio::select! {
-        asked = tokio::time::timeout(Duration::from_secs(60), asked) => asked.expect("it is asked for"),
+        asked = tokio::time::timeout(Duration::from_mins(1), asked) => asked.expect("it is asked for"),
         outcome = stage.run(&review, in_mode(ReviewMode::Gate)) => panic!("it ended: {outcome:?}"),
     }
     assert!(!stage.shown().bot_requests() && stage.shown().summary().contains("Significant concerns"));
