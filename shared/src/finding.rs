@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 pub use fingerprint::{Fingerprint, fingerprint};
 
-use crate::{named_enum, reviewer::ReviewerName, severity::Severity};
+use crate::{engineering_rule::OnBreach, named_enum, reviewer::ReviewerName, severity::Severity};
 
 /// Code quoted from a place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -26,6 +26,21 @@ pub struct RuleCitation {
     pub id: String,
     /// Where the rule is explained, as the organisation wrote it.
     pub link: String,
+    /// What a breach leads to; none where the rule leaves the severity to its reviewer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_breach: Option<OnBreach>,
+}
+
+impl RuleCitation {
+    /// The one of both whose breach has the graver consequence; the first, where that is the same.
+    pub fn graver(one: Option<Self>, other: Option<&Self>) -> Option<Self> {
+        let on_breach = |rule: &Self| rule.on_breach;
+        match (one, other) {
+            (Some(one), Some(other)) if on_breach(other) > on_breach(&one) => Some(other.clone()),
+            (None, other) => other.cloned(),
+            (one, _) => one,
+        }
+    }
 }
 
 /// What the evidence check found out about a finding's quote.
@@ -116,6 +131,11 @@ fn doubts_in_use<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Doubt
 }
 
 impl Finding {
+    /// What the organization wants of a breach of the rule that the finding is about.
+    pub fn on_breach(&self) -> Option<OnBreach> {
+        self.rule.as_ref().and_then(|rule| rule.on_breach)
+    }
+
     /// What rules found, and not a model: without a claim yet.
     pub fn of_rules(rules: &str, severity: Severity, category: &str, quote: Quote) -> Self {
         let reviewer = ReviewerName::new(rules).unwrap_or_else(|_| ReviewerName::coordinator());

@@ -7,6 +7,7 @@
 pub mod comment_marks;
 pub mod config;
 pub mod effort;
+pub mod engineering_rule;
 pub mod error_chain;
 pub mod finding;
 pub mod invisible;

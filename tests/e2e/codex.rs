@@ -293,3 +293,178 @@ async fn settings_that_name_nothing_end_the_run_with_what_to_do() {
         assert!(outcome.stderr.contains(text), "{}", outcome.stderr);
     }
 }
+
+/// A change of three lines, one of which prints, under this rule with more lines.
+async fn with_rule(
+    provider: &conclave_scripted_provider::ScriptedProvider,
+    enforcement: &str,
+    arguments: &[&str],
+) -> crate::support::Outcome {
+    let repository = Repository::new();
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    repository.write("src/sum.py", "def add(total):\n    print(total)\n    return total\n");
+    repository.commit("Add up");
+    let rule = format!(
+        "[[rule]]\nid = \"LOG-007\"\nwhen = \"a service tells something: `print(`\"\nuse = \"the log module\"\n\
+         link = \"https://rules.example.com/log-007\"\npaths = [\"src/**/*.py\"]\n{enforcement}\n"
+    );
+    let (_outside, rules) = rules_outside(&rule);
+    let arguments: Vec<&str> = ["local", "main..feature", "--codex-rules", &rules]
+        .into_iter()
+        .chain(arguments.iter().copied())
+        .collect();
+    Conclave::new(repository.path(), &arguments)
+        .anthropic(provider)
+        .run()
+        .await
+        .expect_code(0)
+}
+
+/// The judge's one decision on the breach, submitted as often as it is asked.
+fn judge_decides(provider: &conclave_scripted_provider::ScriptedProvider, decision: Value) {
+    let review =
+        serde_json::json!({"summary": "One rule is broken.", "decisions": [decision], "proposed_verdict": "approved"});
+    provider.set_always(
+        conclave_scripted_provider::COORDINATOR,
+        conclave_scripted_provider::Answer::call("submit_review", review),
+    );
+}
+
+#[tokio::test]
+async fn what_a_breach_leads_to_is_the_rules_word_whatever_reviewer_and_judge_call_it() {
+    for (enforcement, severity, verdict) in [
+        (
+            "level = \"must\"\non_breach = \"comment\"",
+            "suggestion",
+            "approved_with_comments",
+        ),
+        ("level = \"must\"", "warning", "approved_with_comments"),
+        ("level = \"should\"", "suggestion", "approved_with_comments"),
+        ("on_breach = \"block\"", "critical", "significant_concerns"),
+    ] {
+        let provider = provider().await;
+        // It would rather have it the other way.
+        let other = if severity == "suggestion" {
+            "critical"
+        } else {
+            "suggestion"
+        };
+        judge_decides(
+            &provider,
+            serde_json::json!({"id": "F1", "action": "keep", "severity": other}),
+        );
+        let outcome = with_rule(&provider, enforcement, &[]).await;
+        let review = outcome.review();
+        assert_eq!(
+            (review["tier"].as_str(), names(&review)),
+            (Some("trivial"), vec!["generalist", "codex"])
+        );
+        let cited = cited(&review);
+        assert_eq!(cited.len(), 1, "{review:#}");
+        assert_eq!(cited[0]["finding"]["severity"], severity, "{enforcement}: {review:#}");
+        assert_eq!(review["verdict"], verdict, "{enforcement}");
+        assert_eq!(review["manual_reviews"], serde_json::json!([]), "{enforcement}");
+        // The account says what was checked.
+        let checked = &review["coverage"]["rules"][0];
+        assert_eq!(
+            (&checked["rule"], &checked["files"]),
+            (&"LOG-007".into(), &serde_json::json!(["src/sum.py"]))
+        );
+        assert_eq!(checked["breaches"], 1);
+        let note = outcome.record("review.md");
+        assert!(
+            note.contains("rule [LOG-007](https://rules.example.com/log-007)")
+                && note.contains("checked on `src/sum.py`; 1 breach stands"),
+            "{note}"
+        );
+        assert!(
+            outcome.stdout.contains("checked on src/sum.py; 1 breach stands"),
+            "{}",
+            outcome.stdout
+        );
+        assert_eq!(provider.violations(), []);
+    }
+}
+
+#[tokio::test]
+async fn a_breach_that_asks_for_a_person_is_not_dropped_by_the_judges_word() {
+    let provider = provider().await;
+    let decision =
+        serde_json::json!({"id": "F1", "action": "drop", "reason_code": "nitpick", "reason": "Printing is fine."});
+    judge_decides(&provider, decision);
+    let enforcement = "on_breach = \"review\"\napprovers = [\"group/data\", \"@carol\"]";
+    let outcome = with_rule(&provider, enforcement, &[]).await;
+    let review = outcome.review();
+    let cited = cited(&review);
+    assert_eq!(cited[0]["fate"], "kept", "{review:#}");
+    assert_eq!(cited[0]["overruled"]["action"], "drop", "{review:#}");
+    assert_eq!(review["verdict"], "approved_with_comments", "{review:#}");
+    assert_eq!(
+        review["manual_reviews"],
+        serde_json::json!([{
+            "rule": "LOG-007", "link": "https://rules.example.com/log-007", "when": "a service tells something: `print(`",
+            "who": ["@group/data", "@carol"], "files": ["src/sum.py"], "breach": true, "add_as_reviewers": false,
+        }])
+    );
+    for text in ["A person has to approve this", "@group/data, @carol has to approve"] {
+        assert!(outcome.stdout.contains(text), "{}", outcome.stdout);
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_consequence_is_named_with_its_line_and_the_rule_stays_in_force() {
+    let provider = provider().await;
+    let outcome = with_rule(&provider, "on_breach = \"blok\"", &["--focus", "+codex"]).await;
+    let review = outcome.review();
+    let warnings = review["warnings"].to_string();
+    assert!(
+        warnings.contains("rules.toml line 7: `on_breach` is one of") && warnings.contains("not `blok`"),
+        "{warnings}"
+    );
+    assert_eq!(review["manual_reviews"][0]["breach"], true, "{review:#}");
+    assert_eq!(review["coverage"]["gaps"], serde_json::json!([]));
+}
+
+#[tokio::test]
+async fn asking_for_codex_besides_the_panel_without_a_matching_rule_is_no_gap() {
+    let (provider, repository) = (provider().await, chatty("lib/sum.py"));
+    let (_outside, rules) = rules_outside(RULES);
+    let arguments = ["local", "main..feature", "--codex-rules", &rules, "--focus", "+codex"];
+    let outcome = Conclave::new(repository.path(), &arguments)
+        .anthropic(&provider)
+        .run()
+        .await
+        .expect_code(0);
+    let review = outcome.review();
+    assert_eq!(names(&review), ["code_quality", "documentation", "security"]);
+    assert_eq!(review["coverage"]["gaps"], serde_json::json!([]));
+    assert_ne!(review["verdict"], "inconclusive");
+}
+
+#[tokio::test]
+async fn the_plan_lists_the_rules_with_what_a_breach_leads_to() {
+    let repository = chatty("src/sum.py");
+    let text = RULES.replacen(
+        "severity = \"warning\"",
+        "on_breach = \"review\"\napprovers = [\"carol\"]",
+        1,
+    );
+    let (_outside, rules) = rules_outside(&text);
+    let plan = |format: &'static str| {
+        let arguments = ["plan", "main..feature", "--codex-rules", &rules, "--format", format];
+        Conclave::new(repository.path(), &arguments).run()
+    };
+    let json: Value = serde_json::from_str(&plan("json").await.expect_code(0).stdout).expect("JSON");
+    assert_eq!(
+        json["rules"],
+        serde_json::json!([{
+            "rule": "LOG-007", "link": "https://rules.example.com/log-007", "level": null, "on_breach": "review",
+            "approvers": ["@carol"], "files": ["src/sum.py"],
+        }])
+    );
+    let shown = plan("human").await.expect_code(0).stdout;
+    assert!(
+        shown.contains("@carol has to approve a breach; on src/sum.py"),
+        "{shown}"
+    );
+}

@@ -137,6 +137,31 @@ async fn approving_and_requesting_changes_on_github_is_opt_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_breach_that_a_person_has_to_approve_is_not_approved_on_github() {
+    let (provider, repository) = (provider().await, crate::gitlab_review::breaks_a_rule());
+    let workflow = Workflow::new(&repository).await;
+    workflow.github.allow_actions_to_approve(workflow.repository, true);
+    let job = workflow.opened(repository.path());
+    let call = workflow
+        .review_in(&job, &repository, &["--mode", "approve"])
+        .anthropic(&provider);
+    let review = call.run().await.expect_code(0).review();
+    assert_eq!(review["manual_reviews"][0]["breach"], true, "{review:#}");
+    let snapshot = workflow.snapshot();
+    assert!(
+        snapshot
+            .reviews
+            .iter()
+            .all(|review| review.state == ReviewState::Commented),
+        "{:?}",
+        snapshot.reviews
+    );
+    let said = format!("{:?}{:?}", snapshot.comments, snapshot.reviews);
+    assert!(said.contains("has to approve: the rule [LOG-007]"), "{said}");
+    assert_eq!(workflow.github.violations(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn break_glass_on_github_skips_the_review_and_a_dry_run_posts_nothing() {
     let (provider, repository) = (provider().await, Repository::flawed());
     let workflow = Workflow::new(&repository).await;

@@ -94,6 +94,64 @@ async fn a_rule_that_wants_a_person_makes_that_person_a_reviewer_and_nobody_appr
     assert_eq!(pipeline.gitlab.violations(), []);
 }
 
+/// A rule whose breach a person has to approve; the demo model takes what stands in back-ticks for what it is about.
+pub(crate) const ASKS_FOR_A_PERSON: &str = "[[rule]]\nid = \"LOG-007\"\nwhen = \"a service tells something: `print(`\"\nuse = \"the log \
+     module\"\nlink = \"https://rules.example.com/log-007\"\npaths = [\"src/\"]\nlevel = \"must\"\non_breach = \"review\"\napprovers = [\"@group/data\"]\n";
+
+/// A small change that breaks [`ASKS_FOR_A_PERSON`], which is on the target branch.
+pub(crate) fn breaks_a_rule() -> Repository {
+    let repository = Repository::new();
+    repository.write(".conclave.toml", "[codex]\nrules = \"rules.toml\"\n");
+    repository.write("rules.toml", ASKS_FOR_A_PERSON);
+    repository.commit("Rules");
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    repository.write("src/sum.py", "def add(total):\n    print(total)\n    return total\n");
+    repository.commit("Add up");
+    repository
+}
+
+#[tokio::test]
+async fn a_breach_that_a_person_has_to_approve_withholds_the_approval_until_it_is_gone() {
+    let (provider, repository) = (provider().await, breaks_a_rule());
+    let pipeline = Pipeline::new(&repository).await;
+    let job = || pipeline.job(&repository, &[]).anthropic(&provider);
+    let push = |path: &str, text: &str| {
+        repository.git(&["checkout", "--quiet", "feature"]);
+        repository.write(path, text);
+        repository.commit("More");
+        pipeline
+            .gitlab
+            .push(pipeline.merge_request.project, repository.path(), "feature");
+    };
+    let first = job().run().await.expect_code(0);
+    assert_eq!(
+        first.review()["manual_reviews"][0]["who"],
+        serde_json::json!(["@group/data"])
+    );
+    assert!(first.stderr.contains("not approved by the bot"), "{}", first.stderr);
+    assert!(!pipeline.approved());
+    let notes = pipeline.notes().concat();
+    assert!(notes.contains("has to approve: the rule [LOG-007]"), "{notes}");
+
+    // The file that breaks it is not read again: its finding is carried over, with what its rule wants.
+    push("README.md", "# Sums\n");
+    let second = job().run().await.expect_code(0).review();
+    assert_eq!(second["coverage"]["reviewed"], serde_json::json!(["README.md"]));
+    assert_eq!(second["manual_reviews"][0]["rule"], "LOG-007", "{second:#}");
+    let checked = &second["coverage"]["rules"][0];
+    assert_eq!(
+        (&checked["earlier"], &checked["breaches"]),
+        (&serde_json::json!(["src/sum.py"]), &1.into())
+    );
+    assert!(!pipeline.approved());
+
+    push("src/sum.py", "def add(total):\n    return total\n");
+    let third = job().run().await.expect_code(0).review();
+    assert_eq!(third["manual_reviews"], serde_json::json!([]), "{third:#}");
+    assert!(pipeline.approved());
+    assert_eq!(pipeline.gitlab.violations(), []);
+}
+
 #[tokio::test]
 async fn the_note_remembers_what_the_reviews_of_a_merge_request_have_cost() {
     let (provider, repository, mut workers) = (provider().await, Repository::flawed(), Workers::config().await);

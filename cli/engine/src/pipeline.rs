@@ -2,6 +2,7 @@
 
 mod by_rules;
 mod conclude;
+mod engineering_rules;
 mod job;
 mod partial;
 mod prior;

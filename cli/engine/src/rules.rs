@@ -3,14 +3,21 @@
 //! Where they come from is the business of the `codex` plugin. Here they are what its reviewer may cite, and who has to look
 //! at the merge request besides it.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, fmt::Write, sync::Arc};
 
-use conclave_shared::severity::Severity;
+use conclave_shared::{
+    engineering_rule::{OnBreach, RuleLevel},
+    finding::RuleCitation,
+    severity::Severity,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The reviewer of rules.
+pub const CODEX: &str = "codex";
+
 /// A rule that the `codex` reviewer was given.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RuleInForce {
     /// Its id, as findings cite it.
     pub id: String,
@@ -18,10 +25,37 @@ pub struct RuleInForce {
     pub link: String,
     /// What the reviewer is told of it, without the files.
     pub text: String,
-    /// The highest severity that a breach of it can have.
+    /// What the rule is about, in its own words.
+    pub when: String,
+    /// How binding it is, where it says so.
+    pub level: Option<RuleLevel>,
+    /// What a breach leads to; none where the rule leaves the severity to its reviewer.
+    pub on_breach: Option<OnBreach>,
+    /// Who has to approve a breach, where that is [`OnBreach::Review`]: users and groups, each with `@`.
+    pub approvers: Vec<String>,
+    /// The highest severity of a breach that its reviewer may name.
     pub most: Option<Severity>,
     /// The changed files that it is for.
     pub files: BTreeSet<String>,
+}
+
+impl RuleInForce {
+    /// The severity of a breach that its reviewer calls so severe.
+    pub fn severity(&self, reported: Severity) -> Severity {
+        match self.on_breach {
+            Some(on_breach) => on_breach.severity(),
+            None => self.most.map_or(reported, |most| reported.min(most)),
+        }
+    }
+
+    /// The citation of a finding that breaks it.
+    pub fn cite(&self) -> RuleCitation {
+        RuleCitation {
+            id: self.id.clone(),
+            link: self.link.clone(),
+            on_breach: self.on_breach,
+        }
+    }
 }
 
 /// The rules that findings may cite.
@@ -41,6 +75,11 @@ impl RuleBook {
         self.rules.is_empty()
     }
 
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &RuleInForce> {
+        self.rules.iter()
+    }
+
     /// The rules that are for this file.
     pub fn of_file(&self, path: &str) -> impl Iterator<Item = &RuleInForce> {
         self.rules.iter().filter(move |rule| rule.files.contains(path))
@@ -53,7 +92,8 @@ impl RuleBook {
     }
 }
 
-/// A person has to look, because a rule says so. Decided by the rule's globs, not by a model.
+/// A person has to look, because a rule says so: by the rule's globs, whatever a model finds, or because a breach of the rule
+/// stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ManualReview {
     /// The rule's id.
@@ -64,10 +104,97 @@ pub struct ManualReview {
     pub when: String,
     /// Who has to look: names of users, and of groups with their path.
     pub who: Vec<String>,
-    /// The changed files that the rule is for.
+    /// The changed files that the rule is for, or that break it.
     pub files: Vec<String>,
+    /// True if a breach of the rule is the reason; otherwise the rule's paths are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub breach: bool,
     /// Whether they are to be made reviewers of the merge request.
     pub add_as_reviewers: bool,
+}
+
+impl ManualReview {
+    /// What is asked, of whom and why, in one sentence; `rule` and `files` as the surface shows them.
+    pub fn describe(&self, show: impl Fn(&str) -> String, rule: &str, files: &str) -> String {
+        let who = match self.who.as_slice() {
+            [] => "a person who may approve".to_owned(),
+            who => show(&who.join(", ")),
+        };
+        let when = show(&self.when);
+        if self.breach {
+            format!("{who} has to approve: the rule {rule} ({when}) is broken in {files}")
+        } else {
+            format!("{who} has to look, says the rule {rule} ({when}), because of {files}")
+        }
+    }
+}
+
+/// A rule of the organization and the changed files that it was checked on, for the review's account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckedRule {
+    /// The rule's id.
+    pub rule: String,
+    /// Where it is explained.
+    pub link: String,
+    /// How binding it is, where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<RuleLevel>,
+    /// What a breach leads to, where the rule says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_breach: Option<OnBreach>,
+    /// Files that the reviewer of rules has read with the rule at hand.
+    pub files: Vec<String>,
+    /// Files that an earlier review checked, and that are unchanged since.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<String>,
+    /// Files that the rule is for and that were not checked, because the reviewer of rules did not finish or does not review.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_checked: Vec<String>,
+    /// Breaches of it that stand.
+    pub breaches: usize,
+}
+
+impl CheckedRule {
+    /// So many files are named in a text; `review.json` has all of them.
+    const NAMED: usize = 10;
+
+    /// The account of the rule in one line, with its name and its files as the surface shows them.
+    pub fn describe(&self, name: impl Fn(&str) -> String, file: impl Fn(&str) -> String) -> String {
+        let files = |files: &[String]| {
+            let mut names: Vec<String> = files.iter().take(Self::NAMED).map(|path| file(path)).collect();
+            if files.len() > Self::NAMED {
+                names.push(format!("{} more", files.len() - Self::NAMED));
+            }
+            names.join(", ")
+        };
+        let words: Vec<String> = self
+            .level
+            .map(|level| level.to_string())
+            .into_iter()
+            .chain(self.on_breach.map(|on_breach| format!("a breach: {on_breach}")))
+            .collect();
+        let mut text = format!("rule {}", name(&self.rule));
+        if !words.is_empty() {
+            let _ = write!(text, " ({})", words.join("; "));
+        }
+        let mut parts = Vec::new();
+        if !self.files.is_empty() {
+            parts.push(format!("checked on {}", files(&self.files)));
+        }
+        if !self.earlier.is_empty() {
+            parts.push(format!("checked by an earlier review on {}", files(&self.earlier)));
+        }
+        if !self.not_checked.is_empty() {
+            parts.push(format!("NOT checked on {}", files(&self.not_checked)));
+        }
+        parts.push(match self.breaches {
+            0 => "no breach stands".to_owned(),
+            1 => "1 breach stands".to_owned(),
+            count => format!("{count} breaches stand"),
+        });
+        let _ = write!(text, ": {}", parts.join("; "));
+        text
+    }
 }
 
 /// What the organisation's rules mean for one merge request.
@@ -94,9 +221,7 @@ mod tests {
         let book = RuleBook::new(vec![RuleInForce {
             id: "NET-012".into(),
             link: "https://rules.example.com/net-012".into(),
-            text: String::new(),
-            most: None,
-            files: BTreeSet::new(),
+            ..RuleInForce::default()
         }]);
         for id in ["NET-012", " net-012\n", "`NET-012`"] {
             assert_eq!(book.find(id).map(|rule| rule.id.as_str()), Some("NET-012"), "{id}");

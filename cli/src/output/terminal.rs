@@ -125,14 +125,8 @@ fn verdict_style(verdict: Verdict) -> Style {
 
 /// Who has to look, and why.
 fn manual_review(review: &ManualReview) -> String {
-    format!(
-        "{} has to look, says the rule {} ({}), because of {}: {}",
-        review.who.join(", "),
-        review.rule,
-        review.when,
-        review.files.join(", "),
-        review.link
-    )
+    let sentence = review.describe(str::to_owned, &review.rule, &review.files.join(", "));
+    format!("{sentence}: {}", review.link)
 }
 
 /// What was looked at, by whom, for how much.
@@ -172,6 +166,12 @@ fn account(review: &Review, directory: &Utf8Path, width: usize) -> String {
             finding.reason
         )));
     }
+    lines.extend(
+        coverage
+            .rules
+            .iter()
+            .map(|rule| aside(&rule.describe(str::to_owned, str::to_owned))),
+    );
     let reports = review.reviewers.iter().chain([&review.coordinator]);
     lines.extend(reports.map(|report| reviewer(report, width)));
     let tokens = review.tokens();

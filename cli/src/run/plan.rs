@@ -8,11 +8,13 @@ use conclave_engine::{
     panel::{Estimate, EstimateInput, PatchTokens, SessionEstimate, estimate},
     ports::{Progress, ProgressEvent},
     review::{ApprovalHold, Presence},
+    rules::RuleInForce,
 };
 use conclave_opencode::{ConfigFile, Endpoints};
 use conclave_shared::{
     config::{CapabilityList, ModelReason, ModelSource, PriceList, RouteExplanation},
     effort::Effort,
+    engineering_rule::{OnBreach, RuleLevel},
     memory::RepositoryMemory,
     model::ModelId,
     pricing::TokenUsage,
@@ -63,6 +65,8 @@ pub(crate) struct PlanDocument {
     pub(crate) repo_config: bool,
     pub(crate) reviewers: Vec<PlannedReviewer>,
     pub(crate) coordinator: PlannedReviewer,
+    /// The engineering rules that are for a changed file.
+    pub(crate) rules: Vec<PlannedRule>,
     pub(crate) estimate: PlannedEstimate,
     pub(crate) approval_holds: Vec<ApprovalHold>,
     pub(crate) warnings: Vec<String>,
@@ -75,6 +79,20 @@ pub(crate) struct PlannedFile {
     pub(crate) change: &'static str,
     pub(crate) added: u64,
     pub(crate) removed: u64,
+}
+
+/// A rule of the organization that is for a changed file.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct PlannedRule {
+    pub(crate) rule: String,
+    pub(crate) link: String,
+    pub(crate) level: Option<RuleLevel>,
+    /// What a breach leads to; none where the rule leaves the severity to its reviewer.
+    pub(crate) on_breach: Option<OnBreach>,
+    /// Who has to approve a breach.
+    pub(crate) approvers: Vec<String>,
+    /// The files that it would be checked on.
+    pub(crate) files: Vec<String>,
 }
 
 /// The preset in force.
@@ -324,6 +342,7 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
             .map(|seat| planned(&seat.reviewer, seat.presence, seat.required, seat.reason.clone()))
             .collect(),
         coordinator: planned(&ReviewerName::coordinator(), Presence::OnPanel, false, judge.to_owned()),
+        rules: plan.rules.book.iter().map(planned_rule).collect(),
         estimate: PlannedEstimate {
             tokens: estimate.tokens,
             cost_usd: estimate.cost_usd,
@@ -334,6 +353,17 @@ async fn document(mut prepared: Prepared, notes: Vec<String>, tokenizer: &Tokeni
         approval_holds,
         warnings,
     })
+}
+
+fn planned_rule(rule: &RuleInForce) -> PlannedRule {
+    PlannedRule {
+        rule: rule.id.clone(),
+        link: rule.link.clone(),
+        level: rule.level,
+        on_breach: rule.on_breach,
+        approvers: rule.approvers.clone(),
+        files: rule.files.iter().cloned().collect(),
+    }
 }
 
 fn session_of(name: &ReviewerName, estimate: &Estimate) -> Option<SessionEstimate> {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use conclave_shared::{
-    finding::{Doubt, EvidenceStatus, Finding, Quote, RuleCitation, fingerprint},
+    finding::{Doubt, EvidenceStatus, Finding, Quote, fingerprint},
     reviewer::ReviewerName,
     severity::Severity,
 };
@@ -124,15 +124,22 @@ pub fn check(
 /// Returns the record of a refused finding.
 fn lost(raw: &RawFinding, files: &[FileDiff], rules: Option<&RuleBook>, refusal: Refusal) -> Hallucinated {
     let text = |field: &str| raw.get(field).unwrap_or_default().to_owned();
+    let category = raw.get("category").map_or_else(|| "other".to_owned(), category_of);
+    let rule = rules.zip(raw.get("rule")).and_then(|(rules, id)| rules.find(id));
+    // The rule decides how severe a breach is, also of one that its reviewer could not show.
+    let by_rule = rule
+        .and_then(|rule| rule.on_breach)
+        .filter(|_| category != Finding::PROMPT_INJECTION);
     let lost = Hallucinated {
         claim: text("claim"),
-        severity: shorten(&text("severity")),
-        category: raw.get("category").map_or_else(|| "other".to_owned(), category_of),
+        severity: match by_rule {
+            Some(on_breach) => on_breach.severity().to_string(),
+            None => shorten(&text("severity")),
+        },
+        category,
         file: path_of(&text("file"), files),
         line: raw.get("line").and_then(|line| parse_line(line).ok()),
-        rule: rules
-            .zip(raw.get("rule"))
-            .and_then(|(rules, id)| Some(rules.find(id)?.id.clone())),
+        rule: rule.map(|rule| rule.id.clone()),
         ..Hallucinated::default()
     };
     match refusal {
@@ -224,13 +231,8 @@ fn check_one(
         id: String::new(),
         reviewer: reviewer.clone(),
         found_by: vec![reviewer.clone()],
-        severity: rule
-            .and_then(|rule| rule.most)
-            .map_or(severity, |most| severity.min(most)),
-        rule: rule.map(|rule| RuleCitation {
-            id: rule.id.clone(),
-            link: rule.link.clone(),
-        }),
+        severity: rule.map_or(severity, |rule| rule.severity(severity)),
+        rule: rule.map(RuleInForce::cite),
         fingerprint: fingerprint(&path, &category, &evidence),
         category,
         line: place.line,

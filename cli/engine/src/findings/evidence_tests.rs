@@ -1,5 +1,7 @@
 //! Quotes that stand, quotes that moved, quotes that nobody wrote.
 
+use conclave_shared::finding::RuleCitation;
+
 use super::*;
 use crate::findings::scan;
 
@@ -43,9 +45,9 @@ fn checked_by_rule(most: Option<Severity>, files: &[&str], fields: &str) -> Chec
     let rules = RuleBook::new(vec![RuleInForce {
         id: "CFG-001".into(),
         link: LINK.into(),
-        text: String::new(),
         most,
         files: files.iter().map(ToString::to_string).collect(),
+        ..RuleInForce::default()
     }]);
     let reviewer = ReviewerName::new("codex").expect("a name");
     check(
@@ -148,6 +150,7 @@ fn a_finding_of_codex_cites_its_rule_with_the_rules_own_link() {
     let expected = RuleCitation {
         id: "CFG-001".into(),
         link: LINK.into(),
+        on_breach: None,
     };
     assert_eq!(checked.findings[0].rule, Some(expected));
     assert_eq!(checked.findings[0].severity, Severity::Warning);

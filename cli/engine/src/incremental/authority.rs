@@ -11,8 +11,8 @@ use crate::{
     review::{AuthorRole, ExistingFinding, FindingRecord, Reply},
 };
 
-/// Whether the author of the merge request may settle the finding. What endangers production weighs as much as what is
-/// critical; words that try to steer the review are never theirs to judge.
+/// Whether the author of the merge request may settle the finding. What endangers production, and a breach
+/// that a person has to approve, weigh as much as what is critical; words that try to steer the review are never theirs to judge.
 pub(super) fn author_may_settle(record: &FindingRecord, settings: AuthorSettles) -> bool {
     let most = match settings {
         AuthorSettles::None => return false,
@@ -20,7 +20,7 @@ pub(super) fn author_may_settle(record: &FindingRecord, settings: AuthorSettles)
         AuthorSettles::Warning => Severity::Warning,
         AuthorSettles::Critical => Severity::Critical,
     };
-    let weight = if record.production_risk {
+    let weight = if record.production_risk || record.breaks_serious_rule() {
         Severity::Critical
     } else {
         record.severity

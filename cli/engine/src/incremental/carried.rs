@@ -17,7 +17,7 @@ pub(super) fn recorded(id: &str, record: &FindingRecord, code: String) -> Judged
         found_by: vec![record.section.clone()],
         severity: record.severity,
         category: record.category.clone(),
-        rule: None,
+        rule: record.rule.clone(),
         file: record.file.clone(),
         line: record.line,
         end_line: record.end_line,

@@ -116,8 +116,8 @@ mod tests {
                 id: "NET-012".into(),
                 link: "https://rules.example.com/net-012".into(),
                 text: self.rule.to_owned(),
-                most: None,
                 files: BTreeSet::from(["a.py".to_owned()]),
+                ..RuleInForce::default()
             }]));
             let instructions = Instructions::new(&self.config, &library, &rules);
             ["a.py", "b.py"].map(|path| {

@@ -91,6 +91,7 @@ fn weight(record: &FindingRecord) -> &'static str {
         _ if record.is_prompt_injection() => "an attempt to steer the review",
         _ if record.production_risk => "a danger to production",
         Severity::Critical => "a critical finding",
+        Severity::Warning if record.breaks_serious_rule() => "a breach of a rule that a person has to approve",
         Severity::Warning => "a warning",
         Severity::Suggestion => "a suggestion",
     }

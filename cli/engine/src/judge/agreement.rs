@@ -1,6 +1,9 @@
 //! Several reports of one problem, as a judge sees them.
 
-use conclave_shared::{finding::Finding, telemetry::FindingFate};
+use conclave_shared::{
+    finding::{Finding, RuleCitation},
+    telemetry::FindingFate,
+};
 
 use crate::{
     findings::repeats,
@@ -28,14 +31,18 @@ pub(super) fn merge(judged: &mut [JudgedFinding], group: &[usize]) {
         return;
     };
     for &index in group.iter().filter(|index| **index != keeper) {
-        let (severity, confidence, found_by) = {
-            let finding = &judged[index].finding;
-            (finding.severity, finding.confidence, finding.found_by.clone())
-        };
+        let Finding {
+            severity,
+            confidence,
+            found_by,
+            rule,
+            ..
+        } = judged[index].finding.clone();
         judged[keeper].production_risk |= judged[index].production_risk;
         let kept = &mut judged[keeper].finding;
         kept.severity = kept.severity.max(severity);
         kept.confidence = kept.confidence.max(confidence);
+        kept.rule = RuleCitation::graver(kept.rule.take(), rule.as_ref());
         for reviewer in found_by {
             if !kept.found_by.contains(&reviewer) {
                 kept.found_by.push(reviewer);
@@ -61,7 +68,14 @@ pub(super) fn merge_undecided(judged: &mut [JudgedFinding], is_decided: impl Fn(
             Some(&keeper) => {
                 for index in open {
                     // A worse one is not hidden behind what the coordinator has settled.
-                    if judged[index].finding.severity <= judged[keeper].finding.severity {
+                    let rule = |at: usize| {
+                        judged[at]
+                            .finding
+                            .on_breach()
+                            .filter(|on_breach| on_breach.is_serious())
+                    };
+                    if judged[index].finding.severity <= judged[keeper].finding.severity && rule(index) <= rule(keeper)
+                    {
                         let id = judged[keeper].finding.id.clone();
                         judged[keeper].production_risk |= judged[index].production_risk;
                         let entry = &mut judged[index];

@@ -4,7 +4,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use conclave_shared::{finding::Finding, path_globs::PathGlobs, reviewer::ReviewerName, telemetry::FindingFate};
+use conclave_shared::{
+    finding::{Finding, RuleCitation},
+    path_globs::PathGlobs,
+    reviewer::ReviewerName,
+    telemetry::FindingFate,
+};
 
 use super::{
     Action, Decision, Submission,
@@ -59,17 +64,21 @@ pub fn apply(findings: Vec<Finding>, submission: &Submission, grounds: &Grounds)
         .iter()
         .map(|decision| (decision.id.as_str(), decision))
         .collect();
-    let rules = Rules::new(&findings, grounds);
+    let standing = Rules::new(&findings, grounds);
     let mut outcomes: Vec<Ruled> = findings
         .iter()
         .enumerate()
-        .map(|(at, finding)| rules.rule(at, decisions.get(finding.id.as_str()).copied()))
+        .map(|(at, finding)| standing.rule(at, decisions.get(finding.id.as_str()).copied()))
         .collect();
     keep_the_highest(&findings, &mut outcomes, grounds);
     let mut found_by: Vec<Vec<ReviewerName>> = findings.iter().map(|finding| finding.found_by.clone()).collect();
+    let mut rules: Vec<Option<RuleCitation>> = findings.iter().map(|finding| finding.rule.clone()).collect();
     let reviewers: HashSet<ReviewerName> = found_by.iter().flatten().cloned().collect();
     for (finding, ruled) in findings.iter().zip(&outcomes) {
-        if let Effect::Merge { target, .. } = ruled.effect {
+        if let Effect::Merge { target, refuted } = ruled.effect {
+            if !refuted {
+                rules[target] = RuleCitation::graver(rules[target].take(), finding.rule.as_ref());
+            }
             for reviewer in &finding.found_by {
                 if !found_by[target].contains(reviewer) {
                     found_by[target].push(reviewer.clone());
@@ -80,10 +89,14 @@ pub fn apply(findings: Vec<Finding>, submission: &Submission, grounds: &Grounds)
     let mut judged: Vec<JudgedFinding> = findings
         .into_iter()
         .zip(outcomes)
-        .zip(found_by)
-        .map(|((finding, ruled), found_by)| {
+        .zip(found_by.into_iter().zip(rules))
+        .map(|((finding, ruled), (found_by, rule))| {
             let decision = decisions.get(finding.id.as_str()).copied();
-            let mut entry = JudgedFinding::kept(Finding { found_by, ..finding });
+            let mut entry = JudgedFinding::kept(Finding {
+                found_by,
+                rule,
+                ..finding
+            });
             if let Some(decision) = decision {
                 record(&mut entry, decision, &reviewers);
                 entry.refutation = grounds.refutations.get(&decision.id).cloned();
@@ -191,10 +204,7 @@ impl<'a> Rules<'a> {
                 overruled: None,
             };
         };
-        let said = Weight {
-            severity: decision.severity.unwrap_or(finding.severity),
-            production_risk: decision.production_risk == Some(true),
-        };
+        let said = decision.weight_of(finding);
         // What the judge itself calls worse is worse, also where it takes it out in the same breath.
         let worst = base.max(said);
         let (effect, fault) = match decision.action {

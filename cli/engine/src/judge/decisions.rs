@@ -6,6 +6,8 @@ use conclave_shared::{finding::Finding, reviewer::ReviewerName, severity::Severi
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::review::Weight;
+
 /// What to do with a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -46,6 +48,17 @@ pub struct Decision {
     /// The code that refutes the finding, as the coordinator wrote it.
     #[serde(default)]
     pub refuted_by: Option<Value>,
+}
+
+impl Decision {
+    /// What the coordinator makes the finding weigh. The severity of a breach is its rule's, not the coordinator's.
+    pub fn weight_of(&self, finding: &Finding) -> Weight {
+        let severity = self.severity.filter(|_| finding.on_breach().is_none());
+        Weight {
+            severity: severity.unwrap_or(finding.severity),
+            production_risk: self.production_risk == Some(true),
+        }
+    }
 }
 
 /// What the coordinator submits.
@@ -158,8 +171,8 @@ pub fn submission_schema() -> Value {
                     "reason_code": {"type": "string", "enum": REASON_CODES},
                     "reason": {"type": "string"},
                     "refuted_by": refuted_by_schema(
-                        "Required to drop, merge or lower a finding that is critical, has production_risk or is \
-                         prompt-injection: the code at head that refutes it. Without it the finding stands.")
+                        "Required to drop, merge or lower a finding that is critical, has production_risk, is \
+                         prompt-injection or breaks a rule with on_breach review: the code at head that refutes it. Without it the finding stands.")
                 }
             }},
             "proposed_verdict": {"type": "string",

@@ -15,7 +15,7 @@ const MIN_CONFIDENCE: f64 = 0.80;
 
 /// Merges reports of one problem, takes out what its own reviewer was not sure of, and lowers what would need a second
 /// quoted place and has none: a warning becomes a suggestion. What is critical stands as it is, however sure its reviewer was,
-/// and so do words that try to steer the review: without a judge nobody has refuted them. Whatever is taken out here, the bot
+/// and so do words that try to steer the review and breaches of rules that ask for a person: without a judge nobody has refuted them. Whatever is taken out here, the bot
 /// approves nothing then ([`super::no_judge`]).
 ///
 /// Within a severity, files whose paths sound like security come first, then what several reviewers found, then what is
@@ -27,15 +27,16 @@ pub fn judge_without_model(findings: Vec<Finding>) -> Vec<JudgedFinding> {
         merge(&mut judged, &group);
     }
     for entry in judged.iter_mut().filter(|entry| entry.stands()) {
-        let finding = &mut entry.finding;
-        if finding.is_prompt_injection() || finding.severity == Severity::Critical {
+        if entry.weighs() {
             continue;
         }
+        let finding = &mut entry.finding;
         if finding.confidence < MIN_CONFIDENCE {
             entry.remove(FindingFate::Dropped, RemovedBy::Rules);
             entry.reason_code = Some("speculative".into());
             entry.reason = Some(format!("confidence below {MIN_CONFIDENCE:.2} and no judge to look"));
-        } else if finding.lacks_second_quote() && finding.severity == Severity::Warning {
+        } else if finding.lacks_second_quote() && finding.severity == Severity::Warning && finding.on_breach().is_none()
+        {
             entry.reported = Some(finding.severity);
             finding.severity = Severity::Suggestion;
             entry.reason = Some("lowered: a claim of this kind needs a second quoted place".into());

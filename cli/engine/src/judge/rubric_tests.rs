@@ -90,6 +90,7 @@ fn a_manual_review_caps_the_verdict_and_hides_nothing_worse() {
         when: "a schema changes".into(),
         who: vec!["@group/data".into()],
         files: vec!["db/1.sql".into()],
+        breach: false,
         add_as_reviewers: false,
     }];
     let rows: [(&[JudgedFinding], &[&str], Verdict); 4] = [

@@ -92,6 +92,7 @@ fn what_matters_too_much_is_never_left_out() {
         rule: Some(RuleCitation {
             id: "ENG-1".to_owned(),
             link: String::new(),
+            on_breach: None,
         }),
         ..found("rule", Severity::Warning, "error-handling")
     };

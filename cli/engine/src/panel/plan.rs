@@ -14,7 +14,7 @@ use conclave_shared::{
 
 use super::{
     focus::Focus,
-    select::{CODEX, PanelInput, gaps, seats},
+    select::{PanelInput, gaps, seats},
 };
 
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
     prompt::{PromptLibrary, UnknownPrompt, reviewer_parts},
     repo_config::RepoConfig,
     review::{PanelMember, Plan, Presence},
-    rules::AppliedRules,
+    rules::{AppliedRules, CODEX},
 };
 
 /// What a plan depends on.

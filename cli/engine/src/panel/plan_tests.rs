@@ -85,9 +85,8 @@ fn one_rule() -> AppliedRules {
     let rule = RuleInForce {
         id: "NET-012".into(),
         link: "https://rules.example.com/net-012".into(),
-        text: String::new(),
-        most: None,
         files: BTreeSet::from(["a.rs".to_owned()]),
+        ..RuleInForce::default()
     };
     AppliedRules {
         book: Arc::new(RuleBook::new(vec![rule])),
@@ -138,7 +137,7 @@ fn the_tier_decides_the_panel() {
 }
 
 #[test]
-fn codex_joins_where_rules_are_configured_and_takes_the_seat_of_security_on_lite() {
+fn codex_is_on_every_panel_where_a_rule_is_for_a_changed_file_and_takes_the_seat_of_security_on_lite() {
     let with_rules = |lines| {
         Case {
             codex_rules: true,
@@ -146,7 +145,12 @@ fn codex_joins_where_rules_are_configured_and_takes_the_seat_of_security_on_lite
         }
         .plan()
     };
-    assert_eq!(names(&with_rules(3)), "generalist");
+    let trivial = with_rules(3);
+    assert_eq!(names(&trivial), "generalist codex");
+    assert_eq!(
+        reason(&trivial, "codex"),
+        "on the trivial panel: engineering rules are for changed files"
+    );
     let lite = with_rules(50);
     assert_eq!(names(&lite), "code_quality documentation codex");
     assert_eq!(
@@ -314,6 +318,12 @@ fn who_comes_besides_leaves_the_panel_whole() {
 fn who_is_asked_for_and_cannot_sit_is_a_gap() {
     let plan = asking(&["codex", "security"], vec![file("a.rs", 50)]);
     assert_eq!(names(&plan), "security");
+    // Besides the panel it has nothing to check, and nothing is missing.
+    let besides = asking(&["+codex"], vec![file("a.rs", 50)]);
+    assert_eq!(
+        (names(&besides).as_str(), besides.gaps.len()),
+        ("code_quality documentation security", 0)
+    );
     assert!(
         plan.gaps
             .contains(&"codex was asked for and does not review: no engineering rules are configured".to_owned()),

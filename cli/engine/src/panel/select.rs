@@ -11,11 +11,9 @@ use crate::{
     diff::FileDiff,
     repo_config::{OwnReviewer, REPO_CONFIG_FILE, RepoConfig},
     review::{PanelSlot, Presence},
-    rules::AppliedRules,
+    rules::{AppliedRules, CODEX},
 };
 
-/// The reviewer of the organisation's engineering rules.
-pub(super) const CODEX: &str = "codex";
 /// The reviewer of release-related files.
 const RELEASE: &str = "release";
 
@@ -95,9 +93,12 @@ pub(super) fn gaps(input: PanelInput<'_>, seats: &[PanelSlot]) -> Vec<String> {
                 unasked.join(", ")
             ));
         }
-        let absent = seats
-            .iter()
-            .filter(|seat| focus.names(seat.reviewer.as_str()) && seat.presence != Presence::OnPanel);
+        // Without a rule for these files the reviewer of rules has nothing to check, and nothing of the review is missing.
+        let has_work = |name: &str| name != CODEX || input.can_sit(CODEX) || focus.replaces_panel();
+        let absent = seats.iter().filter(|seat| {
+            let name = seat.reviewer.as_str();
+            focus.names(name) && seat.presence != Presence::OnPanel && has_work(name)
+        });
         gaps.extend(absent.map(|seat| {
             let name = seat.reviewer.display_name();
             format!("{name} was asked for and does not review: {}", seat.reason)
@@ -151,7 +152,7 @@ fn focused(input: PanelInput<'_>) -> Vec<(&str, String)> {
 
 /// The panel of the tier with the project's own reviewers.
 fn wanted(input: PanelInput<'_>) -> Vec<(&str, String)> {
-    let mut panel = of_tier(input);
+    let mut panel = standing(input);
     let own = input.repo.reviewers.iter();
     panel.extend(own.filter_map(|own| Some((own.name.as_str(), own_reason(own, input.files)?))));
     panel
@@ -180,7 +181,18 @@ fn disabled_by(input: PanelInput<'_>, name: &str) -> Option<String> {
         .then(|| format!("{REPO_CONFIG_FILE} of the target branch"))
 }
 
-/// The standing panel without regard to disabled reviewers.
+/// The standing panel without regard to disabled reviewers. The reviewer of rules is on every one, as soon as a rule is for a
+/// changed file.
+fn standing(input: PanelInput<'_>) -> Vec<(&str, String)> {
+    let mut panel = of_tier(input);
+    if input.can_sit(CODEX) && !panel.iter().any(|(name, _)| *name == CODEX) {
+        let reason = format!("on the {} panel: engineering rules are for changed files", input.tier);
+        panel.push((CODEX, reason));
+    }
+    panel
+}
+
+/// The panel of the tier alone.
 fn of_tier(input: PanelInput<'_>) -> Vec<(&str, String)> {
     let tier = input.tier;
     if let Some(panel) = input.config.panels.get(tier.as_str()) {
@@ -220,12 +232,6 @@ fn of_tier(input: PanelInput<'_>) -> Vec<(&str, String)> {
             ]
             .map(on_panel)
             .into();
-            if input.can_sit(CODEX) {
-                panel.push((
-                    CODEX,
-                    format!("on the {tier} panel: engineering rules are for changed files"),
-                ));
-            }
             panel.extend(release_reason(input.files).map(|reason| (RELEASE, reason)));
             panel
         }

@@ -5,6 +5,7 @@ use conclave_shared::{pricing::TokenUsage, telemetry::ReviewerOutcome, verdict::
 use super::{
     ReviewJob,
     by_rules::unproven,
+    engineering_rules::{broken_rules, checked_rules},
     prior::{name_earlier, remember_anchors},
 };
 use crate::{
@@ -90,8 +91,10 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         .notes
         .extend(reconciled.notes.into_iter().chain(recalled.notes(&findings)));
     let is_judged = judgement.degraded.is_none();
-    let rules = &plan.rules.manual_reviews;
-    let result = rate(&findings, &coverage.gaps, rules, job.rubric, is_judged, stopped);
+    let (book, by_paths) = (&plan.rules.book, plan.rules.manual_reviews);
+    coverage.rules = checked_rules(book, &panel.reports, &coverage.earlier, &findings);
+    let people: Vec<ManualReview> = by_paths.into_iter().chain(broken_rules(book, &findings)).collect();
+    let result = rate(&findings, &coverage.gaps, &people, job.rubric, is_judged, stopped);
     let ledger = remember(Done {
         head_sha: &subject.head_sha,
         findings: &findings,
@@ -123,7 +126,7 @@ pub async fn conclude(job: ReviewJob, heard: Heard, patches: &[GivenPatch], sour
         reviewers: panel.reports,
         coordinator: heard.coordinator,
         degraded: judgement.degraded,
-        manual_reviews: plan.rules.manual_reviews,
+        manual_reviews: people,
         approval_holds,
         partial,
         configuration: job.configuration,

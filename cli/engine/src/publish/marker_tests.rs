@@ -54,6 +54,7 @@ fn record(claim: &str) -> FindingRecord {
         claim: claim.to_owned(),
         anchor: None,
         production_risk: false,
+        rule: None,
     }
 }
 

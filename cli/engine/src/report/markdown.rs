@@ -191,13 +191,12 @@ fn approval_hold(hold: &ApprovalHold) -> String {
 /// Who has to look, and why. Names are shown, nobody is called.
 fn manual_review(review: &ManualReview) -> String {
     let line = |text: &str| escape(text).replace('\n', " ");
-    format!(
-        "**Manual review:** {} has to look, says the rule {} ({}), because of {}. The bot does not approve.",
-        line(&review.who.join(", ")),
-        link(&review.rule, &review.link),
-        line(&review.when),
-        files(&review.files, MAX_FILES)
-    )
+    let sentence = review.describe(
+        line,
+        &link(&review.rule, &review.link),
+        &files(&review.files, MAX_FILES),
+    );
+    format!("**Manual review:** {sentence}. The bot does not approve.")
 }
 
 /// Seconds as a person says them.

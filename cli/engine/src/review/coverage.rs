@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::UnprovenFinding;
-use crate::diff::FilteredFile;
+use crate::{diff::FilteredFile, rules::CheckedRule};
 
 /// What was looked at, and what was not.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +31,9 @@ pub struct Coverage {
     pub unproven: Vec<UnprovenFinding>,
     /// What had to be reviewed and was not, in words.
     pub gaps: Vec<String>,
+    /// The rules of the organization that are for the changed files, and the files that each was checked on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<CheckedRule>,
     /// What else there is to say about it, in words.
     #[serde(default)]
     pub notes: Vec<String>,

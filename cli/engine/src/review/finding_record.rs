@@ -1,7 +1,8 @@
 //! What a posted note says of the finding that it shows, for the next review of the same merge request.
 
 use conclave_shared::{
-    finding::{Finding, Fingerprint},
+    engineering_rule::OnBreach,
+    finding::{Finding, Fingerprint, RuleCitation},
     reviewer::ReviewerName,
     severity::Severity,
 };
@@ -49,6 +50,9 @@ pub struct FindingRecord {
     /// Whether it endangers production, by the judge's word.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub production_risk: bool,
+    /// The rule of the organization that it breaks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<RuleCitation>,
 }
 
 impl FindingRecord {
@@ -59,7 +63,16 @@ impl FindingRecord {
 
     /// Whether it takes more than a model's word to make it milder.
     pub fn is_serious(&self) -> bool {
-        self.severity == Severity::Critical || self.production_risk || self.is_prompt_injection()
+        self.severity == Severity::Critical
+            || self.production_risk
+            || self.is_prompt_injection()
+            || self.breaks_serious_rule()
+    }
+
+    /// Whether it breaks a rule whose breach blocks, or asks for a person's approval.
+    pub fn breaks_serious_rule(&self) -> bool {
+        let on_breach = self.rule.as_ref().and_then(|rule| rule.on_breach);
+        on_breach.is_some_and(OnBreach::is_serious)
     }
 
     /// What is remembered of a finding of a review of this commit.
@@ -78,6 +91,7 @@ impl FindingRecord {
             claim: finding.claim.chars().take(MAX_CLAIM).collect(),
             anchor: entry.anchor.clone(),
             production_risk: entry.production_risk,
+            rule: finding.rule.clone(),
         }
     }
 }

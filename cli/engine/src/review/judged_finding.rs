@@ -1,6 +1,8 @@
 //! A finding after judging.
 
-use conclave_shared::{finding::Finding, reviewer::ReviewerName, severity::Severity, telemetry::FindingFate};
+use conclave_shared::{
+    engineering_rule::OnBreach, finding::Finding, reviewer::ReviewerName, severity::Severity, telemetry::FindingFate,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -150,5 +152,6 @@ impl Weight {
 
 /// Whether a finding of this weight becomes milder only by a refutation.
 pub fn weighs(finding: &Finding, weight: Weight) -> bool {
-    weight.severity == Severity::Critical || weight.production_risk || finding.is_prompt_injection()
+    let by_rule = finding.on_breach().is_some_and(OnBreach::is_serious);
+    weight.severity == Severity::Critical || weight.production_risk || finding.is_prompt_injection() || by_rule
 }

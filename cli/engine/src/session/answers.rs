@@ -382,13 +382,14 @@ fn makes_good(finding: &Finding, lost: &Hallucinated, rules: Option<&RuleBook>) 
     severe && injection && is_alike(&finding.claim, &finding.file, &finding.category, lost)
 }
 
-/// Whether the finding is as severe as its rule allows, and the other one cites no other rule.
+/// Whether the finding is as severe as its rule says, or allows, and the other one cites no other rule.
 fn is_at_its_rules_most(finding: &Finding, lost: &Hallucinated, rules: Option<&RuleBook>) -> bool {
     let (Some(cited), Some(rules)) = (&finding.rule, rules) else {
         return false;
     };
     let is_same_rule = lost.rule.as_ref().is_none_or(|id| *id == cited.id);
-    is_same_rule && rules.find(&cited.id).and_then(|rule| rule.most) == Some(finding.severity)
+    let rule = rules.find(&cited.id).filter(|_| is_same_rule);
+    rule.is_some_and(|rule| rule.on_breach.is_some() || rule.most == Some(finding.severity))
 }
 
 fn is_same(one: &Hallucinated, other: &Hallucinated) -> bool {
@@ -416,16 +417,16 @@ mod tests {
     fn a_finding_that_its_rule_caps_makes_good_what_was_written_as_critical() {
         let rule = |id: &str, most| RuleInForce {
             id: id.into(),
-            link: String::new(),
-            text: String::new(),
             most,
             files: ["a.py".to_owned()].into_iter().collect(),
+            ..RuleInForce::default()
         };
         let rules = RuleBook::new(vec![rule("CFG-1", Some(Severity::Warning)), rule("CFG-2", None)]);
         let cites = |id: &str| Finding {
             rule: Some(RuleCitation {
                 id: id.into(),
                 link: String::new(),
+                on_breach: None,
             }),
             ..finding("F1", Severity::Warning, "settings", "a.py", 1)
         };

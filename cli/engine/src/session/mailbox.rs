@@ -209,10 +209,8 @@ fn worst_said(
         let Some(finding) = findings.iter().find(|finding| finding.id == decision.id) else {
             continue;
         };
-        let weight = Weight {
-            severity: decision.severity.unwrap_or(finding.severity).max(finding.severity),
-            production_risk: decision.production_risk == Some(true),
-        };
+        let mut weight = decision.weight_of(finding);
+        weight.severity = weight.severity.max(finding.severity);
         let worst = said.get(&decision.id).map_or(weight, |known| known.max(weight));
         said.insert(decision.id.clone(), worst);
     }

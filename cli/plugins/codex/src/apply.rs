@@ -50,6 +50,7 @@ pub(crate) fn apply(rules: &[Rule], source: &str, changed: &[ChangedPath]) -> (A
                 when: rule.when.clone(),
                 who: demand.who.clone(),
                 files: matching.iter().map(|file| file.path.clone()).collect(),
+                breach: false,
                 add_as_reviewers: demand.add_as_reviewers,
             });
         }
@@ -73,6 +74,10 @@ pub(crate) fn apply(rules: &[Rule], source: &str, changed: &[ChangedPath]) -> (A
             id: rule.id.clone(),
             link: rule.link.clone(),
             text: told,
+            when: rule.when.clone(),
+            level: rule.level,
+            on_breach: rule.on_breach,
+            approvers: approvers(rule),
             most: rule.severity,
             files,
         });
@@ -122,6 +127,14 @@ fn listed(ids: &[&str]) -> String {
     text
 }
 
+/// Who has to approve a breach: those that the rule names for that, or for a look at its files.
+fn approvers(rule: &Rule) -> Vec<String> {
+    match (&rule.approvers[..], &rule.manual_review) {
+        ([], Some(demand)) => demand.who.clone(),
+        (approvers, _) => approvers.to_vec(),
+    }
+}
+
 /// A rule as the reviewer reads it.
 fn told(rule: &Rule) -> String {
     let one_line = |text: &str| Untrusted::from(text).sanitized_line();
@@ -130,7 +143,12 @@ fn told(rule: &Rule) -> String {
         let _ = writeln!(text, "Use: {}", one_line(instead));
     }
     let _ = writeln!(text, "Link: {}", rule.link);
-    if let Some(severity) = rule.severity {
+    if let Some(level) = rule.level {
+        let _ = writeln!(text, "Level: {level}");
+    }
+    if let Some(on_breach) = rule.on_breach {
+        let _ = writeln!(text, "On a breach: {on_breach} (severity {})", on_breach.severity());
+    } else if let Some(severity) = rule.severity {
         let _ = writeln!(text, "Severity: {} at most", severity.as_str());
     }
     if let Some(explanation) = &rule.text {

@@ -1,6 +1,10 @@
 //! Rules and changed files.
 
-use conclave_shared::{path_globs::PathGlobs, severity::Severity};
+use conclave_shared::{
+    engineering_rule::{OnBreach, RuleLevel},
+    path_globs::PathGlobs,
+    severity::Severity,
+};
 
 use super::*;
 use crate::Demand;
@@ -14,6 +18,9 @@ fn rule(id: &str, paths: &str) -> Rule {
         paths: PathGlobs::new(&[paths]).unwrap(),
         text: None,
         severity: None,
+        level: None,
+        on_breach: None,
+        approvers: Vec::new(),
         manual_review: None,
     }
 }
@@ -88,6 +95,33 @@ fn the_reviewer_reads_the_whole_rule() {
         told,
         "which files it is for is no part of the rule"
     );
+}
+
+#[test]
+fn a_rule_that_is_enforced_says_so_to_its_reviewer_and_names_who_has_to_approve() {
+    let rule = Rule {
+        level: Some(RuleLevel::Must),
+        on_breach: Some(OnBreach::Review),
+        severity: Some(Severity::Critical),
+        ..demanding("A", "*.py")
+    };
+    let both = Rule {
+        instead: Some("Y".into()),
+        ..rule
+    };
+    let own = Rule {
+        approvers: vec!["@group/data".into()],
+        id: "B".into(),
+        ..both.clone()
+    };
+    let (applied, text) = applied(&[both, own], &[changed("a.py")]);
+    assert!(
+        text.contains("Level: must\nOn a breach: review (severity warning)\n"),
+        "{text}"
+    );
+    assert!(!text.contains("at most"), "{text}");
+    assert_eq!(applied.book.find("A").unwrap().approvers, ["@alice"]);
+    assert_eq!(applied.book.find("B").unwrap().approvers, ["@group/data"]);
 }
 
 #[test]

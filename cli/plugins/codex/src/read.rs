@@ -4,7 +4,12 @@
 
 use std::ops::Range;
 
-use conclave_shared::{nearest::nearest, path_globs::PathGlobs, severity::Severity};
+use conclave_shared::{
+    engineering_rule::{OnBreach, RuleLevel},
+    nearest::nearest,
+    path_globs::PathGlobs,
+    severity::Severity,
+};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -13,7 +18,7 @@ use url::Url;
 
 use crate::{Demand, Problem, Rule};
 
-const RULE: [&str; 8] = [
+const RULE: [&str; 11] = [
     "id",
     "when",
     "use",
@@ -21,6 +26,9 @@ const RULE: [&str; 8] = [
     "paths",
     "text",
     "severity",
+    "level",
+    "on_breach",
+    "approvers",
     "manual_review",
 ];
 const DEMAND: [&str; 2] = ["who", "add_as_reviewers"];
@@ -123,7 +131,19 @@ impl Reader<'_> {
         let text = self.string(table, "text", MAX_TEXT);
         let severity = self.string(table, "severity", MAX_SHORT);
         let severity = severity.and_then(|(severity, span)| self.severity(&severity, &span));
-        if self.problems.len() > before {
+        let is_left_out = self.problems.len() > before;
+        let (level, on_breach) = self.enforcement(table);
+        let approvers = self.approvers(table, &span, on_breach);
+        if let (Some(most), Some(on_breach)) = (severity, on_breach)
+            && most < on_breach.severity()
+        {
+            let text = format!(
+                "`severity = \"{most}\"` has no effect: a breach is `{on_breach}`, which makes it {}; leave one of both out",
+                on_breach.severity()
+            );
+            self.problem(&span, text);
+        }
+        if is_left_out {
             if let Some((id, _)) = id {
                 self.problem(&span, format!("the rule `{id}` is left out, because of that"));
             }
@@ -137,6 +157,9 @@ impl Reader<'_> {
             paths: paths?,
             text: text.map(|(text, _)| text),
             severity,
+            level,
+            on_breach,
+            approvers,
             manual_review: manual_review.flatten(),
         };
         Some(Placed {
@@ -166,9 +189,15 @@ impl Reader<'_> {
             }
             None => false,
         };
-        let who = self.strings(table, "who", &span, "who = [\"@group/team\", \"alice\"]");
+        let who = self.accounts(table, "who", &span);
+        Some(Demand { who, add_as_reviewers })
+    }
+
+    /// A list of users and groups.
+    fn accounts(&mut self, table: &DeTable<'_>, name: &str, parent: &Range<usize>) -> Vec<String> {
+        let example = format!("{name} = [\"@group/team\", \"alice\"]");
         let mut names = Vec::new();
-        for (name, span) in who {
+        for (name, span) in self.strings(table, name, parent, &example) {
             let bare = name.trim().trim_start_matches('@');
             if is_account(bare) {
                 names.push(format!("@{bare}"));
@@ -179,10 +208,50 @@ impl Reader<'_> {
                 );
             }
         }
-        Some(Demand {
-            who: names,
-            add_as_reviewers,
-        })
+        names
+    }
+
+    /// How binding the rule is, and what a breach leads to. A rule is never left out for a fault in these: until it is mended,
+    /// the strict reading counts, because the rule's authors wanted it enforced.
+    fn enforcement(&mut self, table: &DeTable<'_>) -> (Option<RuleLevel>, Option<OnBreach>) {
+        let level = self.word(table, "level", RuleLevel::ALL, RuleLevel::Must);
+        let on_breach = self.word(table, "on_breach", OnBreach::ALL, OnBreach::Review);
+        (level, on_breach.or(level.map(RuleLevel::on_breach)))
+    }
+
+    /// One of a few words; of any other text a problem, and the strict one in its place.
+    fn word<T: Copy + std::fmt::Display, const N: usize>(
+        &mut self,
+        table: &DeTable<'_>,
+        name: &str,
+        all: [T; N],
+        strict: T,
+    ) -> Option<T> {
+        let value = table.get(name)?;
+        let written = match value.get_ref() {
+            DeValue::String(text) => text.trim().to_owned(),
+            _ => String::new(),
+        };
+        let known = all.into_iter().find(|word| word.to_string() == written);
+        if known.is_none() {
+            let words = all.map(|word| format!("\"{word}\"")).join(", ");
+            let text =
+                format!("`{name}` is one of {words}, not `{written}`; until that is mended, \"{strict}\" is in force");
+            self.problem(&value.span(), text);
+        }
+        Some(known.unwrap_or(strict))
+    }
+
+    /// Who has to approve a breach.
+    fn approvers(&mut self, table: &DeTable<'_>, rule: &Range<usize>, on_breach: Option<OnBreach>) -> Vec<String> {
+        let Some(value) = table.get("approvers") else {
+            return Vec::new();
+        };
+        if on_breach != Some(OnBreach::Review) {
+            let text = "`approvers` has no effect without on_breach = \"review\"".to_owned();
+            self.problem(&value.span(), text);
+        }
+        self.accounts(table, "approvers", rule)
     }
 
     fn link(&mut self, link: &str, span: &Range<usize>) -> Option<String> {

@@ -108,6 +108,64 @@ paths = []
 }
 
 #[test]
+fn the_enforcement_of_a_rule_is_read_and_what_is_unknown_counts_as_strict() {
+    let with = |lines: &str| {
+        format!(
+            "[[rule]]\nid = \"A\"\nwhen = \"x\"\nuse = \"y\"\nlink = \"https://r.example.com\"\npaths = [\"**\"]\n{lines}\n"
+        )
+    };
+    for (lines, level, on_breach) in [
+        ("", None, None),
+        ("level = \"must\"", Some(RuleLevel::Must), Some(OnBreach::Warn)),
+        ("level = \"should\"", Some(RuleLevel::Should), Some(OnBreach::Comment)),
+        (
+            "level = \"may\"\non_breach = \"block\"",
+            Some(RuleLevel::May),
+            Some(OnBreach::Block),
+        ),
+        ("on_breach = \"review\"", None, Some(OnBreach::Review)),
+    ] {
+        let [rule] = &rules(&with(lines))[..] else {
+            panic!("{lines}")
+        };
+        assert_eq!((rule.level, rule.on_breach), (level, on_breach), "{lines}");
+    }
+    let [rule] = &rules(&with(
+        "on_breach = \"review\"\napprovers = [\"group/data\", \"@carol\"]",
+    ))[..] else {
+        panic!("one")
+    };
+    assert_eq!(rule.approvers, ["@group/data", "@carol"]);
+    for (lines, problem, on_breach) in [
+        (
+            "on_breach = \"blok\"",
+            "rules.toml line 7: `on_breach` is one of \"comment\", \"warn\", \"review\", \"block\", not `blok`; until that is mended, \"review\" is in force",
+            OnBreach::Review,
+        ),
+        (
+            "level = 3",
+            "rules.toml line 7: `level` is one of \"may\", \"should\", \"must\", not ``; until that is mended, \"must\" is in force",
+            OnBreach::Warn,
+        ),
+        (
+            "on_breach = \"warn\"\napprovers = [\"carol\"]",
+            "rules.toml line 8: `approvers` has no effect without on_breach = \"review\"",
+            OnBreach::Warn,
+        ),
+        (
+            "severity = \"warning\"\non_breach = \"block\"",
+            "rules.toml line 1: `severity = \"warning\"` has no effect: a breach is `block`, which makes it critical; leave one of both out",
+            OnBreach::Block,
+        ),
+    ] {
+        let (rules, problems) = read("rules.toml", &with(lines));
+        let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(problems, [problem]);
+        assert_eq!(rules[0].rule.on_breach, Some(on_breach), "the rule is in force");
+    }
+}
+
+#[test]
 fn what_is_no_toml_gives_no_rule_and_names_the_line() {
     let (problems, good) = problems(&format!("{GOOD}\n[[rule]\nid = \"X\"\nwhen = = 1\n"));
     assert_eq!(good, 0);

@@ -1,6 +1,10 @@
 //! A rule of the organisation.
 
-use conclave_shared::{path_globs::PathGlobs, severity::Severity};
+use conclave_shared::{
+    engineering_rule::{OnBreach, RuleLevel},
+    path_globs::PathGlobs,
+    severity::Severity,
+};
 
 /// A rule: "if you need X, use Y", with the place where that was decided.
 #[derive(Debug, Clone)]
@@ -19,6 +23,12 @@ pub struct Rule {
     pub text: Option<String>,
     /// The highest severity of a breach.
     pub severity: Option<Severity>,
+    /// How binding it is.
+    pub level: Option<RuleLevel>,
+    /// What a breach leads to, by its own word or by its level.
+    pub on_breach: Option<OnBreach>,
+    /// Who has to approve a breach, each with `@`.
+    pub approvers: Vec<String>,
     /// Who has to look at every change of these files.
     pub manual_review: Option<Demand>,
 }

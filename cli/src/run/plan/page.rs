@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use comfy_table::CellAlignment;
 use conclave_engine::{panel::SessionEstimate, review::Presence};
-use conclave_shared::{model::ModelId, pricing::TokenUsage};
+use conclave_shared::{engineering_rule::OnBreach, model::ModelId, pricing::TokenUsage};
 
 use crate::{
     output::{
@@ -14,10 +14,13 @@ use crate::{
         table::{rows, section, table},
     },
     run::{
-        plan::{ModelChoice, PlanDocument, PlannedModel, PlannedReviewer},
+        plan::{ModelChoice, PlanDocument, PlannedModel, PlannedReviewer, PlannedRule},
         prepare::ChosenBy,
     },
 };
+
+/// So many files of a rule are named; the JSON has all of them.
+const MAX_FILES: usize = 5;
 
 /// The whole plan.
 pub(crate) fn plan(plan: &PlanDocument) -> String {
@@ -38,6 +41,10 @@ pub(crate) fn plan(plan: &PlanDocument) -> String {
     ));
     section(&mut text, "Not on it");
     text.push_str(&rows(off.iter().map(|reviewer| seat(reviewer)), width));
+    if !plan.rules.is_empty() {
+        section(&mut text, "Engineering rules");
+        text.push_str(&rows(plan.rules.iter().map(rule), width));
+    }
     section(&mut text, "Models");
     models(&mut text, plan, width);
     section(&mut text, "Assumptions of the estimate");
@@ -187,6 +194,24 @@ fn seat(reviewer: &PlannedReviewer) -> [String; 2] {
         reason.push_str("; the review is complete without it");
     }
     [format!("  {}", reviewer.name.display_name()), reason]
+}
+
+/// A rule with its consequence and the files that it would be checked on.
+fn rule(rule: &PlannedRule) -> [String; 2] {
+    let consequence = match rule.on_breach {
+        None => "severity by its reviewer".to_owned(),
+        Some(OnBreach::Review) if rule.approvers.is_empty() => "a person has to approve a breach".to_owned(),
+        Some(OnBreach::Review) => format!("{} has to approve a breach", rule.approvers.join(", ")),
+        Some(on_breach) => format!("a breach: {on_breach} ({})", on_breach.severity()),
+    };
+    let level = rule.level.map_or_else(String::new, |level| format!("{level}; "));
+    let shown: Vec<String> = rule.files.iter().take(MAX_FILES).map(|file| clean(file)).collect();
+    let more = match rule.files.len().saturating_sub(MAX_FILES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let words = format!("{level}{consequence}; on {}{more}", shown.join(", "));
+    [format!("  {}", clean(&rule.rule)), words]
 }
 
 /// Reviewers with the same models stand together.

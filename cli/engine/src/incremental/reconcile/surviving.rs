@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use conclave_shared::telemetry::FindingFate;
+use conclave_shared::{finding::RuleCitation, telemetry::FindingFate};
 
 use super::decide::{Seen, own_rank, rank};
 use crate::{
@@ -38,8 +38,15 @@ pub(super) fn stand(
         None => carried(finding),
     };
     let (severity, production_risk) = own.max(seen.worst.unwrap_or(own));
+    let others = repeats.iter().filter_map(|at| judged[*at].finding.rule.as_ref());
+    let rule = others
+        .chain(&finding.record.rule)
+        .fold(entry.finding.rule.take(), |rule, other| {
+            RuleCitation::graver(rule, Some(other))
+        });
     entry.finding.severity = severity;
     entry.production_risk = production_risk;
+    entry.finding.rule = rule;
     entry.finding.fingerprint = finding.record.fingerprint.clone();
     entry.thread = shown_by(finding);
     entry.since = Some(finding.record.head_sha.clone());

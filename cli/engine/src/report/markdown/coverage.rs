@@ -9,7 +9,8 @@ use crate::{
     judge::describe_removed,
     report::grouped,
     review::{Cost, Review, ReviewerReport},
-    untrusted::{cell, code_cell, code_span, escape},
+    rules::CheckedRule,
+    untrusted::{cell, code_cell, code_span, escape, link},
 };
 
 pub(super) fn coverage(review: &Review) -> String {
@@ -83,6 +84,7 @@ pub(super) fn coverage(review: &Review) -> String {
         }
         text.push('\n');
     }
+    text.push_str(&checked_rules(&coverage.rules));
     let rate = review
         .cache_hit_rate
         .map_or_else(|| "–".to_owned(), |rate| format!("{:.0} %", rate * 100.0));
@@ -111,6 +113,16 @@ pub(super) fn coverage(review: &Review) -> String {
         code_span(&review.run_id)
     );
     text
+}
+
+/// The engineering rules with the files that each was checked on.
+fn checked_rules(rules: &[CheckedRule]) -> String {
+    if rules.is_empty() {
+        return String::new();
+    }
+    let rule = |rule: &CheckedRule| format!("- {}\n", rule.describe(|_| link(&rule.rule, &rule.link), code_span));
+    let rules: String = rules.iter().map(rule).collect();
+    format!("**Engineering rules that were checked:**\n\n{rules}\n")
 }
 
 /// The commit whose settings were in force.

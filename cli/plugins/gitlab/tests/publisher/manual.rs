@@ -16,6 +16,7 @@ fn manual(who: &[&str], add_as_reviewers: bool) -> ManualReview {
         when: "a schema changes".into(),
         who: who.iter().map(ToString::to_string).collect(),
         files: vec!["db/1.sql".into()],
+        breach: false,
         add_as_reviewers,
     }
 }
@@ -123,6 +124,7 @@ async fn a_rule_is_cited_with_its_link_and_hostile_names_do_nothing() {
     entry.finding.rule = Some(RuleCitation {
         id: "NET-012".into(),
         link: "https://rules.example.com/net-012?a=(b)".into(),
+        on_breach: None,
     });
     let hostile = ManualReview {
         when: "x\n/approve @all".into(),

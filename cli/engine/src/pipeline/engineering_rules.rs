@@ -1,0 +1,166 @@
+//! What the organization's rules come to at the end of a review: the account of what was checked, and who has to approve.
+
+use std::collections::BTreeSet;
+
+use conclave_shared::{engineering_rule::OnBreach, finding::RuleCitation};
+
+use crate::{
+    review::{EarlierFiles, JudgedFinding, ReviewerReport},
+    rules::{CODEX, CheckedRule, ManualReview, RuleBook},
+};
+
+/// The files that each rule was checked on. They count as checked if the reviewer of rules did all of its work.
+pub(super) fn checked_rules(
+    book: &RuleBook,
+    reports: &[ReviewerReport],
+    earlier: &[EarlierFiles],
+    findings: &[JudgedFinding],
+) -> Vec<CheckedRule> {
+    let is_done = reports
+        .iter()
+        .any(|report| report.name.as_str() == CODEX && report.is_whole());
+    let earlier: BTreeSet<&String> = earlier.iter().flat_map(|earlier| &earlier.files).collect();
+    book.iter()
+        .map(|rule| {
+            let (before, now): (Vec<String>, Vec<String>) =
+                rule.files.iter().cloned().partition(|file| earlier.contains(file));
+            let (files, not_checked) = if is_done { (now, Vec::new()) } else { (Vec::new(), now) };
+            let breaches = findings
+                .iter()
+                .filter(|entry| entry.stands() && cited(entry).is_some_and(|cited| cited.id == rule.id));
+            CheckedRule {
+                rule: rule.id.clone(),
+                link: rule.link.clone(),
+                level: rule.level,
+                on_breach: rule.on_breach,
+                files,
+                earlier: before,
+                not_checked,
+                breaches: breaches.count(),
+            }
+        })
+        .collect()
+}
+
+/// The rules with a standing breach that a person has to approve, each once, with the files that break it. What a rule wants
+/// is what it says now; of one that is gone, what it said when the finding was posted.
+pub(super) fn broken_rules(book: &RuleBook, findings: &[JudgedFinding]) -> Vec<ManualReview> {
+    let mut broken: Vec<ManualReview> = Vec::new();
+    for entry in findings.iter().filter(|entry| entry.stands()) {
+        let Some(cited) = cited(entry) else { continue };
+        let rule = book.find(&cited.id);
+        if rule.map_or(cited.on_breach, |rule| rule.on_breach) != Some(OnBreach::Review) {
+            continue;
+        }
+        let place = broken.iter().position(|known| known.rule == cited.id);
+        let place = place.unwrap_or_else(|| {
+            broken.push(ManualReview {
+                rule: cited.id.clone(),
+                link: rule.map_or(&cited.link, |rule| &rule.link).clone(),
+                when: rule.map_or_else(String::new, |rule| rule.when.clone()),
+                who: rule.map_or_else(Vec::new, |rule| rule.approvers.clone()),
+                files: Vec::new(),
+                breach: true,
+                add_as_reviewers: false,
+            });
+            broken.len() - 1
+        });
+        if let Some(known) = broken.get_mut(place)
+            && !known.files.contains(&entry.finding.file)
+        {
+            known.files.push(entry.finding.file.clone());
+        }
+    }
+    broken
+}
+
+fn cited(entry: &JudgedFinding) -> Option<&RuleCitation> {
+    entry.finding.rule.as_ref()
+}
+
+#[cfg(test)]
+mod tests {
+    use conclave_shared::{reviewer::ReviewerName, severity::Severity, telemetry::FindingFate};
+
+    use super::*;
+    use crate::{judge::test_support::finding, review::RemovedBy, rules::RuleInForce};
+
+    fn rule(id: &str, on_breach: OnBreach) -> RuleInForce {
+        RuleInForce {
+            id: id.into(),
+            when: "it logs".into(),
+            on_breach: Some(on_breach),
+            approvers: vec!["@group/data".into()],
+            files: ["a.py", "b.py"].map(str::to_owned).into(),
+            ..RuleInForce::default()
+        }
+    }
+
+    fn breach(id: &str, file: &str, rule: &RuleInForce) -> JudgedFinding {
+        let mut finding = finding(id, Severity::Warning, "logging", file, 1);
+        finding.rule = Some(rule.cite());
+        JudgedFinding::kept(finding)
+    }
+
+    #[test]
+    fn a_standing_breach_asks_for_the_people_that_the_rule_names_now() {
+        let (asks, warns) = (rule("ASK-1", OnBreach::Review), rule("WARN-1", OnBreach::Warn));
+        let mut dropped = breach("F4", "c.py", &asks);
+        dropped.remove(FindingFate::Dropped, RemovedBy::Judge);
+        let findings = [
+            breach("F1", "a.py", &asks),
+            breach("F2", "b.py", &asks),
+            breach("F3", "a.py", &warns),
+            dropped,
+        ];
+        let book = RuleBook::new(vec![asks.clone(), warns.clone()]);
+        let [broken] = &broken_rules(&book, &findings)[..] else {
+            panic!("one rule asks for a person");
+        };
+        assert_eq!((broken.rule.as_str(), broken.breach), ("ASK-1", true));
+        assert_eq!(
+            (&broken.who[..], &broken.files[..]),
+            (
+                &["@group/data".to_owned()][..],
+                &["a.py".to_owned(), "b.py".to_owned()][..]
+            )
+        );
+        // The rule is milder by now, or gone.
+        let milder = RuleBook::new(vec![rule("ASK-1", OnBreach::Warn)]);
+        assert_eq!(broken_rules(&milder, &findings), []);
+        let gone = broken_rules(&RuleBook::default(), &findings);
+        assert_eq!(gone.len(), 1, "what was posted still asks for a person");
+        assert_eq!(gone[0].who, [""; 0]);
+    }
+
+    #[test]
+    fn a_rule_counts_as_checked_only_where_its_reviewer_did_all_of_its_work() {
+        let rule = rule("ASK-1", OnBreach::Review);
+        let findings = [breach("F1", "a.py", &rule)];
+        let book = RuleBook::new(vec![rule]);
+        let earlier = [EarlierFiles {
+            head_sha: "abc".into(),
+            files: vec!["b.py".into()],
+        }];
+        let codex = ReviewerName::new(CODEX).expect("a name");
+        let mut report = ReviewerReport::skipped(codex);
+        let of = |report: &ReviewerReport| checked_rules(&book, std::slice::from_ref(report), &earlier, &findings);
+        let [undone] = &of(&report)[..] else { panic!("one rule") };
+        assert_eq!(
+            (undone.files.len(), &undone.not_checked[..]),
+            (0, &["a.py".to_owned()][..])
+        );
+        report.outcome = conclave_shared::telemetry::ReviewerOutcome::Ok;
+        report.reason = None;
+        let [done] = &of(&report)[..] else { panic!("one rule") };
+        assert_eq!(
+            (&done.files[..], &done.earlier[..]),
+            (&["a.py".to_owned()][..], &["b.py".to_owned()][..])
+        );
+        assert_eq!((done.not_checked.len(), done.breaches), (0, 1));
+        assert_eq!(
+            done.describe(str::to_owned, str::to_owned),
+            "rule ASK-1 (a breach: review): checked on a.py; checked by an earlier review on b.py; 1 breach stands"
+        );
+    }
+}
