@@ -17,7 +17,7 @@ impl ReviewerName {
     /// The judge of the panel.
     pub const COORDINATOR: &'static str = "coordinator";
     /// Every reviewer that ships with Conclave, in the order in which reviews list them.
-    pub const STANDING: [&'static str; 10] = [
+    pub const STANDING: [&'static str; 11] = [
         "security",
         "correctness",
         "performance",
@@ -28,6 +28,7 @@ impl ReviewerName {
         "agents_md",
         "generalist",
         "tests",
+        "types",
     ];
 
     /// Checks and wraps a name.

@@ -321,7 +321,7 @@ async fn with_rule(
 }
 
 /// The judge's one decision on the breach, submitted as often as it is asked.
-fn judge_decides(provider: &conclave_scripted_provider::ScriptedProvider, decision: Value) {
+fn judge_decides(provider: &conclave_scripted_provider::ScriptedProvider, decision: &Value) {
     let review =
         serde_json::json!({"summary": "One rule is broken.", "decisions": [decision], "proposed_verdict": "approved"});
     provider.set_always(
@@ -351,7 +351,7 @@ async fn what_a_breach_leads_to_is_the_rules_word_whatever_reviewer_and_judge_ca
         };
         judge_decides(
             &provider,
-            serde_json::json!({"id": "F1", "action": "keep", "severity": other}),
+            &serde_json::json!({"id": "F1", "action": "keep", "severity": other}),
         );
         let outcome = with_rule(&provider, enforcement, &[]).await;
         let review = outcome.review();
@@ -377,8 +377,9 @@ async fn what_a_breach_leads_to_is_the_rules_word_whatever_reviewer_and_judge_ca
                 && note.contains("checked on `src/sum.py`; 1 breach stands"),
             "{note}"
         );
+        let shown = outcome.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
-            outcome.stdout.contains("checked on src/sum.py; 1 breach stands"),
+            shown.contains("checked on src/sum.py; 1 breach stands"),
             "{}",
             outcome.stdout
         );
@@ -391,7 +392,7 @@ async fn a_breach_that_asks_for_a_person_is_not_dropped_by_the_judges_word() {
     let provider = provider().await;
     let decision =
         serde_json::json!({"id": "F1", "action": "drop", "reason_code": "nitpick", "reason": "Printing is fine."});
-    judge_decides(&provider, decision);
+    judge_decides(&provider, &decision);
     let enforcement = "on_breach = \"review\"\napprovers = [\"group/data\", \"@carol\"]";
     let outcome = with_rule(&provider, enforcement, &[]).await;
     let review = outcome.review();

@@ -65,6 +65,89 @@ async fn tests_come_besides_the_panel_and_the_review_is_whole() {
 }
 
 #[tokio::test]
+async fn a_project_seats_tests_and_types_on_its_full_panel() {
+    let (provider, repository) = (provider().await, Repository::new());
+    repository.write(
+        ".conclave.toml",
+        "[panel]\nfull = [\"tests\", \"types\", \"tests\"]\nlite = [\"typs\"]\n",
+    );
+    repository.commit("Settings");
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    let steps: String = (0..110).fold(String::new(), |text, n| format!("{text}export const step{n} = {n};\n"));
+    repository.write("src/steps.ts", &format!("{steps}export const total = load() as any;\n"));
+    repository.write("tests/test_steps.py", "def test_steps():\n    assert True\n");
+    repository.commit("Steps");
+    let outcome = Conclave::new(repository.path(), &["local", "main..feature"])
+        .anthropic(&provider)
+        .run()
+        .await
+        .expect_code(0);
+    let review = outcome.review();
+    assert_eq!(review["tier"], "full");
+    let asked = agents(&provider);
+    for name in ["security", "tests", "types"] {
+        assert!(asked.iter().any(|agent| agent == name), "{asked:?}");
+    }
+    let categories = outcome.categories();
+    for category in ["assertion-without-effect", "silenced-check"] {
+        assert!(categories.iter().any(|found| found == category), "{categories:?}");
+    }
+    let warnings = review["warnings"].to_string();
+    assert!(
+        warnings.contains("`typs` is not a reviewer: did you mean `types`?"),
+        "{warnings}"
+    );
+    assert_eq!(review["coverage"]["gaps"], serde_json::json!([]));
+}
+
+#[tokio::test]
+async fn a_vague_agents_md_that_the_change_leaves_alone_is_one_suggestion() {
+    let (provider, repository) = (provider().await, Repository::new());
+    repository.write("AGENTS.md", "# Agents\n\nFollow best practices.\nWrite clean code.\n");
+    repository.commit("Instructions");
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    let steps: String = (0..110).fold(String::new(), |text, n| format!("{text}export const step{n} = {n};\n"));
+    repository.write("src/steps.ts", &steps);
+    repository.commit("Steps");
+    let found = |line: u32, category: &str, quote: &str| {
+        format!(
+            "<finding>\n<severity>warning</severity>\n<category>{category}</category>\n<file>AGENTS.md</file>\n<line>{line}</line>\n\
+             <claim>This sentence tells an agent nothing about the repository.</claim>\n<evidence>\n{quote}\n</evidence>\n<scenario>An agent \
+             reads it -> nothing changes.</scenario>\n<checked>AGENTS.md at head.</checked>\n<confidence>0.95</confidence>\n</finding>\n"
+        )
+    };
+    // The second one is one too many; the third is about a file that the change leaves alone, and not about how it is written.
+    let text = [
+        found(3, "agents-md-filler", "Follow best practices."),
+        found(4, "agents-md-filler", "Write clean code."),
+        found(4, "package-manager", "Write clean code."),
+    ];
+    let text = format!("<findings>\n{}</findings>", text.concat());
+    provider.set_always("agents_md", Answer::text(text));
+    let outcome = Conclave::new(repository.path(), &["local", "main..feature"])
+        .anthropic(&provider)
+        .run()
+        .await
+        .expect_code(0);
+    let review = outcome.review();
+    let findings = review["findings"].as_array().unwrap();
+    let about: Vec<&Value> = findings
+        .iter()
+        .map(|entry| &entry["finding"])
+        .filter(|finding| finding["file"] == "AGENTS.md")
+        .collect();
+    let [one] = &about[..] else { panic!("{review:#}") };
+    assert_eq!((&one["severity"], &one["line"]), (&"suggestion".into(), &3.into()));
+    // What it is told: the file is vague, although the change leaves it alone.
+    let told = provider
+        .requests()
+        .into_iter()
+        .find(|request| request.agent == "agents_md");
+    let told = told.expect("it was asked").text();
+    assert!(told.contains("medium | agents-md-filler | AGENTS.md:3"), "{told}");
+}
+
+#[tokio::test]
 async fn a_name_that_nobody_has_costs_nothing() {
     let repository = Repository::flawed();
     let job =

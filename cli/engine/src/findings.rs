@@ -15,7 +15,7 @@ mod written;
 pub use claim_words::claim_words;
 pub use conclave_shared::finding::Doubt;
 pub use doubts::doubts_of_text;
-pub use evidence::{Checked, Hallucinated, SourceReader, check};
+pub use evidence::{Checked, Hallucinated, SourceReader, check, poor_instructions};
 pub(crate) use fold::is_invisible;
 pub use matching::{claim_overlap, record_agreement, repeats, same_claims};
 pub(crate) use refutation::{QuotedFile, check_refutation};

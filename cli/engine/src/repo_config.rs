@@ -17,6 +17,7 @@ use conclave_shared::{
     config::{CapabilityOverrides, ClassEfforts, EffortOverrides, ModelTier, Preset, TimeLimitOverrides},
     effort::Effort,
     reviewer::ReviewerName,
+    risk::RiskTier,
     sandbox::SandboxLevel,
 };
 use schemars::JsonSchema;
@@ -36,6 +37,8 @@ pub const REPO_CONFIG_FILE: &str = ".conclave.toml";
 pub struct RepoConfig {
     /// How reviews are done.
     pub review: ReviewSettings,
+    /// Reviewers that sit on the panel of a tier besides its own.
+    pub panel: PanelSettings,
     /// Which paths are not reviewed.
     pub paths: PathSettings,
     /// Instructions for reviewers about some paths.
@@ -54,6 +57,34 @@ pub struct RepoConfig {
     /// Reviewers that the project adds to the standing ones, at most 5.
     #[schemars(length(max = 5))]
     pub reviewers: Vec<OwnReviewer>,
+}
+
+/// Reviewers that sit on the panel of a tier besides its own. Each has to finish, or the review is inconclusive, as far as that
+/// holds for it elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub struct PanelSettings {
+    /// On trivial changes.
+    #[schemars(schema_with = "schema::reviewer_names")]
+    pub trivial: Vec<ReviewerName>,
+    /// On lite changes.
+    #[schemars(schema_with = "schema::reviewer_names")]
+    pub lite: Vec<ReviewerName>,
+    /// On full changes.
+    #[schemars(schema_with = "schema::reviewer_names")]
+    pub full: Vec<ReviewerName>,
+}
+
+impl PanelSettings {
+    /// Those of a tier.
+    pub fn of(&self, tier: RiskTier) -> &[ReviewerName] {
+        match tier {
+            RiskTier::Trivial => &self.trivial,
+            RiskTier::Lite => &self.lite,
+            RiskTier::Full => &self.full,
+        }
+    }
 }
 
 /// A reviewer that the project adds. It sits on every panel of a change in which one of its paths changes.

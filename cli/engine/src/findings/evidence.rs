@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use conclave_shared::{
-    finding::{Doubt, EvidenceStatus, Finding, Quote, fingerprint},
+    finding::{Doubt, EvidenceStatus, Finding, Fingerprint, Quote, fingerprint},
+    path_kind::{PathKind, Role},
     reviewer::ReviewerName,
     severity::Severity,
 };
@@ -190,11 +191,13 @@ fn check_one(
     raw.code("evidence")
         .filter(|code| !code.trim().is_empty())
         .ok_or_else(|| Refusal::Unreadable("it has no <evidence>".into()))?;
+    let category = raw.get("category").map_or_else(|| "other".to_owned(), category_of);
+    let is_poor = is_about_poor_instructions(reviewer, &path, &category);
     // Hostile text in a title or a comment stands in the context file, which is not part of the diff.
     let file = files.get(path.as_str()).copied();
     let at_base = match file {
         Some(file) => file.kind == ChangeKind::Deleted,
-        None if path == CONTEXT_FILE => false,
+        None if path == CONTEXT_FILE || is_poor => false,
         None => {
             return Err(Refusal::Hallucinated(format!(
                 "{} is not changed by this merge request",
@@ -202,7 +205,6 @@ fn check_one(
             )));
         }
     };
-    let category = raw.get("category").map_or_else(|| "other".to_owned(), category_of);
     // Words that try to steer the review are everybody's to report; no rule of the organisation is about them.
     let rules = rules.filter(|_| category != Finding::PROMPT_INJECTION);
     let rule = rules.map(|rules| cited(raw, rules, &path)).transpose()?;
@@ -231,9 +233,13 @@ fn check_one(
         id: String::new(),
         reviewer: reviewer.clone(),
         found_by: vec![reviewer.clone()],
-        severity: rule.map_or(severity, |rule| rule.severity(severity)),
+        severity: match rule {
+            Some(rule) => rule.severity(severity),
+            None if is_poor => Severity::Suggestion,
+            None => severity,
+        },
         rule: rule.map(RuleInForce::cite),
-        fingerprint: fingerprint(&path, &category, &evidence),
+        fingerprint: identity(is_poor, &path, &category, &evidence),
         category,
         line: place.line,
         end_line: (end > place.line).then_some(end),
@@ -268,6 +274,27 @@ fn check_one(
         }
     }
     Ok(finding)
+}
+
+/// Anti-patterns of instructions for coding agents, which are reported also of a file that the change leaves alone.
+const POOR_INSTRUCTIONS: [&str; 3] = ["agents-md-filler", "agents-md-length", "agents-md-no-command"];
+
+fn is_about_poor_instructions(reviewer: &ReviewerName, path: &str, category: &str) -> bool {
+    reviewer.as_str() == "agents_md"
+        && POOR_INSTRUCTIONS.contains(&category)
+        && PathKind::of(path).role == Role::AgentInstructions
+}
+
+fn identity(is_poor: bool, path: &str, category: &str, evidence: &str) -> Fingerprint {
+    if is_poor {
+        return poor_instructions();
+    }
+    fingerprint(path, category, evidence)
+}
+
+/// The identity of every finding about poor instructions: a merge request gets one of them, whatever line it names.
+pub fn poor_instructions() -> Fingerprint {
+    fingerprint("AGENTS.md", "agents-md", "")
 }
 
 /// Returns whether the merge request changes this line of the file.

@@ -33,6 +33,7 @@ fn is_in_field(reviewer: &str, role: Role) -> bool {
         "documentation" => matches!(role, Prose | Changelog | Locale | Interface | Source),
         "release" => operates || matches!(role, Migration | Interface | LockFile | Query | Manifest | Changelog),
         "agents_md" => operates || matches!(role, AgentInstructions | Manifest),
+        "types" => matches!(role, Source | Interface),
         "tests" => builds || matches!(role, Test | Pipeline),
         _ => true,
     }

@@ -116,7 +116,7 @@ mod tests {
             Some("--focus: `securty` is not a reviewer: did you mean `security`?")
         );
         let none = focus(&["xyz"]).unknown(&own).expect("nobody");
-        assert!(none.ends_with("generalist, tests, screen_readers"), "{none}");
+        assert!(none.ends_with("generalist, tests, types, screen_readers"), "{none}");
         assert_eq!(Focus::new(&[]), None);
     }
 }

@@ -181,10 +181,19 @@ fn disabled_by(input: PanelInput<'_>, name: &str) -> Option<String> {
         .then(|| format!("{REPO_CONFIG_FILE} of the target branch"))
 }
 
-/// The standing panel without regard to disabled reviewers. The reviewer of rules is on every one, as soon as a rule is for a
+/// The standing panel without regard to disabled reviewers, with those that the project seats. The reviewer of rules is on every one, as soon as a rule is for a
 /// changed file.
 fn standing(input: PanelInput<'_>) -> Vec<(&str, String)> {
     let mut panel = of_tier(input);
+    let seated = input.repo.panel.of(input.tier).iter();
+    for name in seated.map(ReviewerName::as_str) {
+        if !panel.iter().any(|(seated, _)| *seated == name) {
+            panel.push((
+                name,
+                format!("on the {} panel by {REPO_CONFIG_FILE} of the target branch", input.tier),
+            ));
+        }
+    }
     if input.can_sit(CODEX) && !panel.iter().any(|(name, _)| *name == CODEX) {
         let reason = format!("on the {} panel: engineering rules are for changed files", input.tier);
         panel.push((CODEX, reason));
@@ -260,7 +269,7 @@ fn absence(input: PanelInput<'_>, name: &str) -> String {
         }
         (RELEASE, RiskTier::Full) => "no release-related file changed".to_owned(),
         ("generalist", _) => "only on the trivial panel".to_owned(),
-        ("tests", _) => "only on request".to_owned(),
+        ("tests" | "types", _) => format!("only on request, or where {REPO_CONFIG_FILE} has it under [panel]"),
         ("security", RiskTier::Lite) => "codex takes its place on the lite panel".to_owned(),
         _ => format!("not on the {tier} panel"),
     }

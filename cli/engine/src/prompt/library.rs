@@ -52,7 +52,7 @@ impl std::fmt::Display for ReplacesNothing {
 /// The rules that every reviewer gets.
 const SHARED: &str = "REVIEWER_SHARED";
 
-const EMBEDDED: [(&str, &str); 12] = [
+const EMBEDDED: [(&str, &str); 13] = [
     (SHARED, include_str!("../../../../prompts/REVIEWER_SHARED.md")),
     ("coordinator", include_str!("../../../../prompts/coordinator.md")),
     ("security", include_str!("../../../../prompts/security.md")),
@@ -65,6 +65,7 @@ const EMBEDDED: [(&str, &str); 12] = [
     ("agents_md", include_str!("../../../../prompts/agents_md.md")),
     ("generalist", include_str!("../../../../prompts/generalist.md")),
     ("tests", include_str!("../../../../prompts/tests.md")),
+    ("types", include_str!("../../../../prompts/types.md")),
 ];
 
 impl Default for PromptLibrary {

@@ -13,8 +13,8 @@ use regex::Regex;
 use toml::de::DeTable;
 
 use super::{
-    AuthorSettles, BreakGlassBy, BreakGlassSettings, CodexSettings, PathInstruction, PathSettings, RepoConfig,
-    RepoConfigProblem, RepoGate, ReviewSettings, Strictness,
+    AuthorSettles, BreakGlassBy, BreakGlassSettings, CodexSettings, PanelSettings, PathInstruction, PathSettings,
+    RepoConfig, RepoConfigProblem, RepoGate, ReviewSettings, Strictness,
     problem::Problems,
     reader::{Reader, did_you_mean},
     schema::LANGUAGE,
@@ -62,6 +62,7 @@ pub fn parse(bytes: &[u8]) -> ParsedRepoConfig {
     let own = reader.own_reviewers(root);
     let config = RepoConfig {
         review: reader.review(root),
+        panel: reader.panel(root),
         paths: reader.paths(root),
         path_instructions: reader.path_instructions(root),
         codex: reader.codex(root),
@@ -125,7 +126,7 @@ impl Reader<'_> {
         ReviewSettings {
             language,
             strictness: self.choice(table, "strictness", &strictness).unwrap_or_default(),
-            disabled_reviewers: self.reviewers(table),
+            disabled_reviewers: self.reviewers(table, "review", "disabled_reviewers"),
             gate: self.choice(table, "gate", &gates),
             mode: self.choice(table, "mode", &modes),
             max_inline: self.number(table, "review", "max_inline", 0..=MAX_INLINE),
@@ -137,11 +138,26 @@ impl Reader<'_> {
         }
     }
 
-    fn reviewers(&mut self, table: &DeTable<'_>) -> Vec<ReviewerName> {
+    fn panel(&mut self, root: &DeTable<'_>) -> PanelSettings {
+        let Some(table) = self.table(root, "panel") else {
+            return PanelSettings::default();
+        };
+        PanelSettings {
+            trivial: self.reviewers(table, "panel", "trivial"),
+            lite: self.reviewers(table, "panel", "lite"),
+            full: self.reviewers(table, "panel", "full"),
+        }
+    }
+
+    fn reviewers(&mut self, table: &DeTable<'_>, name: &str, key: &str) -> Vec<ReviewerName> {
         let mut reviewers = Vec::new();
-        for (name, span) in self.texts(table, "review", "disabled_reviewers").unwrap_or_default() {
+        for (name, span) in self.texts(table, name, key).unwrap_or_default() {
             if name == ReviewerName::COORDINATOR {
-                let message = "the coordinator cannot be disabled: without a judge there is no review".to_owned();
+                let message = match key {
+                    "disabled_reviewers" => "the coordinator cannot be disabled: without a judge there is no review",
+                    _ => "the coordinator does not sit on a panel: it judges every review",
+                };
+                let message = message.to_owned();
                 self.problems.error(&span, message);
             } else if !ReviewerName::STANDING.contains(&name.as_str()) {
                 let hint = did_you_mean(nearest(&name, ReviewerName::STANDING), || {

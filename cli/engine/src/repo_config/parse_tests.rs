@@ -21,6 +21,10 @@ gate = "block"
 preset = "yardstick"
 prompt_paths = ["prompts/**"]
 
+[panel]
+lite = ["types"]
+full = ["tests", "types"]
+
 [paths]
 ignore = ["docs/**", "*.snap", "generated/"]
 
@@ -79,6 +83,7 @@ fn a_full_file_is_read() {
     assert_eq!(parsed.problems, []);
     let RepoConfig {
         review,
+        panel,
         paths,
         path_instructions,
         codex,
@@ -88,6 +93,7 @@ fn a_full_file_is_read() {
         models,
         reviewers,
     } = parsed.config;
+    assert_eq!((panel.trivial.len(), panel.lite.len(), panel.full.len()), (0, 1, 2));
     assert_eq!(models.effort, Some(Effort::Low));
     assert_eq!(models.class_effort.top, Some(Effort::High));
     assert_eq!((limits.idle_seconds, limits.hold_seconds), (Some(600), None));
@@ -348,6 +354,7 @@ fn the_schema_describes_every_key_that_the_parser_knows_and_no_other() {
             "" => &schema,
             "path_instructions" => &schema["definitions"]["PathInstruction"],
             "review" => &schema["definitions"]["ReviewSettings"],
+            "panel" => &schema["definitions"]["PanelSettings"],
             "paths" => &schema["definitions"]["PathSettings"],
             "verdict" => &schema["definitions"]["RubricSettings"],
             "break_glass" => &schema["definitions"]["BreakGlassSettings"],

@@ -11,11 +11,12 @@ use toml::{
 use super::problem::Problems;
 
 /// Every key that there is, below its table.
-pub(super) const KEYS: [(&str, &[&str]); 13] = [
+pub(super) const KEYS: [(&str, &[&str]); 14] = [
     (
         "",
         &[
             "review",
+            "panel",
             "paths",
             "path_instructions",
             "codex",
@@ -42,6 +43,7 @@ pub(super) const KEYS: [(&str, &[&str]); 13] = [
             "require_sandbox",
         ],
     ),
+    ("panel", &["trivial", "lite", "full"]),
     ("paths", &["ignore", "trusted"]),
     ("path_instructions", &["paths", "instructions"]),
     ("codex", &["rules"]),

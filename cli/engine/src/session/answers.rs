@@ -18,7 +18,9 @@ use super::{
 };
 use crate::{
     diff::FileDiff,
-    findings::{Checked, Hallucinated, SourceReader, check, claim_words, holds_findings, path_of, scan},
+    findings::{
+        Checked, Hallucinated, SourceReader, check, claim_words, holds_findings, path_of, poor_instructions, scan,
+    },
     ports::{FileRead, ProgressEvent, SessionAnswer},
     review::{GivenPatch, PanelMember, RepairKind, UnprovenFinding},
     rules::RuleBook,
@@ -188,9 +190,13 @@ impl<'a> Answers<'a> {
         }
         for finding in checked.findings {
             let known = self.findings.iter_mut().find(|known| {
-                known.file == finding.file
-                    && known.line == finding.line
-                    && (known.fingerprint == finding.fingerprint || known.claim == finding.claim)
+                // One remark on poor instructions is enough for a merge request.
+                let is_once = finding.fingerprint == poor_instructions();
+                let is_known = is_once && known.fingerprint == finding.fingerprint;
+                is_known
+                    || known.file == finding.file
+                        && known.line == finding.line
+                        && (known.fingerprint == finding.fingerprint || known.claim == finding.claim)
             });
             match known {
                 Some(known) => known.severity = known.severity.max(finding.severity),

@@ -23,10 +23,18 @@ pub fn is_instructions(path: &str) -> bool {
 const TOOLS: &str = "eslint prettier biome jest vitest mocha cypress playwright pytest ruff mypy black tox nox clippy rustfmt \
     golangci-lint rubocop rspec gradle maven terraform";
 
-/// The faults of a file. Those that were there before the merge request are of low materiality.
+/// The faults of a file. A file that is long or vague is worth a suggestion whoever made it so; a tool without a command only
+/// where the merge request changes the file.
 pub(crate) fn faults(file: &Instructions, changed: bool) -> Vec<Hint> {
-    let materiality = if changed { Materiality::Medium } else { Materiality::Low };
-    let hint = |kind, line, text| Hint::new(materiality, kind, &file.path, line, text);
+    let hint = |kind, line, text| {
+        let is_worth_it = changed || kind != Kind::NoCommand;
+        let materiality = if is_worth_it {
+            Materiality::Medium
+        } else {
+            Materiality::Low
+        };
+        Hint::new(materiality, kind, &file.path, line, text)
+    };
     let mut hints = Vec::new();
     let count = file.text.lines().count();
     if count > MAX_LINES {

@@ -49,10 +49,18 @@ fn filler_length_and_tools_without_a_command() {
 }
 
 #[test]
-fn what_was_there_before_is_of_low_materiality() {
+fn a_long_or_vague_file_is_worth_a_suggestion_also_where_the_change_leaves_it_alone() {
     assert_eq!(
         marks("Follow best practices.", false),
-        [(Materiality::Low, "agents-md-filler", Some(1))]
+        [(Materiality::Medium, "agents-md-filler", Some(1))]
+    );
+    assert_eq!(
+        marks(&"line\n".repeat(201), false),
+        [(Materiality::Medium, "agents-md-length", None)]
+    );
+    assert_eq!(
+        marks("We lint with ESLint.\n", false),
+        [(Materiality::Low, "agents-md-no-command", Some(1))]
     );
 }
 

@@ -10,6 +10,7 @@ mod performance;
 mod release;
 mod security;
 mod tests;
+mod types;
 
 use super::finding::Finding;
 use super::rule::{Change, run};
@@ -31,6 +32,7 @@ pub(super) fn findings(reviewer: &str, change: &Change) -> Vec<Finding> {
         "agents_md" => agents_md::findings(change),
         "codex" => codex::findings(change),
         "tests" => run(tests::RULES, change),
+        "types" => run(types::RULES, change),
         "generalist" => {
             let mut findings = run(security::RULES, change);
             findings.extend(run(correctness::RULES, change));
