@@ -1,11 +1,11 @@
-//! How binding an engineering rule of the organization is, and what a breach of it leads to.
+//! Levels of the organization's engineering rules, and consequences of a breach.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{named_enum, severity::Severity};
 
 named_enum! {
-    /// How binding a rule is, as RFC 2119 uses these words.
+    /// The level of a rule, as RFC 2119 uses these words.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[derive(schemars::JsonSchema)]
     pub enum RuleLevel {
@@ -29,7 +29,7 @@ impl RuleLevel {
 }
 
 named_enum! {
-    /// What a breach of a rule leads to, from the mildest.
+    /// The consequence of a breach of a rule, from the mildest.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[derive(schemars::JsonSchema)]
     pub enum OnBreach {
@@ -54,7 +54,7 @@ impl OnBreach {
         }
     }
 
-    /// Whether a breach becomes milder only by code that refutes it, or by a person other than the author.
+    /// Returns whether a breach becomes milder only by code that refutes it, or by a person other than the author.
     pub const fn is_serious(self) -> bool {
         matches!(self, Self::Review | Self::Block)
     }

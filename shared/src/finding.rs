@@ -26,7 +26,7 @@ pub struct RuleCitation {
     pub id: String,
     /// Where the rule is explained, as the organisation wrote it.
     pub link: String,
-    /// What a breach leads to; none where the rule leaves the severity to its reviewer.
+    /// The consequence of a breach; none where the rule leaves the severity to its reviewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_breach: Option<OnBreach>,
 }
@@ -131,7 +131,7 @@ fn doubts_in_use<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Doubt
 }
 
 impl Finding {
-    /// What the organization wants of a breach of the rule that the finding is about.
+    /// Returns the consequence of a breach of the rule that the finding is about.
     pub fn on_breach(&self) -> Option<OnBreach> {
         self.rule.as_ref().and_then(|rule| rule.on_breach)
     }

@@ -138,7 +138,7 @@ async fn a_vague_agents_md_that_the_change_leaves_alone_is_one_suggestion() {
         .collect();
     let [one] = &about[..] else { panic!("{review:#}") };
     assert_eq!((&one["severity"], &one["line"]), (&"suggestion".into(), &3.into()));
-    // What it is told: the file is vague, although the change leaves it alone.
+    // Its message says that the file is vague, although the change leaves it alone.
     let told = provider
         .requests()
         .into_iter()

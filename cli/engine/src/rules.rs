@@ -25,13 +25,13 @@ pub struct RuleInForce {
     pub link: String,
     /// What the reviewer is told of it, without the files.
     pub text: String,
-    /// What the rule is about, in its own words.
+    /// The occasion of the rule, in its own words.
     pub when: String,
-    /// How binding it is, where it says so.
+    /// Its level, where it says so.
     pub level: Option<RuleLevel>,
-    /// What a breach leads to; none where the rule leaves the severity to its reviewer.
+    /// The consequence of a breach; none where the rule leaves the severity to its reviewer.
     pub on_breach: Option<OnBreach>,
-    /// Who has to approve a breach, where that is [`OnBreach::Review`]: users and groups, each with `@`.
+    /// The people who have to approve a breach, where that is [`OnBreach::Review`]: users and groups, each with `@`.
     pub approvers: Vec<String>,
     /// The highest severity of a breach that its reviewer may name.
     pub most: Option<Severity>,
@@ -114,7 +114,7 @@ pub struct ManualReview {
 }
 
 impl ManualReview {
-    /// What is asked, of whom and why, in one sentence; `rule` and `files` as the surface shows them.
+    /// Returns the demand with its reason in one sentence; `rule` and `files` as the surface shows them.
     pub fn describe(&self, show: impl Fn(&str) -> String, rule: &str, files: &str) -> String {
         let who = match self.who.as_slice() {
             [] => "a person who may approve".to_owned(),
@@ -136,10 +136,10 @@ pub struct CheckedRule {
     pub rule: String,
     /// Where it is explained.
     pub link: String,
-    /// How binding it is, where it says so.
+    /// Its level, where it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<RuleLevel>,
-    /// What a breach leads to, where the rule says so.
+    /// The consequence of a breach, where the rule says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_breach: Option<OnBreach>,
     /// Files that the reviewer of rules has read with the rule at hand.

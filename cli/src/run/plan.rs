@@ -87,9 +87,9 @@ pub(crate) struct PlannedRule {
     pub(crate) rule: String,
     pub(crate) link: String,
     pub(crate) level: Option<RuleLevel>,
-    /// What a breach leads to; none where the rule leaves the severity to its reviewer.
+    /// The consequence of a breach; none where the rule leaves the severity to its reviewer.
     pub(crate) on_breach: Option<OnBreach>,
-    /// Who has to approve a breach.
+    /// The people who have to approve a breach.
     pub(crate) approvers: Vec<String>,
     /// The files that it would be checked on.
     pub(crate) files: Vec<String>,

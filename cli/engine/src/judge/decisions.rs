@@ -51,7 +51,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// What the coordinator makes the finding weigh. The severity of a breach is its rule's, not the coordinator's.
+    /// Returns the weight that the coordinator gives the finding. The severity of a breach is its rule's, not the coordinator's.
     pub fn weight_of(&self, finding: &Finding) -> Weight {
         let severity = self.severity.filter(|_| finding.on_breach().is_none());
         Weight {

@@ -15,7 +15,7 @@ const MIN_CONFIDENCE: f64 = 0.80;
 
 /// Merges reports of one problem, takes out what its own reviewer was not sure of, and lowers what would need a second
 /// quoted place and has none: a warning becomes a suggestion. What is critical stands as it is, however sure its reviewer was,
-/// and so do words that try to steer the review and breaches of rules that ask for a person: without a judge nobody has refuted them. Whatever is taken out here, the bot
+/// and so do words that try to steer the review and breaches of rules that ask for a person: without a judge they are not refuted. Whatever is taken out here, the bot
 /// approves nothing then ([`super::no_judge`]).
 ///
 /// Within a severity, files whose paths sound like security come first, then what several reviewers found, then what is

@@ -1,4 +1,4 @@
-//! What the organization's rules come to at the end of a review: the account of what was checked, and who has to approve.
+//! The end of a review for the organization's rules: the account of what was checked, and the people who have to approve.
 
 use std::collections::BTreeSet;
 

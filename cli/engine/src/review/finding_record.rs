@@ -69,7 +69,7 @@ impl FindingRecord {
             || self.breaks_serious_rule()
     }
 
-    /// Whether it breaks a rule whose breach blocks, or asks for a person's approval.
+    /// Returns whether it breaks a rule whose breach blocks, or asks for a person's approval.
     pub fn breaks_serious_rule(&self) -> bool {
         let on_breach = self.rule.as_ref().and_then(|rule| rule.on_breach);
         on_breach.is_some_and(OnBreach::is_serious)

@@ -388,7 +388,7 @@ fn makes_good(finding: &Finding, lost: &Hallucinated, rules: Option<&RuleBook>) 
     severe && injection && is_alike(&finding.claim, &finding.file, &finding.category, lost)
 }
 
-/// Whether the finding is as severe as its rule says, or allows, and the other one cites no other rule.
+/// Returns whether the finding is as severe as its rule says, or allows, and the other one cites no other rule.
 fn is_at_its_rules_most(finding: &Finding, lost: &Hallucinated, rules: Option<&RuleBook>) -> bool {
     let (Some(cited), Some(rules)) = (&finding.rule, rules) else {
         return false;

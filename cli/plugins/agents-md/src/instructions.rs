@@ -23,7 +23,7 @@ pub fn is_instructions(path: &str) -> bool {
 const TOOLS: &str = "eslint prettier biome jest vitest mocha cypress playwright pytest ruff mypy black tox nox clippy rustfmt \
     golangci-lint rubocop rspec gradle maven terraform";
 
-/// The faults of a file. A file that is long or vague is worth a suggestion whoever made it so; a tool without a command only
+/// The faults of a file. A file that is long or vague is worth a suggestion also where it was so before; a tool without a command only
 /// where the merge request changes the file.
 pub(crate) fn faults(file: &Instructions, changed: bool) -> Vec<Hint> {
     let hint = |kind, line, text| {

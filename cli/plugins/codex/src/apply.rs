@@ -127,7 +127,7 @@ fn listed(ids: &[&str]) -> String {
     text
 }
 
-/// Who has to approve a breach: those that the rule names for that, or for a look at its files.
+/// The people who have to approve a breach: those that the rule names for that, or for a look at its files.
 fn approvers(rule: &Rule) -> Vec<String> {
     match (&rule.approvers[..], &rule.manual_review) {
         ([], Some(demand)) => demand.who.clone(),

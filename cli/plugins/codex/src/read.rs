@@ -211,7 +211,7 @@ impl Reader<'_> {
         names
     }
 
-    /// How binding the rule is, and what a breach leads to. A rule is never left out for a fault in these: until it is mended,
+    /// The rule's level, and the consequence of a breach. A rule is never left out for a fault in these: until it is mended,
     /// the strict reading counts, because the rule's authors wanted it enforced.
     fn enforcement(&mut self, table: &DeTable<'_>) -> (Option<RuleLevel>, Option<OnBreach>) {
         let level = self.word(table, "level", RuleLevel::ALL, RuleLevel::Must);
@@ -242,7 +242,7 @@ impl Reader<'_> {
         Some(known.unwrap_or(strict))
     }
 
-    /// Who has to approve a breach.
+    /// The people who have to approve a breach.
     fn approvers(&mut self, table: &DeTable<'_>, rule: &Range<usize>, on_breach: Option<OnBreach>) -> Vec<String> {
         let Some(value) = table.get("approvers") else {
             return Vec::new();

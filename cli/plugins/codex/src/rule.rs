@@ -23,11 +23,11 @@ pub struct Rule {
     pub text: Option<String>,
     /// The highest severity of a breach.
     pub severity: Option<Severity>,
-    /// How binding it is.
+    /// Its level.
     pub level: Option<RuleLevel>,
-    /// What a breach leads to, by its own word or by its level.
+    /// The consequence of a breach, by its own word or by its level.
     pub on_breach: Option<OnBreach>,
-    /// Who has to approve a breach, each with `@`.
+    /// The people who have to approve a breach, each with `@`.
     pub approvers: Vec<String>,
     /// Who has to look at every change of these files.
     pub manual_review: Option<Demand>,
