@@ -101,6 +101,30 @@ describe('the image', () => {
     assert.deepEqual(Object.keys(environment).toSorted(), ['CONCLAVE_OPENCODE', 'HOME', 'PATH', 'TMPDIR']);
   });
 
+  test('has the same files when its program comes from a release, which has to be whole', async () => {
+    const release = join(directory, 'release');
+    const machine = process.arch === 'x64' ? 'x86_64' : 'aarch64';
+    const name = `conclave-1.2.3-${machine}-unknown-linux-musl`;
+    await run('mkdir', ['-p', join(release, name)]);
+    writeFileSync(join(release, name, 'conclave'), 'packed', { mode: 0o755 });
+    await run('tar', ['-czf', `${name}.tar.gz`, name], { cwd: release });
+    await run('sh', ['-c', 'sha256sum *.tar.gz >SHA256SUMS'], { cwd: release });
+    const assembled = (tree) => result(join(root, 'deploy/assemble'), [join(directory, tree), '--release', release, '--opencode', opencode]);
+    const { code, stderr } = await assembled('packed');
+    assert.equal(code, 0, stderr);
+    assert.equal(readFileSync(join(directory, 'packed/usr/local/bin/conclave'), 'utf8'), 'packed');
+    const names = (tree) => readdirSync(tree, { recursive: true }).filter((file) => !file.includes('runs/')).toSorted();
+    assert.deepEqual(names(join(directory, 'packed')).filter((file) => !/\.local\/state|tmp/.test(file)), names(image).filter((file) => !/\.local\/state|tmp/.test(file)));
+
+    writeFileSync(join(release, `${name}.tar.gz`), 'another');
+    const changed = await assembled('changed');
+    assert.equal(changed.code, 1);
+    assert.match(changed.stderr, /is not as SHA256SUMS says/);
+    rmSync(join(release, `${name}.tar.gz`));
+    assert.match((await assembled('missing')).stderr, /has no archive for/);
+    assert.equal(existsSync(join(directory, 'changed')) || existsSync(join(directory, 'missing')), false, 'nothing is half there');
+  });
+
   test('tells its version', async () => {
     const { code, stdout, stderr } = await inside(['--version']);
     assert.equal(code, 0, stderr);
