@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -34,9 +34,9 @@ describe('scripts/release', () => {
     assert.ok(existsSync(conclave), 'build first: cargo build -p conclave');
     const work = mkdtempSync(join(tmpdir(), 'conclave-release-'));
     directory = join(work, 'files');
-    // A debug build is neither small nor static, but has everything that is packed; without its symbols it is packed sooner.
+    // What is packed around the program comes from the program, whatever its size: a debug build takes a minute to compress.
     const program = join(work, 'conclave');
-    await run('strip', ['-o', program, conclave]);
+    writeFileSync(program, `#!/bin/sh\nexec '${conclave}' "$@"\n`, { mode: 0o755 });
     packed = ['--target', TARGET, '--binary', program, '--max-megabytes', '2000', '--allow-dynamic'];
   });
   after(() => rmSync(dirname(directory), { recursive: true, force: true }));
@@ -73,7 +73,7 @@ describe('scripts/release', () => {
     const crates = bill.components.map((component) => [component.name, component.version]);
     assert.ok(crates.some(([crate]) => crate === 'rustls') && crates.length > 100, String(crates.length));
     assert.deepEqual(crates.filter(([crate, number]) => !lock.includes(`name = "${crate}"\nversion = "${number}"`)), []);
-    assert.deepEqual(crates.filter(([crate]) => /worker$|fake-gitlab|scripted/.test(crate)), [], 'nothing that is not in the program');
+    assert.deepEqual(crates.filter(([crate]) => /worker$|fake-git|bench|intruder|collector/.test(crate)), [], 'nothing that is not in the program');
 
     const before_ = readFileSync(join(directory, 'SHA256SUMS'), 'utf8');
     await release([...packed, '--output', directory]);
