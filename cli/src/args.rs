@@ -19,7 +19,8 @@ pub(crate) use review::{
     LocalArguments, PlaceArguments, PlanArguments, RefusedReview, ReplayArguments, ReviewArguments,
 };
 pub(crate) use setup::{
-    CompletionsArguments, DoctorArguments, HookArguments, HookCommand, InitArguments, ManArguments, PrePushArguments,
+    CompletionsArguments, DoctorArguments, HookArguments, HookCommand, InitArguments, InstallArguments, ManArguments,
+    PrePushArguments, RuntimeArguments, RuntimeCommand,
 };
 
 use std::ffi::OsString;
@@ -71,6 +72,7 @@ turned into one review with a verdict. Set at least one key: ANTHROPIC_API_KEY, 
 CLOUDFLARE_API_TOKEN with CLOUDFLARE_ACCOUNT_ID.";
 
 const AFTER_HELP: &str = "Examples:
+  conclave demo                      review a built-in example, without a key
   conclave local                     review what your working tree adds to the default branch
   conclave local main..my-branch     review a range of commits
   conclave local --staged            review what the next commit would add
@@ -79,6 +81,7 @@ const AFTER_HELP: &str = "Examples:
   conclave review --dry-run          the same, but print instead of posting
   conclave init                      make a repository ready for reviews in its pipelines
   conclave doctor                    is everything here that a review needs?
+  conclave runtime install           fetch the OpenCode that reviews run in
   conclave replay RUN_DIR            show a finished or crashed run again
   conclave config provider off anthropic --reason 'incident 7'    every review goes round it within seconds
   conclave memory show               what reviews of this project have learned from people
@@ -98,8 +101,12 @@ pub(crate) enum Command {
     Replay(ReplayArguments),
     /// Make a repository ready for reviews: the job of its pipeline, its settings, and /fullreview for OpenCode
     Init(InitArguments),
+    /// Review a built-in example with a scripted stand-in for a model: no key, no cost
+    Demo,
     /// Check everything that a review needs, and say for each failure what to do; asks no model and writes nothing
     Doctor(DoctorArguments),
+    /// Fetch or remove the OpenCode that reviews run in
+    Runtime(RuntimeArguments),
     /// Review before each push: install or remove a pre-push hook of this repository
     Hook(HookArguments),
     /// Show and change the configuration of all reviews: providers, models, limits (the reviewer-config Worker)

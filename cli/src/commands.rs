@@ -2,6 +2,7 @@
 
 mod config;
 mod confirm;
+mod demo;
 mod generated;
 mod hook;
 mod init;
@@ -9,6 +10,7 @@ mod local;
 mod memory;
 mod replay;
 mod review;
+mod runtime;
 mod workflow_job;
 
 use crate::{
@@ -38,6 +40,7 @@ pub(crate) async fn run(arguments: Arguments, mut context: Context) -> Result<Ex
         }
         Command::Plan(arguments) => Box::pin(local::plan(arguments, &context)).await,
         Command::Replay(arguments) => replay::run(&arguments, &context),
+        Command::Demo => Box::pin(demo::run(&context)).await,
         Command::Doctor(arguments) => {
             context.trust(arguments.ca_file.as_deref());
             Box::pin(doctor::run(arguments, &context)).await
@@ -45,6 +48,7 @@ pub(crate) async fn run(arguments: Arguments, mut context: Context) -> Result<Ex
         Command::Init(arguments) => init::run(arguments, &context.output).await,
         Command::Completions(arguments) => Ok(generated::completions(&arguments)),
         Command::Man(arguments) => generated::man(&arguments),
+        Command::Runtime(arguments) => Box::pin(runtime::run(arguments.command, &context)).await,
         Command::Hook(arguments) => Box::pin(hook::run(arguments.command, &context)).await,
         Command::Config(arguments) => Box::pin(config::run(arguments.command, &context)).await,
         Command::Memory(arguments) => Box::pin(memory::run(arguments.command, &context)).await,

@@ -16,6 +16,8 @@ use crate::exit::Failure;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Environment {
     variables: BTreeMap<String, String>,
+    /// Nothing beside these counts, not even the system's proxies.
+    sealed: bool,
 }
 
 /// Words in a variable's name that make its value a secret.
@@ -26,14 +28,32 @@ impl Environment {
         let text = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
         Self {
             variables: variables.into_iter().filter_map(text).collect(),
+            sealed: false,
         }
+    }
+
+    /// These variables alone. What a library would read of the environment by itself does not count either.
+    pub(crate) fn only(&self, names: &[&str]) -> Self {
+        let kept = self.variables.iter().filter(|(name, _)| names.contains(&name.as_str()));
+        Self {
+            variables: kept.map(|(name, value)| (name.clone(), value.clone())).collect(),
+            sealed: true,
+        }
+    }
+
+    /// Returns whether the system's proxies count.
+    pub(crate) const fn has_system_proxy(&self) -> bool {
+        !self.sealed
     }
 
     /// The same with another value for a variable, which an argument has given.
     pub(crate) fn with(&self, name: &str, value: &str) -> Self {
         let mut variables = self.variables.clone();
         variables.insert(name.to_owned(), value.to_owned());
-        Self { variables }
+        Self {
+            variables,
+            sealed: self.sealed,
+        }
     }
 
     /// A variable's value; an empty one counts as not set, as CI systems cannot unset.
@@ -42,6 +62,11 @@ impl Environment {
             .get(name)
             .map(|value| value.trim())
             .filter(|value| !value.is_empty())
+    }
+
+    /// `PATH`, or where programs usually are.
+    pub(crate) fn path(&self) -> &str {
+        self.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin")
     }
 
     /// A variable's value, or that it has to be set, and to what.

@@ -6,7 +6,7 @@ use conclave_engine::{plugin::PluginError, ports::ForgeError, prompt::UnknownPro
 use conclave_forge::{ApiError, ApiErrorKind};
 use conclave_gateway::ConfigError;
 use conclave_git::{GitError, WorkspaceError};
-use conclave_opencode::{ProcessError, SandboxStatus, StartError};
+use conclave_opencode::{InstallError, ProcessError, SandboxStatus, StartError};
 use conclave_plugin_local::{HookError, LocalError, RangeError};
 use conclave_plugin_reviewer_config::AdminError;
 use conclave_plugin_telemetry::MemoryError;
@@ -99,6 +99,9 @@ pub enum Failure {
     /// The agent runtime does not start.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// A program was not installed.
+    #[error(transparent)]
+    Install(#[from] InstallError),
     /// The operating system's sandbox is less than what is required.
     #[error(
         "the review does not start: the sandbox around the agents has to be `{required}`, and here it is {}. {}, or require less",

@@ -13,6 +13,7 @@ pub(crate) mod report;
 pub(crate) mod reports;
 pub(crate) mod start;
 pub(crate) mod stopwatch;
+mod sweep;
 pub(crate) mod telemetry;
 pub(crate) mod workflow;
 
@@ -170,7 +171,7 @@ impl Run<'_> {
             env, output, signals, ..
         } = self.context;
         let (arguments, scratch) = (self.arguments, self.scratch.path());
-        let mut child = Child::start(env, scratch, &self.workspace());
+        let mut child = Child::start(env, scratch, &self.workspace()).await;
         // The start's limit is known only when all settings are; the child starts meanwhile.
         let (start_limit, limit) = watch::channel(None);
         let preparing = async {

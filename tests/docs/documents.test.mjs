@@ -89,9 +89,11 @@ describe('README.md', () => {
 
   test('names the pinned versions', () => {
     const version = read('cli/opencode/src/lib.rs').match(/OPENCODE_VERSION: &str = "([^"]+)"/)[1];
-    const named = all(readme, /opencode-ai@([\d.]+)/g);
-    assert.ok(named.length > 0);
-    assert.deepEqual(named.filter((name) => name !== version), []);
+    for (const text of [readme, read('docs/install.md')]) {
+      const named = all(text, /(?:OpenCode\]?\S* |opencode(?:-linux-x64@|\/))(\d+\.[\d.]*\d)/g);
+      assert.ok(named.length > 0);
+      assert.deepEqual(named.filter((name) => name !== version), []);
+    }
   });
 
   test('names the models and tokens that are in the code', () => {

@@ -150,10 +150,14 @@ async fn programs_that_are_missing_old_or_of_another_version() {
 
     script(without.path(), "opencode-9", "echo 9.9.9");
     let report = Findings::of(local().env("CONCLAVE_OPENCODE", without.path().join("opencode-9"))).await;
-    report.only_failure("opencode", "is OpenCode 9.9.9", "npm install -g opencode-ai@1.18.33");
+    report.only_failure("opencode", "is OpenCode 9.9.9", "conclave runtime install");
 
     let report = Findings::of(local().env("CONCLAVE_OPENCODE", "/nowhere/opencode")).await;
-    report.only_failure("opencode", "/nowhere/opencode, which is not a file", "npm install");
+    report.only_failure(
+        "opencode",
+        "/nowhere/opencode, which is not a file",
+        "conclave runtime install",
+    );
 
     // The rest of what it does is the real one's.
     let old = bin(&["rg"]);

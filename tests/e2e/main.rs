@@ -16,6 +16,7 @@ mod checkouts;
 mod codex;
 mod config_command;
 mod cost_by_tier;
+mod demo;
 mod doctor;
 mod effort;
 mod failure_table;

@@ -134,6 +134,56 @@ async fn without_seccomp_the_sandbox_is_partial() {
     job.anthropic(&provider).run().await.expect_code(6);
 }
 
+#[cfg(target_arch = "x86_64")]
+#[tokio::test]
+async fn on_an_old_landlock_the_review_is_graded_partial_wherever_it_says_so() {
+    let (provider, repository) = (provider().await, Repository::flawed());
+    let open = "partial, open: signals to other processes of this user (Landlock 3, and 6 of Linux 6.12 is needed)";
+    let pipeline = Pipeline::new(&repository).await;
+    let job = |arguments: &[&str]| {
+        let job = pipeline.job_on_landlock(3, &repository, arguments);
+        job.anthropic(&provider).env("CONCLAVE_LOG", "conclave=info,warn")
+    };
+    let outcome = job(&["--require-sandbox=partial"]).run().await.expect_code(0);
+    assert_eq!(level(&outcome), "partial");
+    assert_eq!(
+        outcome.review()["verdict"],
+        "significant_concerns",
+        "the tools work inside"
+    );
+    assert!(says(&outcome).contains(open), "{}", says(&outcome));
+    assert!(
+        outcome.stderr.contains(&format!("OpenCode's sandbox: {open}")),
+        "{}",
+        outcome.stderr
+    );
+    let note = &pipeline.notes()[0];
+    assert!(note.contains(&format!("Sandbox around the agents: {open}")), "{note}");
+
+    let asked = provider.requests().len();
+    let refused = job(&["--require-sandbox"]).run().await.expect_code(6);
+    let words: Vec<&str> = refused.stderr.split_whitespace().collect();
+    assert!(
+        words
+            .join(" ")
+            .contains("has to be `enforced`, and here it is partial, open: signals"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(provider.requests().len(), asked, "no model was asked");
+
+    let doctor = Conclave::on_landlock(3, repository.path(), &["doctor", "--json"]).anthropic(&provider);
+    let doctor = doctor.run().await;
+    let report: Value = serde_json::from_str(&doctor.stdout).unwrap();
+    let checks = report["checks"].as_array().unwrap();
+    let check = checks.iter().find(|check| check["name"] == "sandbox").unwrap();
+    assert_eq!(
+        (&check["status"], &check["detail"]),
+        (&json!("warning"), &json!(open)),
+        "{check:#}"
+    );
+}
+
 /// The real OpenCode with nothing of ours left that would hold an agent back but the sandbox.
 struct Opened {
     /// Files of the user.

@@ -6,13 +6,16 @@ import { createServer } from 'node:http';
 import { basename } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 
-/** The package.json of a packed package: the first entry of its archive. */
+/** The package.json of a packed package, wherever it is in the archive. */
 export function manifestOf(file) {
   const archive = gunzipSync(readFileSync(file));
-  const name = archive.subarray(0, 100).toString().replace(/\0.*$/s, '');
-  if (name !== 'package/package.json') throw new Error(`${file} begins with ${name}`);
-  const size = parseInt(archive.subarray(124, 136).toString(), 8);
-  return JSON.parse(archive.subarray(512, 512 + size).toString());
+  for (let at = 0; at + 512 <= archive.length;) {
+    const name = archive.subarray(at, at + 100).toString().replace(/\0.*$/s, '');
+    const size = parseInt(archive.subarray(at + 124, at + 136).toString(), 8) || 0;
+    if (name === 'package/package.json') return JSON.parse(archive.subarray(at + 512, at + 512 + size).toString());
+    at += 512 + Math.ceil(size / 512) * 512;
+  }
+  throw new Error(`${file} has no package.json`);
 }
 
 /**

@@ -12,6 +12,7 @@ mod fetch;
 mod git_directory;
 mod guard;
 mod hooks;
+mod import;
 mod repository;
 mod snapshot;
 #[cfg(test)]
@@ -24,6 +25,7 @@ pub use command::{GitError, OLDEST_GIT, version};
 pub use diff::DiffStream;
 pub use fetch::{FetchSettings, Remote, with_commits};
 pub use hooks::HooksDirectory;
+pub use import::import;
 pub use repository::Repository;
 pub use snapshot::Uncommitted;
 pub use workspace::{WORKSPACE_EXCLUDES, WorkspaceError, check_out_workspace};

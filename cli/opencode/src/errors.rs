@@ -10,18 +10,20 @@ use crate::OPENCODE_VERSION;
 pub enum ProcessError {
     /// There is no `opencode`.
     #[error(
-        "OpenCode is not installed: {0}. Install it with `npm install -g opencode-ai@{OPENCODE_VERSION}`, or set \
+        "OpenCode {OPENCODE_VERSION} is not installed: {0}. Fetch it with `conclave runtime install`, or set \
          CONCLAVE_OPENCODE to the path of its binary"
     )]
     Missing(String),
     /// Another version than the pinned one.
     #[error(
         "{0} is OpenCode {1}, but Conclave needs exactly {OPENCODE_VERSION}: its events and its safety were \
-         tested with that one. Install it with `npm install -g opencode-ai@{OPENCODE_VERSION}`"
+         tested with that one. Fetch it with `conclave runtime install`, and unset CONCLAVE_OPENCODE if it names the other"
     )]
     Version(Utf8PathBuf, String),
     /// There is no ripgrep.
-    #[error("ripgrep (`rg`) is not on PATH; reviewers search the source with it. Install the package `ripgrep`")]
+    #[error(
+        "ripgrep (`rg`) is not on PATH; reviewers search the source with it. Install the package `ripgrep`, or fetch it with `conclave runtime install`"
+    )]
     NoRipgrep,
     /// It does not start.
     #[error("failed to start OpenCode ({0}): {1}")]

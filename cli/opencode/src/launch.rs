@@ -16,7 +16,8 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{
     api::Client,
-    child::{LaunchSettings, Process, ProvenPort, check_version, same_version},
+    binary::{check_version, same_version},
+    child::{LaunchSettings, Process, ProvenPort},
     errors::{ProcessError, StartError},
 };
 

@@ -4,25 +4,29 @@
 //! for the run, runs in a workspace without anything that could act, and ends with the run on every way out.
 
 mod api;
+mod binary;
 mod child;
 mod config_file;
 mod errors;
+mod install;
 mod journal;
 mod launch;
 mod mcp;
 mod runtime;
+mod search;
 #[cfg(test)]
 mod test_support;
 
-pub use child::{
-    LaunchSettings, Sandbox, SandboxSettings, check_version, find_binary, find_opencode, find_ripgrep, probe_sandbox,
-};
+pub use binary::{check_version, reported_version};
+pub use child::{LaunchSettings, Sandbox, SandboxSettings, probe_sandbox};
 pub use conclave_sandbox::SandboxStatus;
 pub use config_file::{ConfigFile, Endpoints, ExplainedLine, explain, render_config};
 pub use errors::{ProcessError, StartError};
+pub use install::{InstallError, InstallSettings, InstallSource, install, remove_installed};
 pub use launch::Launched;
 pub use mcp::{McpHandle, SPAWN_PATH, SUBMIT_PATH, TOOL_SPAWN_REVIEWERS, TOOL_SUBMIT_REVIEW, serve_tools};
 pub use runtime::{OpenCode, OpenCodeSettings};
+pub use search::{Programs, Search, find_ripgrep};
 
 /// The version of OpenCode that Conclave is made for and tested with; any other is refused.
 pub const OPENCODE_VERSION: &str = "1.18.33";

@@ -83,3 +83,19 @@ async fn each_check_says_what_is_wrong_and_what_to_do() {
         "{text}"
     );
 }
+
+#[tokio::test]
+async fn an_answer_without_end_is_given_up() {
+    let endless = || futures_util::stream::repeat_with(|| Ok::<_, std::io::Error>(vec![b' '; 1 << 20]));
+    let router = Router::new().route("/agent", get(async move || axum::body::Body::from_stream(endless())));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("bound").port();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let port = ProvenPort::prove(port, nix::unistd::Pid::this()).expect("this process listens there");
+    let client = Client::new(port, "p", Utf8Path::new("/nowhere")).expect("a client");
+    let error = client.agents().await.expect_err("it never ends").0;
+    assert!(
+        error.contains("list its agents cannot be read: it is longer than 128 MB"),
+        "{error}"
+    );
+}

@@ -2,15 +2,40 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{LaunchSettings, Launched, Sandbox};
+
+/// A directory of executables, as long as it lives.
+pub(crate) struct Bin {
+    _directory: tempfile::TempDir,
+    pub(crate) path: Utf8PathBuf,
+}
+
+/// A directory with executables of these names and shell bodies.
+pub(crate) fn bin(programs: &[(&str, &str)]) -> Bin {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = Utf8PathBuf::from_path_buf(directory.path().to_owned()).expect("UTF-8");
+    for (name, body) in programs {
+        program(&path.join(name), body);
+    }
+    Bin {
+        _directory: directory,
+        path,
+    }
+}
+
+/// Writes an executable with this shell body, in a directory that is made.
+pub(crate) fn program(file: &Utf8Path, body: &str) {
+    std::fs::create_dir_all(file.parent().expect("a parent")).expect("a directory");
+    std::fs::write(file, format!("#!/bin/sh\n{body}\n")).expect("a file");
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).expect("executable");
+}
 
 /// A child that is this script.
 pub(crate) fn launched(directory: &Utf8Path, script: &str) -> Launched {
     let binary = directory.join("opencode");
-    std::fs::write(&binary, format!("#!/bin/sh\n{script}\n")).expect("a file");
-    std::fs::set_permissions(&binary, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    program(&binary, script);
     Launched::start(&LaunchSettings {
         binary: &binary,
         home: &directory.join("home"),

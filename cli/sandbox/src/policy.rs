@@ -3,9 +3,19 @@
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 
-/// Directories of programs and libraries, as far as they are there.
-const SYSTEM: [&str; 8] = [
-    "/usr",
+/// Directories of programs and libraries, as far as they are there. Not all of `/usr`: images have their applications below it.
+const SYSTEM: [&str; 18] = [
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/lib",
+    "/usr/lib32",
+    "/usr/lib64",
+    "/usr/libexec",
+    "/usr/share",
+    "/usr/local/bin",
+    "/usr/local/sbin",
+    "/usr/local/lib",
+    "/usr/local/libexec",
     "/lib",
     "/lib32",
     "/lib64",

@@ -52,7 +52,10 @@ impl SandboxStatus {
         let mut open = Vec::new();
         let mut steps = Vec::new();
         if walls.landlock == 0 {
-            open.push("files: this kernel or container has no Landlock".to_owned());
+            open.push(
+                "files, and signals to other processes of this user: this kernel or container has no Landlock"
+                    .to_owned(),
+            );
             steps.push(
                 "run it on Linux 5.13 or newer with Landlock in the kernel's list of security modules, and in a container \
                  whose seccomp profile allows landlock_create_ruleset (Docker's and containerd's of 2022 or later do)",
@@ -65,14 +68,21 @@ impl SandboxStatus {
             steps.push("run it on Linux 6.12 or newer");
         }
         if !walls.filter {
-            open.push("system calls besides those on files: seccomp is refused here".to_owned());
+            open.push(
+                "rights, times and attributes of this user's files, datagrams, socket files, and all other system calls besides \
+                 opening files and TCP: seccomp is refused here"
+                    .to_owned(),
+            );
             steps.push("use a container profile that allows seccomp(2)");
         }
         if !walls.watch {
             open.push(
                 match walls.landlock {
-                    WITH_PORTS.. => "connections to any host at the two ports that the run serves",
-                    _ => "any TCP connection",
+                    WITH_PORTS.. => {
+                        "connections to any host at the two ports that the run serves, servers of its own, and processes that start others until they \
+                         outlive the run"
+                    }
+                    _ => "any TCP connection, servers of its own, and processes that start others until they outlive the run",
                 }
                 .to_owned(),
             );
@@ -81,7 +91,9 @@ impl SandboxStatus {
             );
         }
         if !walls.limits {
-            open.push("memory, file sizes and processes: the limits cannot be set here".to_owned());
+            open.push(
+                "memory, file sizes and processes, which may outlive the run: the limits cannot be set here".to_owned(),
+            );
         }
         let level = if walls.landlock == 0 {
             SandboxLevel::None
@@ -96,6 +108,21 @@ impl SandboxStatus {
             open,
             next_step: (!steps.is_empty()).then(|| steps.join("; ")),
         }
+    }
+
+    /// The same with more that is open, which makes it no better than partial.
+    #[must_use]
+    pub fn also_open(mut self, more: &[String], step: &str) -> Self {
+        if more.is_empty() || self.level == SandboxLevel::None {
+            return self;
+        }
+        self.level = SandboxLevel::Partial;
+        self.open.extend(more.iter().cloned());
+        self.next_step = Some(match self.next_step.take() {
+            Some(first) => format!("{first}; {step}"),
+            None => step.to_owned(),
+        });
+        self
     }
 
     /// One line for people, as in `partial, open: any TCP connection`.
@@ -167,6 +194,15 @@ mod tests {
             }
             assert_eq!(status.next_step.is_none(), open.is_empty());
         }
+        let open = ["files below /usr/app".to_owned()];
+        let more = SandboxStatus::of(walls(7, true, true)).also_open(&open, "move it");
+        assert_eq!(
+            (more.level, more.next_step.as_deref()),
+            (SandboxLevel::Partial, Some("move it"))
+        );
+        assert_eq!(more.describe(), "partial, open: files below /usr/app");
+        let none = SandboxStatus::of(walls(0, true, true));
+        assert_eq!(none.clone().also_open(&open, "move it"), none, "all files are open");
         let without_limits = SandboxStatus::of(Walls {
             limits: false,
             ..walls(7, true, true)

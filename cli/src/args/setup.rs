@@ -85,6 +85,33 @@ pub(crate) struct PrePushArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct RuntimeArguments {
+    #[command(subcommand)]
+    pub(crate) command: RuntimeCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RuntimeCommand {
+    /// Fetch exactly the OpenCode that Conclave is made for, and ripgrep if there is none; checked, for this user only
+    Install(InstallArguments),
+    /// Remove what was fetched, whichever version
+    Remove,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InstallArguments {
+    /// The registry of npm packages; by default what npm is set to, else registry.npmjs.org
+    #[arg(long, value_name = "URL", env = "CONCLAVE_REGISTRY", conflicts_with = "tarball")]
+    pub(crate) registry: Option<String>,
+    /// A package's file, made by `npm pack`, in place of a registry; can be given more than once
+    #[arg(long, value_name = "FILE", env = "CONCLAVE_TARBALL")]
+    pub(crate) tarball: Vec<Utf8PathBuf>,
+    /// Additional certificates (PEM) to trust when talking to the registry
+    #[arg(long, value_name = "FILE", env = "CONCLAVE_CA_FILE")]
+    pub(crate) ca_file: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
 #[command(after_help = "For example, in ~/.bashrc: source <(conclave completions bash)")]
 pub(crate) struct CompletionsArguments {
     /// The shell

@@ -8,7 +8,7 @@ use conclave_shared::telemetry::RunStage;
 use crate::{
     args::{CommonArguments, LocalArguments, PlaceArguments, PlanArguments},
     context::Context,
-    env::names,
+    env::{names, providers::NO_CREDENTIALS},
     exit::{Exit, Failure},
     run::{
         self,
@@ -18,6 +18,12 @@ use crate::{
         report::{RunReport, RunSubject},
     },
 };
+
+/// The way to a first review, for a person without a key.
+const FIRST_STEPS: &str = "To start:
+  export ANTHROPIC_API_KEY=...   a key of Anthropic, or of another provider as below
+  conclave doctor                is everything else here that a review needs?
+  conclave demo                  or see a review of an example first, without a key";
 
 pub(crate) async fn run(arguments: LocalArguments, context: &Context) -> Result<Exit, Failure> {
     context.watch_signals()?;
@@ -33,7 +39,13 @@ pub(crate) async fn run(arguments: LocalArguments, context: &Context) -> Result<
         context,
     )
     .await;
-    Box::pin(review(source, place.repo.as_deref(), common, scratch, context)).await
+    let result = Box::pin(review(source, place.repo.as_deref(), common, scratch, context)).await;
+    if let Err(Failure::Plugin(error)) = &result
+        && error.0.contains(NO_CREDENTIALS)
+    {
+        context.output.layout(FIRST_STEPS);
+    }
+    result
 }
 
 /// Shows what a review would be.

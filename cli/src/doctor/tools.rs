@@ -1,30 +1,50 @@
 //! The programs that a review starts.
 
 use camino::Utf8Path;
-use conclave_opencode::{OPENCODE_VERSION, check_version, find_binary, find_ripgrep};
+use conclave_opencode::{OPENCODE_VERSION, ProcessError, Search, check_version, find_ripgrep, reported_version};
 use conclave_shared::sandbox::SandboxLevel;
 
 use super::{Check, Found, Request};
-use crate::{env::names, run::start::runtime::sandbox_here};
+use crate::{
+    env::names,
+    run::{directory::programs_directory, start::runtime::sandbox_here},
+};
 
 /// The agent runtime, and what it searches with.
 pub(super) async fn agent(request: &Request<'_>) -> Found {
-    let path = request.env.get("PATH").unwrap_or_default();
-    let configured = request.env.get(names::OPENCODE).map(Utf8Path::new);
-    let opencode = match find_binary(configured, path) {
-        Err(error) => Check::of_error("opencode", &error),
-        Ok(binary) => match check_version(&binary, path).await {
-            Err(error) => Check::of_error("opencode", &error),
-            Ok(()) => Check::ok("opencode", format!("{OPENCODE_VERSION} at {binary}")),
-        },
+    let installed = programs_directory(request.env);
+    let search = Search {
+        configured: request.env.get(names::OPENCODE).map(Utf8Path::new),
+        installed: installed.as_deref(),
+        path: request.env.path(),
     };
-    let ripgrep = match find_ripgrep(path) {
-        Ok(binary) => Check::ok("ripgrep", binary.to_string()),
-        Err(error) => Check::of_error("ripgrep", &error),
+    let opencode = async {
+        let binary = search.opencode().await?;
+        check_version(&binary, search.path).await?;
+        Ok::<_, ProcessError>(binary)
+    };
+    let opencode = match opencode.await {
+        Ok(binary) => Check::ok("opencode", format!("{OPENCODE_VERSION} at {binary}")),
+        Err(error) => Check::of_error("opencode", &error),
     };
     Found {
-        checks: vec![opencode, ripgrep],
+        checks: vec![opencode, ripgrep(search).await],
         not_set_up: Vec::new(),
+    }
+}
+
+async fn ripgrep(search: Search<'_>) -> Check {
+    const NAME: &str = "ripgrep";
+    let binary = match find_ripgrep(search.installed, search.path) {
+        Ok(binary) => binary,
+        Err(error) => return Check::of_error(NAME, &error),
+    };
+    let reported = reported_version(&binary, search.path).await;
+    match reported.as_deref().map(|text| text.lines().next().unwrap_or_default()) {
+        Ok(version) if version.starts_with("ripgrep ") => Check::ok(NAME, format!("{version} at {binary}")),
+        Ok(_) => Check::failure(NAME, format!("{binary} is not ripgrep")).next("install the package `ripgrep`"),
+        Err(error) => Check::failure(NAME, format!("{binary} does not run: {error}"))
+            .next("install the package `ripgrep`, or fetch it: conclave runtime install"),
     }
 }
 

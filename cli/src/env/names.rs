@@ -72,8 +72,10 @@ variables! {
     SECRET = "CONCLAVE_SECRET";
     /// Address of the organization's template for AGENTS.md files, which all prompts get.
     AGENTS_MD_TEMPLATE_URL = "CONCLAVE_AGENTS_MD_TEMPLATE_URL";
-    /// Path of the OpenCode binary; by default the `opencode` on `PATH`.
+    /// Path of the OpenCode binary; by default the one that `conclave runtime install` has fetched, else the `opencode` on `PATH` that is the right version.
     OPENCODE = "CONCLAVE_OPENCODE";
+    /// Registry of npm packages that `conclave runtime install` fetches from, as npm and npx set it; `--registry` comes first.
+    NPM_REGISTRY = "npm_config_registry";
     /// `off` starts OpenCode without the operating system's sandbox, and every review says so; by default it is `on`.
     SANDBOX = "CONCLAVE_SANDBOX";
     /// Programs and directories that OpenCode may read and run in its sandbox besides the system's, with colons between them: what an `opencode` that is a script needs.

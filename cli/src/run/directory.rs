@@ -1,11 +1,15 @@
 //! Where a run keeps its records, and the scratch space that it leaves nothing of.
 
-use std::{ffi::OsString, io, os::unix::fs::DirBuilderExt};
+use std::{
+    ffi::OsString,
+    io,
+    os::unix::fs::DirBuilderExt,
+    time::{Duration, Instant},
+};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use tempfile::TempDir;
 
-use super::reports;
+use super::{reports, sweep};
 use crate::{
     args::refused_directories,
     env::Environment,
@@ -171,16 +175,40 @@ pub(crate) fn cache_directory(environment: &Environment) -> Option<Utf8PathBuf> 
     Some(cache.join("conclave"))
 }
 
+/// Where `conclave runtime install` puts programs; nowhere for a user without a home.
+pub(crate) fn programs_directory(environment: &Environment) -> Option<Utf8PathBuf> {
+    let data = match (environment.get("XDG_DATA_HOME"), environment.get("HOME")) {
+        (Some(data), _) => Utf8PathBuf::from(data),
+        (None, Some(home)) => Utf8PathBuf::from(home).join(".local/share"),
+        (None, None) => return None,
+    };
+    // A relative one would be in the code under review.
+    Some(data.join("conclave")).filter(|directory| directory.is_absolute())
+}
+
 /// The directory for scratch space.
 pub(crate) fn temporary() -> Utf8PathBuf {
     Utf8PathBuf::from_path_buf(std::env::temp_dir()).unwrap_or_else(|_| Utf8PathBuf::from("/tmp"))
 }
 
+/// Maximum time for removing scratch space: a run that is stopped has ten seconds in all.
+const MAX_REMOVAL: Duration = Duration::from_secs(5);
+
 /// Scratch space outside of every checkout: the agent's workspace and home. Removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Scratch {
-    _directory: TempDir,
     path: Utf8PathBuf,
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Err(error) = sweep::remove(self.path.as_std_path(), Instant::now() + MAX_REMOVAL) {
+            tracing::warn!(
+                "failed to remove {}: {error}. Remove it: it holds what the agents' process has written",
+                self.path
+            );
+        }
+    }
 }
 
 impl Scratch {
@@ -195,16 +223,13 @@ impl Scratch {
                     place.display()
                 ))
             })?;
-        let path = Utf8PathBuf::from_path_buf(directory.path().to_owned()).map_err(|path| {
+        let path = Utf8PathBuf::from_path_buf(directory.keep()).map_err(|path| {
             Failure::Settings(format!(
                 "the path of the temporary directory {} is not UTF-8",
                 path.display()
             ))
         })?;
-        Ok(Self {
-            _directory: directory,
-            path,
-        })
+        Ok(Self { path })
     }
 
     pub(crate) fn path(&self) -> &Utf8Path {

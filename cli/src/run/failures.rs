@@ -24,7 +24,11 @@ pub(crate) fn stage(failure: &Failure, current: RunStage) -> RunStage {
             _ => RunStage::Checkout,
         },
         Failure::RepoConfig(_) | Failure::Plugin(_) | Failure::Prompt(_) => RunStage::Configuration,
-        Failure::Process(_) | Failure::Start(_) | Failure::Gateway(_) | Failure::Sandbox { .. } => RunStage::Runtime,
+        Failure::Process(_)
+        | Failure::Start(_)
+        | Failure::Install(_)
+        | Failure::Gateway(_)
+        | Failure::Sandbox { .. } => RunStage::Runtime,
         Failure::Settings(_) | Failure::Hook(_) | Failure::Config(_) | Failure::Memory(_) | Failure::Io { .. } => {
             current
         }
@@ -48,7 +52,7 @@ pub(crate) fn kind(failure: &Failure) -> FailureKind {
         | Failure::RepoConfig(_)
         | Failure::Prompt(_) => FailureKind::Settings,
         // The machine is another one than the run needs.
-        Failure::Sandbox { .. } => FailureKind::WrongImage,
+        Failure::Sandbox { .. } | Failure::Install(_) => FailureKind::WrongImage,
         Failure::Hook(_) | Failure::Gateway(_) | Failure::Config(_) | Failure::Memory(_) | Failure::Io { .. } => {
             FailureKind::Internal
         }

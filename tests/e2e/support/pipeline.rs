@@ -115,6 +115,13 @@ impl Pipeline {
         self.command_of("review", self.merge_request, repository, arguments)
     }
 
+    /// The same on a kernel whose Landlock has this version.
+    pub(crate) fn job_on_landlock(&self, version: u8, repository: &Repository, arguments: &[&str]) -> Conclave {
+        let all = [&["review"], arguments].concat();
+        let job = Conclave::on_landlock(version, repository.path(), &all);
+        self.variables_of(self.merge_request, repository, job)
+    }
+
     /// The same for another merge request of the project.
     pub(crate) fn job_of(
         &self,

@@ -157,6 +157,16 @@ impl Conclave {
         Self::of(command, directory)
     }
 
+    /// The same on a kernel whose Landlock has this version.
+    pub(crate) fn on_landlock(version: u8, directory: &Path, arguments: &[&str]) -> Self {
+        let conclave = env!("CARGO_BIN_EXE_conclave");
+        let mut command = Command::new(Path::new(conclave).with_file_name("conclave-intruder"));
+        command
+            .args(["on-landlock", &version.to_string(), conclave])
+            .args(arguments);
+        Self::of(command, directory)
+    }
+
     /// A shell script that calls `conclave`, in this directory; `output` in it is where the records go.
     pub(crate) fn script(directory: &Path, script: &str, output: &str) -> Self {
         let program = Path::new(env!("CARGO_BIN_EXE_conclave")).parent().unwrap();

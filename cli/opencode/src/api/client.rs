@@ -5,7 +5,7 @@ use std::time::Duration;
 use camino::{Utf8Path, Utf8PathBuf};
 use conclave_engine::ports::{EarlierMessage, RuntimeError, SessionAnswer, SessionPrompt};
 use conclave_shared::error_chain::with_sources;
-use futures_util::Stream;
+use futures_util::{Stream, StreamExt};
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 
@@ -17,6 +17,9 @@ use crate::child::ProvenPort;
 
 /// Time limit of a call. All are quick; answers of models come as events.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Maximum length of an answer, in bytes. The longest holds all messages of a session, with what its tools have shown.
+const MAX_ANSWER: usize = 128 << 20;
 
 /// Time limit of a look whether the server is up. A request that comes while it is still starting may be accepted and
 /// never answered, so it has to be asked again.
@@ -63,14 +66,17 @@ impl Client {
         if status.is_success() {
             return Ok(response);
         }
-        let body = response.text().await.unwrap_or_default();
-        let body: String = body.chars().take(300).collect();
+        let body = whole(response).await.unwrap_or_default();
+        let body: String = String::from_utf8_lossy(&body).chars().take(300).collect();
         Err(RuntimeError(format!("OpenCode refused to {what}: {status} {body}")))
     }
 
     async fn json(&self, what: &str, request: RequestBuilder) -> Result<Value, RuntimeError> {
         let response = self.send(what, request, CALL_TIMEOUT).await?;
-        let json = response.json().await;
+        let answer = whole(response)
+            .await
+            .map_err(|error| RuntimeError(format!("OpenCode's answer to {what} cannot be read: {error}")))?;
+        let json = serde_json::from_slice(&answer);
         json.map_err(|error| RuntimeError(format!("OpenCode's answer to {what} is not JSON: {error}")))
     }
 
@@ -78,7 +84,8 @@ impl Client {
     pub(crate) async fn version(&self) -> Result<String, RuntimeError> {
         let request = self.request(Method::GET, "/global/health");
         let health = self.send("report its health", request, PROBE_TIMEOUT).await?;
-        let health: Value = health.json().await.map_err(|error| RuntimeError(error.to_string()))?;
+        let health = whole(health).await.map_err(RuntimeError)?;
+        let health: Value = serde_json::from_slice(&health).map_err(|error| RuntimeError(error.to_string()))?;
         Ok(health["version"].as_str().unwrap_or_default().to_owned())
     }
 
@@ -180,6 +187,20 @@ impl Client {
             .map_err(|error| RuntimeError(format!("OpenCode does not stream its events: {}", with_sources(&error))))?;
         Ok(response.bytes_stream())
     }
+}
+
+/// A whole answer, which may be the work of another program in OpenCode's place: it is read up to a limit.
+async fn whole(response: Response) -> Result<Vec<u8>, String> {
+    let mut answer = Vec::new();
+    let mut body = response.bytes_stream();
+    while let Some(piece) = body.next().await {
+        let piece = piece.map_err(|error| with_sources(&error))?;
+        if answer.len() + piece.len() > MAX_ANSWER {
+            return Err(format!("it is longer than {} MB", MAX_ANSWER >> 20));
+        }
+        answer.extend_from_slice(&piece);
+    }
+    Ok(answer)
 }
 
 fn parts(message: &Value) -> impl Iterator<Item = &Value> {

@@ -11,6 +11,8 @@ use nix::{
     unistd::Pid,
 };
 
+use super::sandbox::Confinement;
+
 /// Marks of everything that the child has started.
 #[derive(Debug, Clone)]
 pub(super) struct Trace {
@@ -21,10 +23,16 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    /// Kills every process that carries it. Where there is no `/proc`, none is found.
-    pub(super) fn kill_all(&self) {
-        if let Some(mark) = self.mark {
-            kill_marked(mark);
+    /// Kills every process that carries it, and in the sandbox lets none start another one. Where there is no `/proc`, none is
+    /// found.
+    pub(super) fn kill_all(&self, confinement: &Confinement) {
+        if let (Some(mark), Confinement::On { guard, .. }) = (self.mark, confinement) {
+            guard.forbid_new();
+            if !kill_marked(mark, || guard.is_empty()) {
+                tracing::warn!(
+                    "something that OpenCode has started still runs, and could not be killed: look for processes of this user"
+                );
+            }
         }
         for pid in living_in(&self.home) {
             // It may have ended by itself.

@@ -1,62 +1,12 @@
 //! Finding, checking and ending the child.
 
-use std::os::unix::fs::PermissionsExt;
-
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 
 use super::*;
-use crate::{OPENCODE_VERSION, check_version, find_opencode};
-
-struct Bin {
-    _directory: tempfile::TempDir,
-    path: Utf8PathBuf,
-}
-
-/// A directory with executables of these names and shell bodies.
-fn bin(programs: &[(&str, &str)]) -> Bin {
-    let directory = tempfile::tempdir().expect("a directory");
-    let path = Utf8PathBuf::from_path_buf(directory.path().to_owned()).expect("UTF-8");
-    for (name, body) in programs {
-        let program = path.join(name);
-        std::fs::write(&program, format!("#!/bin/sh\n{body}\n")).expect("a file");
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("executable");
-    }
-    Bin {
-        _directory: directory,
-        path,
-    }
-}
-
-#[tokio::test]
-async fn what_is_missing_or_wrong_is_said_with_the_fix() {
-    let empty = bin(&[]);
-    let error = find_opencode(None, empty.path.as_str()).expect_err("nothing there");
-    assert!(
-        error.to_string().contains("npm install -g opencode-ai@1.18.33"),
-        "{error}"
-    );
-    let error = find_opencode(Some(&empty.path.join("nope")), "").expect_err("no such file");
-    assert!(error.to_string().contains("CONCLAVE_OPENCODE is"), "{error}");
-    let no_rg = bin(&[("opencode", "echo 1.18.33")]);
-    assert!(matches!(
-        find_opencode(None, no_rg.path.as_str()),
-        Err(ProcessError::NoRipgrep)
-    ));
-    let right = bin(&[("opencode", "echo 1.18.33"), ("rg", "")]);
-    let found = find_opencode(None, right.path.as_str()).expect("found");
-    assert_eq!(found, right.path.join("opencode"));
-    check_version(&found, "/usr/bin:/bin").await.expect("the right one");
-    let other = bin(&[("opencode", "echo 2.0.0")]);
-    let error = check_version(&other.path.join("opencode"), "/usr/bin:/bin")
-        .await
-        .expect_err("another version");
-    assert!(
-        error
-            .to_string()
-            .contains("is OpenCode 2.0.0, but Conclave needs exactly 1.18.33"),
-        "{error}"
-    );
-}
+use crate::{
+    OPENCODE_VERSION,
+    test_support::{Bin, bin},
+};
 
 fn start(bin: &Bin, home: &Utf8Path) -> Process {
     let settings = LaunchSettings {

@@ -2,17 +2,18 @@
 
 use std::{io, process::Stdio};
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use conclave_sandbox::{Access, FileRule, Guard, Launch, Policy, SandboxStatus, missing_here, new_mark, system_files};
 use tokio::process::Command;
 
-use super::{
-    binary::on_path,
-    settings::{LaunchSettings, SERVE, SandboxSettings},
-};
+use super::settings::{LaunchSettings, SERVE, SandboxSettings};
+use crate::binary::on_path;
 
 /// The port that `OpenCode` tries first when it is asked for any.
 const USUAL_PORT: u16 = 4096;
+/// The remedy where a place of the user's is open.
+const MOVE: &str = "keep homes, checkouts and TMPDIR out of the system's directories, name single programs in CONCLAVE_SANDBOX_PROGRAMS, and mount \
+     /proc without hidepid";
 
 /// The sandbox around a child.
 #[derive(Debug, Clone)]
@@ -20,7 +21,12 @@ pub(crate) enum Confinement {
     /// There is none, for this reason.
     Off(String),
     /// It is being put up, or stands.
-    On(Guard),
+    On {
+        /// Its state.
+        guard: Guard,
+        /// Places of the user's that are open in it.
+        open: Vec<String>,
+    },
 }
 
 impl Confinement {
@@ -28,7 +34,7 @@ impl Confinement {
     pub(crate) async fn status(&self) -> Option<SandboxStatus> {
         match self {
             Self::Off(why) => Some(SandboxStatus::none(why)),
-            Self::On(guard) => guard.status().await,
+            Self::On { guard, open } => Some(guard.status().await?.also_open(open, MOVE)),
         }
     }
 
@@ -36,7 +42,7 @@ impl Confinement {
     pub(crate) fn refused(&self) -> Vec<String> {
         match self {
             Self::Off(_) => Vec::new(),
-            Self::On(guard) => guard.refused().into_iter().collect(),
+            Self::On { guard, .. } => guard.refused().into_iter().collect(),
         }
     }
 }
@@ -46,19 +52,60 @@ pub(super) fn prepare(
     settings: &LaunchSettings<'_>,
     sandbox: &SandboxSettings,
     mark: u64,
-) -> io::Result<(Launch, std::process::Command)> {
+) -> io::Result<(Launch, std::process::Command, Vec<String>)> {
+    let files = files(settings, sandbox);
+    let own = [
+        sandbox.workspace.as_path(),
+        settings.home,
+        settings.config.parent().unwrap_or(settings.config),
+    ];
+    let others = files.iter().filter(|rule| !own.contains(&rule.path.as_path()));
+    let mut open = exposed(others, &sandbox.private);
+    open.extend(hidden_processes());
     let policy = Policy {
-        files: files(settings, sandbox),
+        files,
         connect: sandbox.ports.clone(),
         bind: vec![0, USUAL_PORT],
     };
     let (launch, mut command) = Launch::prepare(&sandbox.helper, settings.binary, policy, mark)?;
     command.args(SERVE);
-    Ok((launch, command))
+    Ok((launch, command, open))
+}
+
+/// A `/proc` that hides processes from this user would hide what outlives the run.
+fn hidden_processes() -> Option<String> {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let hides = !nix::unistd::geteuid().is_root() && hides_processes(&mounts);
+    hides.then(|| "processes that outlive the run: /proc is mounted with `hidepid`".to_owned())
+}
+
+/// Returns whether the last mount at `/proc` has the option.
+fn hides_processes(mounts: &str) -> bool {
+    let at_proc = |line: &&str| line.split(' ').nth(4) == Some("/proc");
+    let options = mounts.lines().rfind(at_proc).and_then(|line| line.rsplit(' ').next());
+    let value = options.and_then(|options| options.split(',').find_map(|option| option.strip_prefix("hidepid=")));
+    value.is_some_and(|value| !matches!(value, "0" | "off"))
+}
+
+/// The places that a rule opens with everything below them.
+fn exposed<'a>(rules: impl Iterator<Item = &'a FileRule>, private: &[Utf8PathBuf]) -> Vec<String> {
+    let real = |path: &Utf8Path| path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned());
+    let open: Vec<Utf8PathBuf> = rules.map(|rule| real(&rule.path)).collect();
+    let mut exposed: Vec<String> = private
+        .iter()
+        .filter_map(|place| {
+            let place = real(place);
+            let rule = open.iter().find(|open| place.starts_with(open))?;
+            Some(format!("files below {place}, which {rule} opens"))
+        })
+        .collect();
+    exposed.sort();
+    exposed.dedup();
+    exposed
 }
 
 /// Puts the sandbox up around a program that does nothing, and returns what would hold around `OpenCode`.
-pub async fn probe_sandbox(helper: &Utf8Path) -> io::Result<SandboxStatus> {
+pub async fn probe_sandbox(settings: &SandboxSettings) -> io::Result<SandboxStatus> {
     if let Some(why) = missing_here() {
         return Ok(SandboxStatus::none(why));
     }
@@ -67,7 +114,16 @@ pub async fn probe_sandbox(helper: &Utf8Path) -> io::Result<SandboxStatus> {
         connect: Vec::new(),
         bind: Vec::new(),
     };
-    let (launch, command) = Launch::prepare(helper, "/bin/sh", policy, new_mark()?)?;
+    let programs = settings
+        .programs
+        .iter()
+        .map(|path| FileRule::optional(path, Access::Run));
+    let mut open = exposed(
+        programs.chain(system_files()).collect::<Vec<_>>().iter(),
+        &settings.private,
+    );
+    open.extend(hidden_processes());
+    let (launch, command) = Launch::prepare(&settings.helper, "/bin/sh", policy, new_mark()?)?;
     let mut command = Command::from(command);
     command
         .args(["-c", "exit 0"])
@@ -79,7 +135,7 @@ pub async fn probe_sandbox(helper: &Utf8Path) -> io::Result<SandboxStatus> {
     drop(command);
     let guard = launch.started(child.id().ok_or_else(|| io::Error::other("it ended at once"))?)?;
     if let Some(status) = guard.status().await {
-        return Ok(status);
+        return Ok(status.also_open(&open, MOVE));
     }
     let output = child.wait_with_output().await?;
     Err(io::Error::other(
@@ -99,7 +155,7 @@ fn files(settings: &LaunchSettings<'_>, sandbox: &SandboxSettings) -> Vec<FileRu
     // What it searches with, and what it finds the root of the project with.
     let tools = ["rg", "git"]
         .into_iter()
-        .filter_map(|name| on_path(name, settings.path));
+        .filter_map(|name| on_path(name, settings.path).next());
     let programs = tools.chain(sandbox.programs.iter().cloned());
     required
         .into_iter()
@@ -107,4 +163,60 @@ fn files(settings: &LaunchSettings<'_>, sandbox: &SandboxSettings) -> Vec<FileRu
         .chain(programs.map(|path| FileRule::optional(path, Access::Run)))
         .chain(system_files())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proc_that_hides_processes_is_seen() {
+        let line = |options: &str| {
+            format!("22 1 0:20 / /sys rw - sysfs sysfs rw\n24 1 0:21 / /proc rw,nosuid - proc proc rw{options}\n")
+        };
+        for (options, hides) in [
+            ("", false),
+            (",hidepid=0", false),
+            (",hidepid=off", false),
+            (",hidepid=2", true),
+            (",gid=4,hidepid=invisible", true),
+        ] {
+            assert_eq!(hides_processes(&line(options)), hides, "{options}");
+        }
+        assert!(
+            !hides_processes(&(line(",hidepid=2") + &line(""))),
+            "the last mount counts"
+        );
+    }
+
+    #[test]
+    fn places_of_the_user_that_a_rule_opens_are_named() {
+        let root = tempfile::tempdir().expect("a directory");
+        let root = Utf8Path::from_path(root.path())
+            .expect("UTF-8")
+            .canonicalize_utf8()
+            .expect("real");
+        for place in ["usr/app/.git", "home/.local/bin"] {
+            std::fs::create_dir_all(root.join(place)).expect("a directory");
+        }
+        std::os::unix::fs::symlink(root.join("usr/app"), root.join("checkout")).expect("a link");
+        let rules = |paths: &[&str]| {
+            let rule = |path: &&str| FileRule::optional(root.join(path), Access::Run);
+            paths.iter().map(rule).collect::<Vec<_>>()
+        };
+        let private = ["checkout", "home", "home"].map(|place| root.join(place));
+        let of = |paths: &[&str]| exposed(rules(paths).iter(), &private);
+        assert_eq!(
+            of(&["usr/lib", "home/.local/bin", "missing"]),
+            [""; 0],
+            "below a place is the user's choice"
+        );
+        let app = root.join("usr/app");
+        assert_eq!(
+            of(&["usr"]),
+            [format!("files below {app}, which {} opens", root.join("usr"))]
+        );
+        assert_eq!(of(&[""]).len(), 2, "each place once");
+        assert_eq!(of(&["home"]).len(), 1);
+    }
 }

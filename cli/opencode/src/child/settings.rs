@@ -37,6 +37,8 @@ pub struct SandboxSettings {
     pub workspace: Utf8PathBuf,
     /// Further programs that `opencode` runs, where it is a script.
     pub programs: Vec<Utf8PathBuf>,
+    /// Places of the user's. Where a rule opens one, the grade says so.
+    pub private: Vec<Utf8PathBuf>,
     /// Ports of 127.0.0.1 that it may reach: the gateway's and the tools'.
     pub ports: Vec<u16>,
 }

@@ -23,7 +23,11 @@ const ARCHITECTURE_AT: u32 = 4;
 const WITH_SIGNALS: u8 = 6;
 
 const SETXATTRAT: i64 = 463;
+const GETXATTRAT: i64 = 464;
+const LISTXATTRAT: i64 = 465;
 const REMOVEXATTRAT: i64 = 466;
+const STATMOUNT: i64 = 457;
+const LISTMOUNT: i64 = 458;
 const OPEN_TREE_ATTR: i64 = 467;
 const FILE_SETATTR: i64 = 469;
 const FCHMODAT2: i64 = 452;
@@ -39,6 +43,10 @@ const F_SETSIG: i32 = 10;
 const F_SETOWN_EX: i32 = 15;
 const FIOSETOWN: u64 = 0x8901;
 const SIOCSPGRP: u64 = 0x8902;
+/// The kind of an ioctl request is in these bits.
+const REQUEST_KIND: u64 = 0xff00;
+/// Kinds of requests that read and change what file systems keep about a file: `f`, `X`, `v`.
+const FILE_REQUESTS: [u64; 3] = [0x66, 0x58, 0x76];
 /// Types of sockets are in these bits; above are flags.
 const SOCKET_TYPE: u64 = 0xf;
 
@@ -58,25 +66,30 @@ type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 /// The two filters: what fails with `EPERM`, and what does not exist.
 pub(super) fn programs(parent: u32, landlock: u8) -> Result<[BpfProgram; 2], FilterError> {
     let mut denied: Rules = NEVER.iter().map(|call| (*call, Vec::new())).collect();
-    by_argument(&mut denied, parent)?;
+    by_argument(&mut denied)?;
     if landlock < WITH_SIGNALS {
         signals_to(&mut denied, parent)?;
     }
-    let missing = [
-        libc::SYS_io_uring_setup,
-        libc::SYS_io_uring_enter,
-        libc::SYS_io_uring_register,
-        // Its flags are behind a pointer, where no filter can read them. The C library then uses clone.
-        libc::SYS_clone3,
-    ];
-    let missing: Rules = missing.into_iter().map(|call| (call, Vec::new())).collect();
+    let missing: Rules = MISSING.iter().map(|call| (*call, Vec::new())).collect();
     Ok([
         program(denied, libc::EPERM)?,
         without_newer_calls(program(missing, libc::ENOSYS)?),
     ])
 }
 
-/// The filter whose matches wait for an answer: `connect` and `listen`.
+/// Calls that wait for an answer: connections, servers, and whatever makes a process or a thread, which ends with the run.
+const WATCHED: &[i64] = &[
+    libc::SYS_connect,
+    libc::SYS_bind,
+    libc::SYS_listen,
+    libc::SYS_clone,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_fork,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_vfork,
+];
+
+/// The filter whose matches wait for an answer.
 pub(super) fn watched() -> Result<BpfProgram, FilterError> {
     let architecture: u32 = audit_architecture()?;
     let number = |call: i64| u32::try_from(call).map_err(|_| FilterError::Processor);
@@ -84,16 +97,19 @@ pub(super) fn watched() -> Result<BpfProgram, FilterError> {
     let load = u16::try_from(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS).map_err(|_| FilterError::Processor)?;
     let give = u16::try_from(libc::BPF_RET | libc::BPF_K).map_err(|_| FilterError::Processor)?;
     let at = |code, k, jt, jf| sock_filter { code, jt, jf, k };
-    Ok(vec![
+    let calls = u8::try_from(WATCHED.len()).map_err(|_| FilterError::Processor)?;
+    let mut filter = vec![
         at(load, ARCHITECTURE_AT, 0, 0),
         // Calls of another architecture are the other filters' business.
-        at(jump, architecture, 0, 4),
+        at(jump, architecture, 0, calls + 1),
         at(load, NUMBER_AT, 0, 0),
-        at(jump, number(libc::SYS_connect)?, 1, 0),
-        at(jump, number(libc::SYS_listen)?, 0, 1),
-        at(give, libc::SECCOMP_RET_USER_NOTIF, 0, 0),
-        at(give, libc::SECCOMP_RET_ALLOW, 0, 0),
-    ])
+    ];
+    for (call, left) in WATCHED.iter().zip((1..=calls).rev()) {
+        filter.push(at(jump, number(*call)?, left, 0));
+    }
+    filter.push(at(give, libc::SECCOMP_RET_ALLOW, 0, 0));
+    filter.push(at(give, libc::SECCOMP_RET_USER_NOTIF, 0, 0));
+    Ok(filter)
 }
 
 fn audit_architecture() -> Result<u32, FilterError> {
@@ -133,7 +149,7 @@ fn without_newer_calls(mut program: BpfProgram) -> BpfProgram {
 }
 
 /// Calls with one argument that decides: refused if the condition holds.
-fn by_argument(denied: &mut Rules, parent: u32) -> Result<(), FilterError> {
+fn by_argument(denied: &mut Rules) -> Result<(), FilterError> {
     let mut deny = |call: i64, conditions: Vec<SeccompCondition>| -> Result<(), FilterError> {
         denied.entry(call).or_default().push(SeccompRule::new(conditions)?);
         Ok(())
@@ -181,7 +197,11 @@ fn by_argument(denied: &mut Rules, parent: u32) -> Result<(), FilterError> {
     ] {
         deny(libc::SYS_ioctl, vec![is(1, request)?])?;
     }
-    for command in [libc::F_SETOWN, F_SETOWN_EX, F_SETSIG] {
+    // Flags and attributes of files, which need no descriptor to write with.
+    for kind in FILE_REQUESTS {
+        deny(libc::SYS_ioctl, vec![has_bits(1, REQUEST_KIND, kind << 8)?])?;
+    }
+    for command in [libc::F_SETOWN, F_SETOWN_EX, F_SETSIG, libc::F_SETLEASE, libc::F_NOTIFY] {
         deny(libc::SYS_fcntl, vec![is(1, number(command))?])?;
     }
     // Limits: those of others, and all of its own but the number of open files. The mark is one of them.
@@ -196,7 +216,8 @@ fn by_argument(denied: &mut Rules, parent: u32) -> Result<(), FilterError> {
         libc::SYS_sched_setparam,
         libc::SYS_sched_setattr,
     ] {
-        deny(call, vec![is(0, parent.into())?])?;
+        // A thread of another process has a number like one of its own: only "this thread" is sure.
+        deny(call, vec![is_not(0, 0)?])?;
     }
     deny(libc::SYS_prctl, vec![is(0, number(libc::PR_SET_PDEATHSIG))?])
 }
@@ -265,6 +286,27 @@ fn has_bits(argument: u8, mask: u64, value: u64) -> Result<SeccompCondition, Fil
         value,
     )?)
 }
+
+/// Calls that do not exist.
+const MISSING: &[i64] = &[
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    // Its flags are behind a pointer, where no filter can read them. The C library then uses clone.
+    libc::SYS_clone3,
+    // Attributes hold content, such as the address that a file was downloaded from, and Landlock does not look at them. Programs
+    // take this answer for a file system without attributes.
+    libc::SYS_getxattr,
+    libc::SYS_lgetxattr,
+    libc::SYS_fgetxattr,
+    GETXATTRAT,
+    libc::SYS_listxattr,
+    libc::SYS_llistxattr,
+    libc::SYS_flistxattr,
+    LISTXATTRAT,
+    STATMOUNT,
+    LISTMOUNT,
+];
 
 /// Calls that fail whatever their arguments.
 const NEVER: &[i64] = &[

@@ -6,7 +6,7 @@ use std::{
     io,
     os::fd::OwnedFd,
     process::Command,
-    sync::{Arc, PoisonError},
+    sync::{Arc, PoisonError, atomic::Ordering},
     thread,
 };
 
@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use super::{
     channel::{Channel, Offer, Order, Report, Watching},
-    watch::{Refused, Watch, read_memory},
+    watch::{End, Refused, Watch, read_memory},
 };
 use crate::{HELPER_ARGUMENT, policy::Policy, status::SandboxStatus};
 
@@ -50,27 +50,34 @@ impl Launch {
     /// dropped by then: it holds the helper's end of the socket.
     pub fn started(self, process: u32) -> io::Result<Guard> {
         let (status, known) = watch::channel(None);
-        let refused = Refused::default();
+        let (refused, end) = (Refused::default(), Arc::new(End::default()));
         let guard = Guard {
             status: known,
             refused: Arc::clone(&refused),
+            end: Arc::clone(&end),
         };
         thread::Builder::new().name("sandbox".to_owned()).spawn(move || {
-            let ports = self.order.policy.connect.clone();
+            let (ports, server_ports) = (self.order.policy.connect.clone(), self.order.policy.bind.clone());
             match self.negotiate(process) {
                 Ok((found, listener)) => {
                     status.send_replace(Some(found));
-                    if let Some(listener) = listener {
-                        Watch {
+                    match listener {
+                        Some(listener) => Watch {
                             listener,
                             ports,
+                            server_ports,
                             refused,
+                            end,
                         }
-                        .serve();
+                        .serve(),
+                        None => end.reached.store(true, Ordering::Release),
                     }
                 }
                 // The helper says why on its standard error, and ends. Without a status, none was put up.
-                Err(error) => tracing::debug!(%error, "the sandbox's helper ended early"),
+                Err(error) => {
+                    end.reached.store(true, Ordering::Release);
+                    tracing::debug!(%error, "the sandbox's helper ended early");
+                }
             }
         })?;
         Ok(guard)
@@ -106,9 +113,20 @@ fn can_read(process: u32, offer: &Offer) -> bool {
 pub struct Guard {
     status: watch::Receiver<Option<SandboxStatus>>,
     refused: Refused,
+    end: Arc<End>,
 }
 
 impl Guard {
+    /// Lets nothing inside start a process or a thread from here on.
+    pub fn forbid_new(&self) {
+        self.end.near.store(true, Ordering::Release);
+    }
+
+    /// Returns whether no process inside lives any more, as far as there is a watch that would know.
+    pub fn is_empty(&self) -> bool {
+        self.end.reached.load(Ordering::Acquire)
+    }
+
     /// Waits until the walls are up. `None` if the helper ended before.
     pub async fn status(&self) -> Option<SandboxStatus> {
         let mut status = self.status.clone();

@@ -1,4 +1,4 @@
-//! The watch: makes the connections of the confined program itself.
+//! The watch: makes the connections of the confined program itself, and lets it start nothing more when the run ends.
 //!
 //! A rule for ports holds at every host. So each `connect` of the program waits until this process has read the address, has
 //! connected a socket of its own to its own copy of it, and has put that socket into the place of the program's. What it read
@@ -8,16 +8,22 @@ use std::{
     collections::BTreeSet,
     fs::File,
     io,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, TcpStream},
     os::{
         fd::{AsFd, OwnedFd},
         unix::fs::FileExt,
     },
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    net::{AddressFamily, SocketFlags, SocketType},
+};
 
 use super::kernel::{self, Answer, Request};
 
@@ -25,11 +31,22 @@ use super::kernel::{self, Answer, Request};
 const MAX_ADDRESS: usize = 28;
 /// Time limit for a connection. The servers are our own, on this machine.
 const MAX_CONNECT: Duration = Duration::from_secs(2);
+/// Connections that wait for its server.
+const BACKLOG: i32 = 128;
 /// Maximum number of refused addresses that are kept.
 const MAX_REFUSED: usize = 20;
 
 /// Addresses that the program tried to reach and that are none of ours.
 pub(super) type Refused = Arc<Mutex<BTreeSet<String>>>;
+
+/// The end of a run, as far as the watch has to do with it.
+#[derive(Debug, Default)]
+pub(super) struct End {
+    /// Nothing may start a process or a thread any more.
+    pub(super) near: AtomicBool,
+    /// No process with the filter is left, or none was ever watched.
+    pub(super) reached: AtomicBool,
+}
 
 /// The connections of one confined program.
 #[derive(Debug)]
@@ -37,13 +54,22 @@ pub(super) struct Watch {
     pub(super) listener: OwnedFd,
     /// The ports of 127.0.0.1 that it may reach.
     pub(super) ports: Vec<u16>,
+    /// The ports of 127.0.0.1 that its server may ask for.
+    pub(super) server_ports: Vec<u16>,
     pub(super) refused: Refused,
+    pub(super) end: Arc<End>,
 }
 
 impl Watch {
     /// Answers until no process with the filter lives any more.
     pub(super) fn serve(self) {
-        let mut listens = false;
+        let end = Arc::clone(&self.end);
+        self.answer_all();
+        end.reached.store(true, Ordering::Release);
+    }
+
+    fn answer_all(self) {
+        let mut server = Server::None;
         loop {
             let mut descriptors = [PollFd::new(&self.listener, PollFlags::IN)];
             match poll(&mut descriptors, None) {
@@ -63,35 +89,33 @@ impl Watch {
                     return;
                 }
             };
-            let answer = if request.call == libc::SYS_listen {
-                // One server is OpenCode's own. A second one could be anything.
-                if std::mem::replace(&mut listens, true) {
-                    Answer::Refuse(libc::EPERM)
-                } else {
-                    Answer::Continue
-                }
-            } else {
-                self.connect(&request)
+            let answer = match request.call {
+                libc::SYS_connect => self.connect(&request),
+                libc::SYS_bind => self.bind(&request, &mut server),
+                libc::SYS_listen => server.listen(),
+                // What multiplies faster than it is found would outlive the run.
+                _ if self.end.near.load(Ordering::Acquire) => Answer::Refuse(libc::EAGAIN),
+                _ => Answer::Continue,
             };
             kernel::answer(self.listener.as_fd(), &request, answer);
         }
     }
 
+    /// The address of a call, which is certainly the waiting thread's.
+    fn address(&self, request: &Request) -> Option<Address> {
+        let address = address_of(request).ok()?;
+        kernel::still_waits(self.listener.as_fd(), request).then_some(address)
+    }
+
     fn connect(&self, request: &Request) -> Answer {
-        let Ok(address) = address_of(request) else {
-            return Answer::Refuse(libc::EPERM);
-        };
-        // Only now it is sure that what was read is the waiting thread's.
-        if !kernel::still_waits(self.listener.as_fd(), request) {
-            return Answer::Refuse(libc::EPERM);
-        }
-        let target = match address {
-            Address::Internet(target @ SocketAddr::V4(_))
+        let target = match self.address(request) {
+            None => return Answer::Refuse(libc::EPERM),
+            Some(Address::Internet(target @ SocketAddr::V4(_)))
                 if target.ip() == IpAddr::V4(Ipv4Addr::LOCALHOST) && self.ports.contains(&target.port()) =>
             {
                 target
             }
-            other => {
+            Some(other) => {
                 self.note(&other);
                 return Answer::Refuse(libc::EPERM);
             }
@@ -115,6 +139,35 @@ impl Watch {
         kernel::put(self.listener.as_fd(), request, connection.as_fd(), number, closes)
     }
 
+    /// Binds a socket of this process to 127.0.0.1, and puts it in the place of the program's.
+    fn bind(&self, request: &Request, server: &mut Server) -> Answer {
+        let Some(Address::Internet(SocketAddr::V4(address))) = self.address(request) else {
+            return Answer::Refuse(libc::EPERM);
+        };
+        if *address.ip() != Ipv4Addr::LOCALHOST || !self.server_ports.contains(&address.port()) || server.is_up() {
+            return Answer::Refuse(libc::EPERM);
+        }
+        match self.bound(request, address) {
+            Ok(socket) => {
+                *server = Server::Bound(socket);
+                Answer::Done
+            }
+            Err(error) => Answer::Refuse(error.raw_os_error().unwrap_or(libc::EADDRINUSE)),
+        }
+    }
+
+    fn bound(&self, request: &Request, address: SocketAddrV4) -> io::Result<OwnedFd> {
+        let number = u32::try_from(request.arguments[0] & 0xffff_ffff).map_err(io::Error::other)?;
+        let flags = flags_of(request.thread, number)?;
+        let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        rustix::net::sockopt::set_socket_reuseaddr(&socket, true)?;
+        rustix::net::bind(&socket, &address)?;
+        rustix::io::ioctl_fionbio(&socket, flags & libc::O_NONBLOCK != 0)?;
+        let closes = flags & libc::O_CLOEXEC != 0;
+        kernel::put(self.listener.as_fd(), request, socket.as_fd(), number, closes)?;
+        Ok(socket)
+    }
+
     fn note(&self, address: &Address) {
         let address = match address {
             Address::Internet(address) => address.to_string(),
@@ -128,6 +181,35 @@ impl Watch {
                 address,
                 "the agents' process tried to reach an address that is not the run's own; it was refused"
             );
+        }
+    }
+}
+
+/// The one server that the program may have.
+enum Server {
+    None,
+    /// Its socket has an address. The program has the same one.
+    Bound(OwnedFd),
+    /// It listens.
+    Up,
+}
+
+impl Server {
+    const fn is_up(&self) -> bool {
+        matches!(self, Self::Up)
+    }
+
+    /// Lets the socket that was bound listen, whichever the program has named. A second server could be anything.
+    fn listen(&mut self) -> Answer {
+        let Self::Bound(socket) = self else {
+            return Answer::Refuse(libc::EPERM);
+        };
+        match rustix::net::listen(&*socket, BACKLOG) {
+            Ok(()) => {
+                *self = Self::Up;
+                Answer::Done
+            }
+            Err(error) => Answer::Refuse(error.raw_os_error()),
         }
     }
 }

@@ -15,7 +15,7 @@ use conclave_engine::{
 use conclave_gateway::{Gateway, GatewayConfig};
 use conclave_opencode::{
     ConfigFile, Endpoints, LaunchSettings, Launched, McpHandle, OpenCode, OpenCodeSettings, Sandbox, SandboxSettings,
-    SandboxStatus, StartError, find_opencode, probe_sandbox, render_config, serve_tools,
+    SandboxStatus, Search, StartError, probe_sandbox, render_config, serve_tools,
 };
 use conclave_shared::{config::MAX_CALL_SECONDS, sandbox::SandboxLevel};
 use secrecy::{ExposeSecret, SecretString};
@@ -26,7 +26,11 @@ use crate::{
     context::Context,
     env::{Environment, names, providers::upstream},
     exit::Failure,
-    run::{Run, directory::RunDirectory, prepare::Prepared},
+    run::{
+        Run,
+        directory::{RunDirectory, default_root, programs_directory, temporary},
+        prepare::Prepared,
+    },
 };
 
 /// Where the prompts of the two roles are, relative to the configuration file.
@@ -53,9 +57,14 @@ pub(crate) struct Child {
 
 impl Child {
     /// Starts the child that the environment names; below `scratch` it keeps what is its own.
-    pub(crate) fn start(env: &Environment, scratch: &Utf8Path, workspace: &Utf8Path) -> Result<Self, Failure> {
-        let path = env.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin");
-        let binary = find_opencode(env.get(names::OPENCODE).map(Utf8Path::new), path)?;
+    pub(crate) async fn start(env: &Environment, scratch: &Utf8Path, workspace: &Utf8Path) -> Result<Self, Failure> {
+        let installed = programs_directory(env);
+        let search = Search {
+            configured: env.get(names::OPENCODE).map(Utf8Path::new),
+            installed: installed.as_deref(),
+            path: env.path(),
+        };
+        let programs = search.programs().await?;
         let (run_key, token) = (conclave_gateway::random_run_key()?, conclave_gateway::random_run_key()?);
         let directory = scratch.join("runtime");
         std::fs::create_dir_all(directory.join("prompts")).map_err(Failure::io(format!("make {directory}")))?;
@@ -71,10 +80,10 @@ impl Child {
         let listeners = [bind()?, bind()?];
         let sandbox = sandbox(env, workspace, &listeners)?;
         let launched = Launched::start(&LaunchSettings {
-            binary: &binary,
+            binary: &programs.opencode,
             home: &scratch.join("home"),
             config: &config,
-            path,
+            path: &programs.path,
             environment: &environment,
             limit: MAX_START,
             sandbox: &sandbox,
@@ -138,7 +147,7 @@ impl Child {
 pub(crate) async fn sandbox_here(env: &Environment) -> Result<SandboxStatus, Failure> {
     match switched_off(env)? {
         Some(why) => Ok(SandboxStatus::none(why)),
-        None => probe_sandbox(HELPER.into())
+        None => probe_sandbox(&sandbox_settings(env, Utf8Path::new("."), Vec::new()))
             .await
             .map_err(Failure::io("try the sandbox")),
     }
@@ -161,16 +170,28 @@ fn sandbox(env: &Environment, workspace: &Utf8Path, listeners: &[TcpListener]) -
     if let Some(why) = switched_off(env)? {
         return Ok(Sandbox::Off(why));
     }
-    let programs = env.get(names::SANDBOX_PROGRAMS).unwrap_or_default().split(':');
     let ports = listeners.iter().map(|listener| Ok(listener.local_addr()?.port()));
-    Ok(Sandbox::new(SandboxSettings {
+    let ports = ports.collect::<Result<_, _>>();
+    let ports = ports.map_err(Failure::io("open a port on 127.0.0.1"))?;
+    Ok(Sandbox::new(sandbox_settings(env, workspace, ports)))
+}
+
+fn sandbox_settings(env: &Environment, workspace: &Utf8Path, ports: Vec<u16>) -> SandboxSettings {
+    let programs = env.get(names::SANDBOX_PROGRAMS).unwrap_or_default().split(':');
+    let here = std::env::current_dir()
+        .ok()
+        .and_then(|path| Utf8PathBuf::from_path_buf(path).ok());
+    let places = [env.get("HOME"), env.job_checkout()]
+        .into_iter()
+        .flatten()
+        .map(Utf8PathBuf::from);
+    SandboxSettings {
         helper: HELPER.into(),
         workspace: workspace.to_owned(),
         programs: programs.filter(|path| !path.is_empty()).map(Into::into).collect(),
-        ports: ports
-            .collect::<Result<_, _>>()
-            .map_err(Failure::io("open a port on 127.0.0.1"))?,
-    }))
+        private: places.chain(here).chain([temporary(), default_root(env)]).collect(),
+        ports,
+    }
 }
 
 /// The running servers and OpenCode.
@@ -208,6 +229,7 @@ impl Runtime {
         config.recording = run.recording.mode();
         config.redactor = redactor.clone();
         config.places = vec![(workspace.to_string(), "{workspace}".to_owned())];
+        config.http.system_proxy = env.has_system_proxy();
         config.http.extra_ca_file = env.get(names::CA_FILE).map(Into::into);
         config.trace = run.observers.trace();
         let [of_gateway, of_tools] = child.listeners.map(|listener| {

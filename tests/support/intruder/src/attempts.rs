@@ -14,7 +14,8 @@ use std::{
 
 use crate::facts::Facts;
 
-pub(crate) use escape::{HIDDEN, hide};
+pub(crate) use escape::{HIDDEN, LEFT, hide};
+pub(crate) use files::ATTRIBUTE;
 
 /// Condition under which an attempt succeeds without a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,11 +40,22 @@ pub(crate) fn of_group(group: &str) -> &'static [Attempt] {
         "connects" => connections::ATTEMPTS,
         "processes" => processes::ATTEMPTS,
         "escape" => escape::ATTEMPTS,
+        "bomb" => escape::BOMB,
+        "serves" => connections::SERVES,
         other => panic!("there is no group {other}"),
     }
 }
 
-pub(crate) const GROUPS: [&str; 6] = ["legitimate", "reads", "writes", "connects", "processes", "escape"];
+pub(crate) const GROUPS: [&str; 8] = [
+    "legitimate",
+    "reads",
+    "writes",
+    "connects",
+    "processes",
+    "escape",
+    "bomb",
+    "serves",
+];
 
 /// Makes the attempts of the group, each in a process of its own, writes down which succeeded, and stays.
 pub(crate) fn run_all(own: &str) {
@@ -56,7 +68,10 @@ pub(crate) fn run_all(own: &str) {
 /// may be.
 pub(crate) fn try_all(own: &str, file: &str) {
     let facts = Facts::read();
-    let groups = ["legitimate", facts.group.as_str()];
+    let mut groups = ["legitimate", facts.group.as_str()];
+    if facts.group == "serves" {
+        groups.reverse();
+    }
     let mut results = BTreeMap::new();
     for (name, ..) in groups
         .iter()

@@ -76,6 +76,7 @@ async fn start(opencode: &str, sandboxed: bool) -> f64 {
             helper: HELPER.into(),
             workspace: at("workspace"),
             programs: Vec::new(),
+            private: Vec::new(),
             ports: vec![1, 2],
         })
     } else {

@@ -19,8 +19,11 @@ use conclave_opencode::{LaunchSettings, Launched, Sandbox, SandboxSettings};
 use crate::{
     attempts::{self, Outside},
     facts::{Facts, LEFT_OPEN, SECRET, VARIABLE},
+    kernel::{call, pointer},
 };
 
+/// Looks for what was left.
+const LOOKS: usize = 20;
 /// Time limit for all attempts of a group.
 const MAX_TIME: Duration = Duration::from_mins(3);
 
@@ -103,6 +106,10 @@ impl Scene {
         ]) {
             std::fs::write(at(path), SECRET).expect("a file");
         }
+        let name = std::ffi::CString::new(at("user/.ssh/id").into_os_string().into_encoded_bytes()).expect("no NUL");
+        let (path, key) = (name.as_ptr().addr() as u64, attempts::ATTRIBUTE.as_ptr().addr() as u64);
+        // Not every file system has attributes.
+        let _ = call(libc::SYS_setxattr, &[path, key, pointer(b"secret"), 6, 0]);
         let victim = Command::new(std::env::current_exe().expect("a path"))
             .arg("victim")
             .env("A_SECRET", SECRET)
@@ -167,6 +174,7 @@ async fn one(group: &str, sandboxed: bool) -> (serde_json::Value, BTreeMap<Strin
             helper: "/proc/self/exe".into(),
             workspace: scene.path("scratch/workspace"),
             programs: Vec::new(),
+            private: Vec::new(),
             ports: vec![scene.facts.gateway],
         })
     } else {
@@ -186,9 +194,44 @@ async fn one(group: &str, sandboxed: bool) -> (serde_json::Value, BTreeMap<Strin
     let status = launched.sandbox().await.expect("a status");
     let results = results(&scene.path("scratch/home/tmp/results.json")).await;
     launched.stop().await;
-    let hidden = std::fs::read_to_string(scene.path("scratch/home").join(attempts::HIDDEN)).ok();
-    let left = hidden.is_some_and(|hidden| lives_on(&hidden));
+    let hidden = ["hide", "thread", "hop"].map(|way| {
+        let file = scene.path("scratch/home").join(attempts::HIDDEN).with_extension(way);
+        std::fs::read_to_string(file).unwrap_or_default()
+    });
+    let mut left = lives_on(&hidden[0]);
+    // One that changes all the time is not there at each look.
+    for _ in 0..LOOKS {
+        left |= something_lives_in(&scene.facts.home);
+    }
+    if !sandboxed {
+        for leader in hidden
+            .iter()
+            .filter_map(|pid| rustix::process::Pid::from_raw(pid.parse().ok()?))
+        {
+            let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+        }
+    }
     (serde_json::to_value(status).expect("JSON"), results, left)
+}
+
+/// Returns whether something that an intruder has left lives.
+fn something_lives_in(home: &Path) -> bool {
+    let variable = format!("{}={}", attempts::LEFT, home.display());
+    // A test may have shut it.
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    // Of a process whose first thread has ended, only the others still have it.
+    let threads = processes.flat_map(|process| {
+        std::fs::read_dir(process.path().join("task"))
+            .into_iter()
+            .flatten()
+            .flatten()
+    });
+    let mut environments = threads.filter_map(|thread| std::fs::read(thread.path().join("environ")).ok());
+    environments.any(|environment| {
+        environment
+            .split(|byte| *byte == 0)
+            .any(|entry| entry == variable.as_bytes())
+    })
 }
 
 /// Returns whether the process is anything but dead. What a test without the sandbox has left is ended here.

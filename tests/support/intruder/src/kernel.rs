@@ -47,6 +47,20 @@ pub(crate) fn through_the_32_bit_gate() -> bool {
     false
 }
 
+/// Goes on in a new process again and again, for half a minute at most.
+pub(crate) fn hop() {
+    let began = std::time::Instant::now();
+    // SAFETY: no handler is set, and the process has one thread.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+    while began.elapsed().as_secs() < 30 {
+        // SAFETY: the process has one thread, and goes on as it is.
+        if unsafe { libc::fork() } > 0 {
+            // SAFETY: it ends the process.
+            unsafe { libc::_exit(0) };
+        }
+    }
+}
+
 /// Waits until a signal ends the process.
 pub(crate) fn wait_for_ever() {
     loop {

@@ -1,7 +1,7 @@
 //! A hostile program in `OpenCode`'s place, and the host that starts it as Conclave starts `OpenCode`.
 //!
 //! `host GROUP` starts the same program as an intruder, with and without the sandbox around it, and prints what its attempts came
-//! to. `bench OPENCODE ROUNDS` measures what the sandbox costs. Each attempt is a process of its own, because some end in a signal.
+//! to. `on-landlock VERSION PROGRAM …` runs a program on a kernel with an older Landlock. `bench OPENCODE ROUNDS` measures what the sandbox costs. Each attempt is a process of its own, because some end in a signal.
 
 #![expect(
     clippy::expect_used,
@@ -20,6 +20,8 @@ mod facts;
 mod host;
 #[cfg(target_os = "linux")]
 mod kernel;
+#[cfg(target_os = "linux")]
+mod old_kernel;
 
 use std::process::ExitCode;
 
@@ -41,7 +43,10 @@ fn main() -> ExitCode {
             println!("{result}");
             return ExitCode::from(u8::from(!holds));
         }
-        [_, "hide", file] => attempts::hide(file),
+        [_, "on-landlock", version, program, arguments @ ..] => {
+            return old_kernel::run(version.parse().expect("a version"), program, arguments);
+        }
+        [_, "hide", way, file] => attempts::hide(way, file),
         [_, "victim"] => kernel::wait_for_ever(),
         _ => panic!("host GROUP, serve, attempt NAME or victim"),
     }

@@ -60,11 +60,19 @@ fn host(group: &str, user: Option<u32>) -> Value {
 
 /// The same without a look at the grade; the scratch space is below `place`.
 fn host_anywhere(group: &str, user: Option<u32>, place: &Path) -> Value {
+    host_on(None, group, user, place)
+}
+
+/// The same on a kernel whose Landlock has this version.
+fn host_on(landlock: Option<&str>, group: &str, user: Option<u32>, place: &Path) -> Value {
     let directory = tempfile::tempdir().unwrap();
     let program = directory.path().join("intruder");
     // The build directory may be in a place that only its owner reads.
     std::fs::copy(env!("CARGO_BIN_EXE_conclave-intruder"), &program).unwrap();
     let mut command = Command::new(&program);
+    if let Some(version) = landlock {
+        command.args(["on-landlock", version]).arg(&program);
+    }
     command.args(["host", group]).current_dir("/").env_clear();
     let scratch = tempfile::tempdir_in(place).unwrap();
     command.env("TMPDIR", scratch.path());
@@ -150,6 +158,37 @@ fn without_landlock_files_are_open_and_the_other_walls_stand() {
     }
 }
 
+/// Attempts succeed on an old Landlock exactly where its grade says so.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn an_old_landlock_leaves_open_what_its_grade_says() {
+    for version in ["1", "3", "5", "6"] {
+        for group in ["reads", "writes", "connects", "processes"] {
+            let found = host_on(Some(version), group, None, &std::env::temp_dir());
+            let status = &found["status"];
+            assert_eq!(status["walls"]["landlock"].to_string(), version, "{status}");
+            let signals = version != "6";
+            assert_eq!(
+                status["level"],
+                if signals { "partial" } else { "enforced" },
+                "{version}: {status}"
+            );
+            let attempts = found["attempts"].as_object().unwrap();
+            let succeed: Vec<&String> = attempts
+                .iter()
+                .filter(|(_, outcome)| outcome["inside"] == true)
+                .map(|(name, _)| name)
+                .collect();
+            let open: &[&str] = if signals && group == "processes" {
+                &["a_signal_to_the_victim"]
+            } else {
+                &[]
+            };
+            assert_eq!(succeed, open, "Landlock {version}, {group}: {status}");
+        }
+    }
+}
+
 #[test]
 fn without_seccomp_files_and_signals_are_shut() {
     for error in [libc::ENOSYS, libc::EPERM, libc::EINVAL] {
@@ -219,7 +258,32 @@ fn scratch_space_on_another_file_system_is_as_shut() {
 fn who_leaves_the_group_is_found_by_the_mark() {
     for user in users() {
         let found = host("escape", user);
-        assert_eq!(found["attempts"]["hides"]["inside"], true, "it ran, and hid: {found}");
+        for way in ["hides", "leaves_a_thread_behind", "changes_all_the_time"] {
+            assert_eq!(found["attempts"][way]["inside"], true, "it ran, and hid: {found}");
+        }
         assert_eq!(found["left"], Value::Bool(false), "as {user:?}: it outlived the run");
+    }
+}
+
+#[test]
+fn a_bomb_of_tasks_is_stopped_for_users_and_for_root_it_is_not() {
+    for user in users() {
+        let found = host("bomb", user);
+        let root = users().len() == 2 && user.is_none();
+        let outcome = &found["attempts"]["tasks_without_end"];
+        assert_eq!(outcome["outside"], true, "this machine has room for it: {found}");
+        assert_eq!(outcome["inside"], root, "as {user:?}: {found}");
+    }
+}
+
+#[test]
+fn its_one_server_is_reached_from_this_machine_only() {
+    let found = host("serves", None);
+    for (name, outcome) in found["attempts"].as_object().unwrap() {
+        assert_eq!(outcome["inside"], false, "{name}");
+        assert!(
+            outcome["outside"] == true || outcome["expected_outside"] == false,
+            "{name}"
+        );
     }
 }

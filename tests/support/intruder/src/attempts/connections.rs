@@ -31,6 +31,25 @@ const TRIES: usize = 300;
 const MPTCP: i32 = 262;
 const FAST_OPEN: i32 = 0x2000_0000;
 
+/// Servers that others could reach. They come before the one that there may be.
+pub(super) const SERVES: &[Attempt] = &[
+    ("a_server_on_every_address", Always, |_| {
+        TcpListener::bind(("0.0.0.0", 0)).is_ok()
+    }),
+    ("a_server_on_another_address", Always, |_| {
+        TcpListener::bind(("127.0.0.2", 0)).is_ok()
+    }),
+    ("a_server_of_ipv6", Depends("a machine with IPv6"), |_| {
+        TcpListener::bind(("::1", 0)).is_ok()
+    }),
+    ("a_server_on_no_address", Always, |_| {
+        let Ok(socket) = socket(libc::AF_INET, libc::SOCK_STREAM, 0) else {
+            return false;
+        };
+        call(libc::SYS_listen, &[socket, 1]).is_ok()
+    }),
+];
+
 pub(super) const ATTEMPTS: &[Attempt] = &[
     ("another_port", Always, |facts| {
         reaches((Ipv4Addr::LOCALHOST, facts.other).into())

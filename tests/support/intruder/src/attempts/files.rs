@@ -19,7 +19,41 @@ use crate::{
 
 const YAMA: &str = "a kernel with Yama lets no descendant look into its parent";
 
+/// An attribute of the user's file.
+pub(crate) const ATTRIBUTE: &std::ffi::CStr = c"user.origin";
+
+fn of_c(path: &Path) -> std::ffi::CString {
+    std::ffi::CString::new(path.as_os_str().as_encoded_bytes()).expect("no NUL")
+}
+
 pub(super) const READS: &[Attempt] = &[
+    (
+        "attributes_of_a_file",
+        Depends("a file system with attributes"),
+        |facts| {
+            let path = of_c(&facts.user.join(".ssh/id"));
+            let value = [0_u8; 64];
+            let name = ATTRIBUTE.as_ptr().addr() as u64;
+            call(
+                libc::SYS_getxattr,
+                &[path.as_ptr().addr() as u64, name, pointer(&value), 64],
+            )
+            .is_ok_and(|length| length > 0)
+        },
+    ),
+    (
+        "names_of_attributes",
+        Depends("a file system with attributes"),
+        |facts| {
+            let path = of_c(&facts.user.join(".ssh/id"));
+            let names = [0_u8; 256];
+            call(
+                libc::SYS_listxattr,
+                &[path.as_ptr().addr() as u64, pointer(&names), 256],
+            )
+            .is_ok_and(|length| length > 0)
+        },
+    ),
     ("parents_environment", Depends(YAMA), |facts| {
         has_bytes(of_process(facts.parent, "environ"))
     }),
@@ -95,6 +129,14 @@ pub(super) const READS: &[Attempt] = &[
 ];
 
 pub(super) const WRITES: &[Attempt] = &[
+    ("flags_of_a_file", Depends("a file system with flags"), |facts| {
+        // FS_IOC_SETFLAGS of FS_NOATIME_FL, on a descriptor that only reads.
+        let file = fs::File::open(facts.workspace.join("file"));
+        file.is_ok_and(|file| {
+            let file = signed(std::os::fd::AsRawFd::as_raw_fd(&file));
+            call(libc::SYS_ioctl, &[file, 0x4008_6602, pointer(&0x80_u64)]).is_ok()
+        })
+    }),
     ("a_file_of_the_workspace", Always, |facts| {
         changes(&facts.workspace.join("file"))
     }),

@@ -57,6 +57,26 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     ("a_signal_to_the_victim", Always, |facts| {
         call(libc::SYS_kill, &[signed(facts.victim), SIGCONT]).is_ok()
     }),
+    ("the_victims_processors", Always, |facts| {
+        let every = [u64::MAX; 16];
+        call(
+            libc::SYS_sched_setaffinity,
+            &[signed(facts.victim), 128, pointer(&every)],
+        )
+        .is_ok()
+    }),
+    ("the_victims_scheduling", Always, |facts| {
+        let idle = 5;
+        call(
+            libc::SYS_sched_setscheduler,
+            &[signed(facts.victim), idle, pointer(&0_u32)],
+        )
+        .is_ok()
+    }),
+    ("the_victims_scheduling_by_a_wide_number", Always, |facts| {
+        let victim = 1 << 32 | signed(facts.victim);
+        call(libc::SYS_sched_setscheduler, &[victim, 5, pointer(&0_u32)]).is_ok()
+    }),
     ("limits_of_the_parent", Depends(YAMA), |facts| {
         let limits = [0_u64; 2];
         let files = u64::from(libc::RLIMIT_NOFILE);
@@ -132,6 +152,10 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     }),
     ("becoming_another_user", Root, |_| {
         call(libc::SYS_setuid, &[12_345]).is_ok()
+    }),
+    // With it off, a program with the setuid bit would run as its owner.
+    ("rights_of_a_setuid_program", Always, |_| {
+        matches!(call(libc::SYS_prctl, &[signed(libc::PR_GET_NO_NEW_PRIVS)]), Ok(0))
     }),
     ("outliving_the_parent", Always, |_| {
         call(libc::SYS_prctl, &[signed(libc::PR_SET_PDEATHSIG), 0]).is_ok()

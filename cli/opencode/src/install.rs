@@ -1,0 +1,272 @@
+//! Fetching `OpenCode` and ripgrep: exactly the files that Conclave was made with, whole or not at all.
+//!
+//! A program comes from a registry of npm packages or from a file, is checked against a checksum in this program, unpacked beside
+//! its place, started once, and moved there in one step. One installation works at a time; what an earlier one that was stopped
+//! has left is removed.
+
+mod errors;
+mod package;
+mod pins;
+
+use std::{
+    fs::{File, TryLockError},
+    io,
+    time::Duration,
+};
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+pub use self::errors::InstallError;
+use self::{
+    package::{Registry, named, sum_of, unpack},
+    pins::{Machine, PINS, Pin},
+};
+use crate::binary::{on_path, reported_version};
+
+/// The beginning of the names of directories that an installation works in.
+const PARTIAL: &str = ".partial-";
+/// Time between two looks for another installation's end.
+const LOCK_POLL: Duration = Duration::from_millis(100);
+
+/// Where programs come from.
+#[derive(Debug, Clone, Copy)]
+pub enum InstallSource<'a> {
+    /// A registry of npm packages: its address.
+    Registry(&'a str),
+    /// Files of packages.
+    Files(&'a [Utf8PathBuf]),
+}
+
+/// The settings of an installation.
+#[derive(Clone, Copy)]
+pub struct InstallSettings<'a> {
+    /// The directory of what is installed, which need not be there.
+    pub directory: &'a Utf8Path,
+    /// Where programs come from.
+    pub source: InstallSource<'a>,
+    /// `PATH`.
+    pub path: &'a str,
+    /// Additional certificates to trust (PEM).
+    pub extra_ca_file: Option<&'a Utf8Path>,
+    /// Shows a line about each step.
+    pub progress: &'a (dyn Fn(&str) + Sync),
+}
+
+/// The path of the installed `OpenCode` of the pinned version, whether it is there or not.
+pub(crate) fn installed_opencode(directory: &Utf8Path) -> Utf8PathBuf {
+    place(&PINS[0], directory)
+}
+
+/// The path of the installed ripgrep, whether it is there or not.
+pub(crate) fn installed_ripgrep(directory: &Utf8Path) -> Utf8PathBuf {
+    PINS.iter()
+        .find(|pin| pin.program == "ripgrep")
+        .map_or_else(Utf8PathBuf::new, |pin| place(pin, directory))
+}
+
+fn place(pin: &Pin, directory: &Utf8Path) -> Utf8PathBuf {
+    directory
+        .join(pin.directory_name())
+        .join(pin.version)
+        .join(pin.file_name())
+}
+
+/// Installs `OpenCode`, and ripgrep if there is none on `PATH`; with files, what they are. Returns the paths of the programs.
+///
+/// # Errors
+/// [`InstallError`]; the programs are then as they were before.
+pub async fn install(settings: InstallSettings<'_>) -> Result<Vec<Utf8PathBuf>, InstallError> {
+    install_for(Machine::here(), &PINS, settings).await
+}
+
+async fn install_for(
+    machine: Machine,
+    pins: &[Pin],
+    settings: InstallSettings<'_>,
+) -> Result<Vec<Utf8PathBuf>, InstallError> {
+    let InstallSettings { directory, source, .. } = settings;
+    let platform = machine.platform().ok_or_else(|| InstallError::no_platform(machine))?;
+    let ours: Vec<&Pin> = pins.iter().filter(|pin| pin.platform == platform).collect();
+    std::fs::create_dir_all(directory).map_err(InstallError::write(directory, 0))?;
+    let _lock = alone(directory, settings.progress).await;
+    let mut installed = Vec::new();
+    match source {
+        InstallSource::Registry(address) => {
+            let registry = Registry::new(address, settings.extra_ca_file)?;
+            for pin in ours {
+                let found = on_path("rg", settings.path).next();
+                if let ("ripgrep", Some(found)) = (pin.program, found) {
+                    (settings.progress)(&format!("ripgrep is there: {found}"));
+                    continue;
+                }
+                installed.push(one(pin, Origin::Registry(&registry), settings).await?);
+            }
+        }
+        InstallSource::Files(files) => {
+            // All are looked at before the first is installed.
+            let known = files
+                .iter()
+                .map(|file| Ok((file, recognized(file, pins, &ours, machine)?)))
+                .collect::<Result<Vec<_>, InstallError>>()?;
+            for (file, pin) in known {
+                installed.push(one(pin, Origin::File(file), settings).await?);
+            }
+        }
+    }
+    Ok(installed)
+}
+
+/// Removes everything that was installed, whichever version. Returns whether there was anything.
+///
+/// # Errors
+/// A directory cannot be removed.
+pub async fn remove_installed(directory: &Utf8Path, progress: &(dyn Fn(&str) + Sync)) -> Result<bool, InstallError> {
+    if !directory.is_dir() {
+        return Ok(false);
+    }
+    let _lock = alone(directory, progress).await;
+    let mut found = false;
+    for pin in &PINS {
+        let place = directory.join(pin.directory_name());
+        if place.symlink_metadata().is_ok() {
+            std::fs::remove_dir_all(&place).map_err(InstallError::write(&place, 0))?;
+            found = true;
+        }
+    }
+    Ok(found)
+}
+
+/// The package that a file is, which has to be one for this machine.
+fn recognized<'a>(file: &Utf8Path, pins: &[Pin], ours: &[&'a Pin], machine: Machine) -> Result<&'a Pin, InstallError> {
+    let found = sum_of(file).map_err(|error| InstallError::Read(file.to_owned(), error))?;
+    if let Some(pin) = ours.iter().find(|pin| pin.sha512 == found) {
+        return Ok(pin);
+    }
+    Err(match pins.iter().find(|pin| pin.sha512 == found) {
+        Some(other) => {
+            let right = ours.iter().find(|pin| pin.program == other.program);
+            InstallError::OtherPlatform {
+                file: file.to_owned(),
+                found: named(other),
+                machine: machine.to_string(),
+                expected: right.map_or_else(String::new, |pin| named(pin)),
+            }
+        }
+        None => InstallError::UnknownFile {
+            file: file.to_owned(),
+            found,
+            expected: ours.iter().map(|pin| named(pin)).collect::<Vec<_>>().join(" "),
+        },
+    })
+}
+
+/// Where one package comes from.
+#[derive(Clone, Copy)]
+enum Origin<'a> {
+    Registry(&'a Registry),
+    /// A file that was compared with the checksum.
+    File(&'a Utf8Path),
+}
+
+/// Installs one program, unless it is there and runs.
+async fn one(pin: &Pin, origin: Origin<'_>, settings: InstallSettings<'_>) -> Result<Utf8PathBuf, InstallError> {
+    let InstallSettings {
+        directory, progress, ..
+    } = settings;
+    let name = format!("{} {}", pin.program, pin.version);
+    let binary = place(pin, directory);
+    if binary.is_file() && runs(&binary, pin, settings.path).await.is_ok() {
+        progress(&format!("{name} is installed already: {binary}"));
+        return Ok(binary);
+    }
+    let home = directory.join(pin.directory_name());
+    let write = |error| InstallError::write(&home, pin.megabytes)(error);
+    std::fs::create_dir_all(&home).map_err(write)?;
+    let partial = tempfile::Builder::new()
+        .prefix(PARTIAL)
+        .tempdir_in(&home)
+        .map_err(write)?;
+    let work = Utf8Path::from_path(partial.path()).ok_or_else(|| write(io::Error::other("its path is not UTF-8")))?;
+
+    let fetched = work.join("package.tgz");
+    let tarball = match origin {
+        Origin::File(file) => file,
+        Origin::Registry(registry) => {
+            progress(&format!("Fetching {name} from {} …", registry.host()));
+            let found = registry.fetch(pin, &fetched).await?;
+            if found != pin.sha512 {
+                return Err(InstallError::Checksum {
+                    from: registry.host().to_owned(),
+                    package: named(pin),
+                    found,
+                    expected: pin.sha512,
+                });
+            }
+            &fetched
+        }
+    };
+    let new = work.join("new");
+    std::fs::create_dir(&new).map_err(write)?;
+    let unpacked = unpack(tarball, pin, &new)?;
+    // The disk need not hold both for longer than this.
+    let _ = std::fs::remove_file(&fetched);
+    runs(&unpacked, pin, settings.path)
+        .await
+        .map_err(|cause| InstallError::DoesNotRun {
+            program: name.clone(),
+            cause,
+            directory: home.clone(),
+        })?;
+    let place = home.join(pin.version);
+    match std::fs::rename(&place, work.join("old")) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(write(error)),
+        _ => {}
+    }
+    std::fs::rename(&new, &place).map_err(write)?;
+    progress(&format!("{name} is installed: {binary}"));
+    Ok(binary)
+}
+
+/// Returns why the program cannot be used, if so.
+async fn runs(binary: &Utf8Path, pin: &Pin, path: &str) -> Result<(), String> {
+    let reported = reported_version(binary, path)
+        .await
+        .map_err(|error| error.to_string())?;
+    if reported.split_whitespace().any(|word| word == pin.version) {
+        return Ok(());
+    }
+    let shown: String = reported.chars().take(60).collect();
+    Err(format!("it reports the version `{shown}`"))
+}
+
+/// Waits until no other installation works here, and removes what one that was stopped has left. A file system without locks
+/// has none to wait for.
+async fn alone(directory: &Utf8Path, progress: &(dyn Fn(&str) + Sync)) -> Option<File> {
+    let lock = File::create(directory.join(".lock")).ok()?;
+    let mut waits = false;
+    loop {
+        match lock.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::Error(_)) => return None,
+            Err(TryLockError::WouldBlock) => {
+                if !std::mem::replace(&mut waits, true) {
+                    progress("Another `conclave runtime` is at work here: waiting for its end …");
+                }
+                tokio::time::sleep(LOCK_POLL).await;
+            }
+        }
+    }
+    for pin in &PINS {
+        let Ok(entries) = directory.join(pin.directory_name()).read_dir_utf8() else {
+            continue;
+        };
+        for entry in entries.flatten().filter(|entry| entry.file_name().starts_with(PARTIAL)) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+    Some(lock)
+}
+
+#[cfg(test)]
+#[path = "install_tests.rs"]
+mod tests;

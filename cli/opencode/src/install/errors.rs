@@ -1,0 +1,150 @@
+//! The causes why a program was not installed. Each says what to do, and that nothing is half there.
+
+use std::io;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::pins::Machine;
+use crate::OPENCODE_VERSION;
+
+/// The cause why a program was not installed. What was installed before is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// The user has no directory for programs.
+    #[error("there is no directory to install into. Set HOME, or XDG_DATA_HOME")]
+    NoDirectory,
+    /// There is no package that could be checked.
+    #[error(
+        "Conclave has no checksum of OpenCode {OPENCODE_VERSION} for {0}. Install that version yourself, and set \
+         CONCLAVE_OPENCODE to its binary"
+    )]
+    Platform(String),
+    /// The address of the registry is none.
+    #[error(
+        "the registry's address is {address}, which is not an http address: {cause}. Correct --registry or npm_config_registry"
+    )]
+    Registry {
+        /// The address, as it was given.
+        address: String,
+        /// The reason.
+        cause: String,
+    },
+    /// The certificates that are to be trusted cannot be read.
+    #[error("failed to read the certificates in {0}: {1}. Correct --ca-file or CONCLAVE_CA_FILE")]
+    Certificates(Utf8PathBuf, String),
+    /// No connection, or one that broke.
+    #[error(
+        "{host} cannot be reached: {cause}. Set HTTPS_PROXY, name your registry with --registry, or bring the file: `npm \
+         pack {package}` where there is a network, then `conclave runtime install --tarball FILE` here"
+    )]
+    Unreachable {
+        /// The registry.
+        host: String,
+        /// The reason.
+        cause: String,
+        /// The package, with its version.
+        package: String,
+    },
+    /// The registry answered with an error.
+    #[error(
+        "{host} answered {status} for {package}. Name a registry that has it with --registry, or bring the file with \
+         --tarball"
+    )]
+    Status {
+        /// The registry.
+        host: String,
+        /// The status.
+        status: u16,
+        /// The package, with its version.
+        package: String,
+    },
+    /// The file is another one.
+    #[error(
+        "what came from {from} is not {package}: its SHA-512 is {found}, and {expected} is right. Nothing of it was \
+         kept; try again, and if it stays so, ask the registry's owner"
+    )]
+    Checksum {
+        /// The registry's host, or the file.
+        from: String,
+        /// The package, with its version.
+        package: String,
+        /// The checksum that it has.
+        found: String,
+        /// The checksum that it has to have.
+        expected: &'static str,
+    },
+    /// A file that is none of the packages.
+    #[error(
+        "{file} is none of the packages for this machine: its SHA-512 is {found}. Make it with `npm pack {expected}`"
+    )]
+    UnknownFile {
+        /// The file.
+        file: Utf8PathBuf,
+        /// The checksum that it has.
+        found: String,
+        /// The packages for this machine, with their versions.
+        expected: String,
+    },
+    /// A file that is the package of another kind of machine.
+    #[error("{file} is {found}, which does not run on {machine}. Make the right one with `npm pack {expected}`")]
+    OtherPlatform {
+        /// The file.
+        file: Utf8PathBuf,
+        /// The package that it is.
+        found: String,
+        /// This machine.
+        machine: String,
+        /// The package that it has to be.
+        expected: String,
+    },
+    /// The file cannot be read.
+    #[error("failed to read {0}: {1}")]
+    Read(Utf8PathBuf, #[source] io::Error),
+    /// A file or directory cannot be written.
+    #[error("failed to write {path}: {source}. {}; nothing was installed", remedy(.source, .megabytes))]
+    Write {
+        /// The place.
+        path: Utf8PathBuf,
+        /// The reason.
+        source: io::Error,
+        /// Disk space that it takes, in megabytes.
+        megabytes: u64,
+    },
+    /// The program does not run on this machine.
+    #[error(
+        "{program} was fetched as it has to be, and does not run here: {cause}. Nothing was installed; if programs must not \
+         run in {directory}, set XDG_DATA_HOME to a directory where they may"
+    )]
+    DoesNotRun {
+        /// The program.
+        program: String,
+        /// The reason.
+        cause: String,
+        /// The directory.
+        directory: Utf8PathBuf,
+    },
+}
+
+impl InstallError {
+    pub(super) fn no_platform(machine: Machine) -> Self {
+        Self::Platform(machine.to_string())
+    }
+
+    pub(super) fn write(path: &Utf8Path, megabytes: u64) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Write {
+            path: path.to_owned(),
+            source,
+            megabytes,
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the error's text has references only")]
+fn remedy(error: &io::Error, megabytes: &u64) -> String {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            format!("It takes {megabytes} MB: free some space")
+        }
+        _ => "Set XDG_DATA_HOME to a directory that can be written".to_owned(),
+    }
+}

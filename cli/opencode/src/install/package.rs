@@ -1,0 +1,153 @@
+//! The file of a package: fetched or brought, checked, unpacked.
+
+use std::{
+    fs::File,
+    io::{self, BufReader, Read, Write},
+    os::unix::fs::OpenOptionsExt,
+    time::Duration,
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use camino::{Utf8Path, Utf8PathBuf};
+use flate2::read::GzDecoder;
+use futures_util::StreamExt;
+use reqwest::{Certificate, Client};
+use sha2::{Digest, Sha512};
+use url::Url;
+
+use super::{errors::InstallError, pins::Pin};
+
+/// Time for a connection.
+const CONNECT: Duration = Duration::from_secs(20);
+/// Time in which something has to come.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// The client of a registry.
+pub(super) struct Registry {
+    url: Url,
+    client: Client,
+}
+
+impl Registry {
+    /// A registry at this address. The system's proxies are used.
+    pub(super) fn new(address: &str, extra_ca_file: Option<&Utf8Path>) -> Result<Self, InstallError> {
+        let wrong = |cause: String| InstallError::Registry {
+            address: address.to_owned(),
+            cause,
+        };
+        // Without the slash the last part of its path would be replaced.
+        let url =
+            Url::parse(&format!("{}/", address.trim_end_matches('/'))).map_err(|error| wrong(error.to_string()))?;
+        if !["http", "https"].contains(&url.scheme()) || !url.has_host() {
+            return Err(wrong("it begins with neither https:// nor http://".to_owned()));
+        }
+        let mut builder = Client::builder().connect_timeout(CONNECT).read_timeout(SILENCE);
+        if let Some(file) = extra_ca_file {
+            let wrong = |cause: String| InstallError::Certificates(file.to_owned(), cause);
+            let pem = std::fs::read(file).map_err(|error| wrong(error.to_string()))?;
+            for certificate in Certificate::from_pem_bundle(&pem).map_err(|error| wrong(error.to_string()))? {
+                builder = builder.add_root_certificate(certificate);
+            }
+        }
+        let client = builder.build().map_err(|error| wrong(innermost(&error)))?;
+        Ok(Self { url, client })
+    }
+
+    /// The registry's name for people: its address may have a password in it.
+    pub(super) fn host(&self) -> &str {
+        self.url.host_str().unwrap_or("the registry")
+    }
+
+    /// Fetches the file of a package to this path, and returns its checksum.
+    pub(super) async fn fetch(&self, pin: &Pin, to: &Utf8Path) -> Result<String, InstallError> {
+        let package = named(pin);
+        let unreachable = |error: reqwest::Error| InstallError::Unreachable {
+            host: self.host().to_owned(),
+            cause: innermost(&error),
+            package: package.clone(),
+        };
+        let url = self.url.join(&pin.path()).map_err(|error| InstallError::Registry {
+            address: self.host().to_owned(),
+            cause: error.to_string(),
+        })?;
+        let response = self.client.get(url).send().await.map_err(unreachable)?;
+        if !response.status().is_success() {
+            return Err(InstallError::Status {
+                host: self.host().to_owned(),
+                status: response.status().as_u16(),
+                package,
+            });
+        }
+        let write = |error| InstallError::write(to, pin.megabytes)(error);
+        let mut file = File::create_new(to).map_err(write)?;
+        let mut sum = Sha512::new();
+        let mut room = pin.megabytes * 1_000_000;
+        let mut body = response.bytes_stream();
+        while let Some(piece) = body.next().await {
+            let piece = piece.map_err(unreachable)?;
+            sum.update(&piece);
+            // What is larger is another file: its end is not awaited.
+            let Some(left) = room.checked_sub(piece.len() as u64) else {
+                break;
+            };
+            room = left;
+            file.write_all(&piece).map_err(write)?;
+        }
+        Ok(STANDARD.encode(sum.finalize()))
+    }
+}
+
+/// Returns the checksum of a file.
+pub(super) fn sum_of(file: &Utf8Path) -> io::Result<String> {
+    let mut sum = Sha512::new();
+    let mut file = BufReader::with_capacity(1 << 20, File::open(file)?);
+    let mut piece = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(STANDARD.encode(sum.finalize())),
+            count => sum.update(&piece[..count]),
+        }
+    }
+}
+
+/// Unpacks the program alone, into a directory that is there. Returns its path.
+pub(super) fn unpack(tarball: &Utf8Path, pin: &Pin, into: &Utf8Path) -> Result<Utf8PathBuf, InstallError> {
+    let read = |error| InstallError::Read(tarball.to_owned(), error);
+    let mut archive = tar::Archive::new(GzDecoder::new(BufReader::new(File::open(tarball).map_err(read)?)));
+    for entry in archive.entries().map_err(read)? {
+        let mut entry = entry.map_err(read)?;
+        if entry.path_bytes().as_ref() != pin.member.as_bytes() || !entry.header().entry_type().is_file() {
+            continue;
+        }
+        let path = into.join(pin.file_name());
+        let write = |error| InstallError::write(&path, pin.megabytes)(error);
+        let mut options = File::options();
+        let mut file = options
+            .write(true)
+            .create_new(true)
+            .mode(0o755)
+            .open(&path)
+            .map_err(write)?;
+        io::copy(&mut entry, &mut file).map_err(write)?;
+        file.sync_all().map_err(write)?;
+        return Ok(path);
+    }
+    Err(read(io::Error::new(
+        io::ErrorKind::NotFound,
+        format!("there is no {} in it", pin.member),
+    )))
+}
+
+/// A package with its version, as npm writes it.
+pub(super) fn named(pin: &Pin) -> String {
+    format!("{}@{}", pin.package, pin.release)
+}
+
+/// The innermost cause of an error, which is the one that says it; no address, which may have a password in it.
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}

@@ -1,0 +1,336 @@
+//! Installing from a registry and from files: whole or not at all.
+
+use std::os::unix::fs::PermissionsExt;
+
+use axum::{Router, http::StatusCode, routing::get};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use flate2::{Compression, write::GzEncoder};
+use sha2::{Digest, Sha512};
+
+use super::{pins::Platform, *};
+
+const HERE: Machine = Machine {
+    system: "linux",
+    processor: "x86_64",
+    avx2: true,
+    glibc: true,
+};
+
+/// A package whose program runs this script, and its pin.
+fn package(name: &'static str, script: &str) -> (Pin, Vec<u8>) {
+    let text = format!("#!/bin/sh\n{script}\n");
+    let mut archive = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+    for (member, content) in [
+        ("package/package.json", "{}"),
+        ("package/bin/opencode", &text),
+        ("../../escaped", "x"),
+    ] {
+        let mut header = tar::Header::new_gnu();
+        header.as_old_mut().name[..member.len()].copy_from_slice(member.as_bytes());
+        header.set_size(content.len() as u64);
+        header.set_mode(0o644);
+        header.set_cksum();
+        archive.append(&header, content.as_bytes()).expect("an entry");
+    }
+    let bytes = archive.into_inner().expect("whole").finish().expect("whole");
+    let sum: &'static str = STANDARD.encode(Sha512::digest(&bytes)).leak();
+    let pin = Pin {
+        package: name,
+        sha512: sum,
+        megabytes: 1,
+        ..PINS[0]
+    };
+    (pin, bytes)
+}
+
+/// A registry that answers this for every file.
+async fn registry(status: StatusCode, bytes: Vec<u8>) -> String {
+    let router = Router::new().route(
+        "/npm/opencode-here/-/opencode-here-1.18.33.tgz",
+        get(move || async move { (status, bytes) }),
+    );
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("bound");
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    format!("http://{address}/npm")
+}
+
+struct Place {
+    _directory: tempfile::TempDir,
+    path: Utf8PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = Utf8PathBuf::from_path_buf(directory.path().join("share/conclave")).expect("UTF-8");
+        Self {
+            _directory: directory,
+            path,
+        }
+    }
+
+    async fn install(&self, pins: &[Pin], source: InstallSource<'_>) -> Result<Vec<Utf8PathBuf>, String> {
+        let settings = InstallSettings {
+            directory: &self.path,
+            source,
+            path: "/usr/bin:/bin",
+            extra_ca_file: None,
+            progress: &|_| (),
+        };
+        install_for(HERE, pins, settings)
+            .await
+            .map_err(|error| error.to_string())
+    }
+
+    /// The names of what is there, whole paths below the directory.
+    fn files(&self) -> Vec<String> {
+        fn below(directory: &Utf8Path, into: &mut Vec<Utf8PathBuf>) {
+            for entry in directory.read_dir_utf8().expect("readable").flatten() {
+                if entry.path().is_dir() {
+                    below(entry.path(), into);
+                } else {
+                    into.push(entry.path().to_owned());
+                }
+            }
+        }
+        let mut files = Vec::new();
+        below(&self.path, &mut files);
+        let relative = |path: Utf8PathBuf| path.strip_prefix(&self.path).expect("below").to_string();
+        let mut files: Vec<_> = files.into_iter().map(relative).filter(|file| file != ".lock").collect();
+        files.sort();
+        files
+    }
+}
+
+const WHOLE: [&str; 1] = ["opencode/1.18.33/opencode"];
+
+#[tokio::test]
+async fn a_program_is_fetched_checked_and_kept_and_not_fetched_twice() {
+    let (pin, bytes) = package("opencode-here", "echo 1.18.33");
+    let (place, url) = (Place::new(), registry(StatusCode::OK, bytes).await);
+    let installed = place
+        .install(&[pin], InstallSource::Registry(&url))
+        .await
+        .expect("installed");
+    assert_eq!(installed, [installed_opencode(&place.path)]);
+    assert_eq!(place.files(), WHOLE);
+    let mode = installed[0].metadata().expect("there").permissions().mode();
+    assert_eq!(mode & 0o500, 0o500, "{mode:o}");
+    let nowhere = InstallSource::Registry("http://127.0.0.1:9/");
+    place.install(&[pin], nowhere).await.expect("it is there already");
+}
+
+#[tokio::test]
+async fn what_is_wrong_leaves_nothing_and_what_was_there_as_it_was() {
+    let (pin, bytes) = package("opencode-here", "echo 1.18.33");
+    let (other, others) = package("opencode-here", "echo 2.1.4");
+    let place = Place::new();
+    let cut = bytes[..bytes.len() / 2].to_vec();
+    let huge = vec![0; 3_000_000];
+    for (pin, status, body, said) in [
+        (
+            pin,
+            StatusCode::NOT_FOUND,
+            vec![],
+            "127.0.0.1 answered 404 for opencode-here@1.18.33. Name a registry",
+        ),
+        (pin, StatusCode::FORBIDDEN, vec![], "answered 403"),
+        (
+            pin,
+            StatusCode::OK,
+            others.clone(),
+            "what came from 127.0.0.1 is not opencode-here@1.18.33: its SHA-512 is ",
+        ),
+        (pin, StatusCode::OK, cut, "is not opencode-here@1.18.33"),
+        (pin, StatusCode::OK, huge, "is not opencode-here@1.18.33"),
+        (
+            other,
+            StatusCode::OK,
+            others,
+            "OpenCode 1.18.33 was fetched as it has to be, and does not run here: it reports the version `2.1.4`",
+        ),
+    ] {
+        let url = registry(status, body).await;
+        let error = place
+            .install(&[pin], InstallSource::Registry(&url))
+            .await
+            .expect_err(said);
+        assert!(error.contains(said), "{error}");
+        assert_eq!(place.files(), [""; 0]);
+    }
+    for (address, said) in [
+        ("http://127.0.0.1:9", "127.0.0.1 cannot be reached: "),
+        (
+            "registry.example.com",
+            "the registry's address is registry.example.com, which is not an http address",
+        ),
+        ("file:///etc", "which is not an http address"),
+    ] {
+        let error = place
+            .install(&[pin], InstallSource::Registry(address))
+            .await
+            .expect_err(said);
+        assert!(error.contains(said), "{error}");
+    }
+
+    // A broken one is there: it stays until a whole one takes its place.
+    let broken = installed_opencode(&place.path);
+    std::fs::create_dir_all(broken.parent().expect("a parent")).expect("a directory");
+    std::fs::write(&broken, "half").expect("a file");
+    let url = registry(StatusCode::NOT_FOUND, vec![]).await;
+    place
+        .install(&[pin], InstallSource::Registry(&url))
+        .await
+        .expect_err("404");
+    assert_eq!(std::fs::read(&broken).expect("there"), b"half");
+    let url = registry(StatusCode::OK, bytes).await;
+    place
+        .install(&[pin], InstallSource::Registry(&url))
+        .await
+        .expect("mended");
+    assert_eq!(place.files(), WHOLE);
+    assert_ne!(std::fs::read(&broken).expect("there"), b"half");
+}
+
+#[tokio::test]
+async fn an_installation_that_was_stopped_is_repeated_and_its_remains_go() {
+    let (pin, bytes) = package("opencode-here", "echo 1.18.33");
+    let place = Place::new();
+    let remains = place.path.join("opencode/.partial-killed/new");
+    std::fs::create_dir_all(&remains).expect("a directory");
+    std::fs::write(remains.join("opencode"), "half").expect("a file");
+
+    // A registry that sends half of it and then nothing.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let slow = format!("http://{}", listener.local_addr().expect("bound"));
+    let half = async {
+        let (mut connection, _) = listener.accept().await.expect("a connection");
+        tokio::io::AsyncWriteExt::write_all(&mut connection, b"HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\nhalf")
+            .await
+            .expect("sent");
+        connection
+    };
+    let pins = [pin];
+    let mut stopped = Box::pin(place.install(&pins, InstallSource::Registry(&slow)));
+    let connection = tokio::select! {
+        connection = half => connection,
+        done = &mut stopped => panic!("it has only half: {done:?}"),
+    };
+    drop(stopped);
+    drop(connection);
+    assert_eq!(place.files(), [""; 0]);
+
+    let url = registry(StatusCode::OK, bytes).await;
+    place
+        .install(&[pin], InstallSource::Registry(&url))
+        .await
+        .expect("repeated");
+    assert_eq!(place.files(), WHOLE);
+}
+
+#[tokio::test]
+async fn two_at_once_wait_for_each_other() {
+    let (pin, bytes) = package("opencode-here", "echo 1.18.33");
+    let (place, url) = (Place::new(), registry(StatusCode::OK, bytes).await);
+    let (pins, source) = ([pin], InstallSource::Registry(&url));
+    let both = tokio::join!(place.install(&pins, source), place.install(&pins, source));
+    assert_eq!(both.0.expect("installed"), both.1.expect("installed"));
+    assert_eq!(place.files(), WHOLE);
+}
+
+#[tokio::test]
+async fn a_file_is_the_package_for_this_machine_or_refused_by_name() {
+    let (pin, bytes) = package("opencode-here", "echo 1.18.33");
+    let (other, others) = package("opencode-elsewhere", "echo 1.18.33; exit");
+    let other = Pin {
+        platform: Platform::LinuxX64Baseline,
+        ..other
+    };
+    let place = Place::new();
+    std::fs::create_dir_all(&place.path).expect("a directory");
+    let file = |name: &str, bytes: &[u8]| {
+        let path = place.path.join(name);
+        std::fs::write(&path, bytes).expect("a file");
+        path
+    };
+    let (right, wrong, unknown) = (
+        file("right.tgz", &bytes),
+        file("wrong.tgz", &others),
+        file("unknown.tgz", b"x"),
+    );
+    let missing = place.path.join("missing.tgz");
+    for (path, said) in [
+        (
+            &wrong,
+            "wrong.tgz is opencode-elsewhere@1.18.33, which does not run on linux on x86_64. Make the right one with `npm pack opencode-here@1.18.33`",
+        ),
+        (
+            &unknown,
+            "unknown.tgz is none of the packages for this machine: its SHA-512 is ",
+        ),
+        (&missing, "missing.tgz: No such file"),
+    ] {
+        // All are looked at before the first is installed.
+        let files = [right.clone(), path.clone()];
+        let error = place
+            .install(&[pin, other], InstallSource::Files(&files))
+            .await
+            .expect_err(said);
+        assert!(error.contains(said), "{error}");
+        assert!(!installed_opencode(&place.path).exists());
+    }
+    place
+        .install(&[pin, other], InstallSource::Files(&[right]))
+        .await
+        .expect("installed");
+    assert!(installed_opencode(&place.path).is_file());
+    assert!(remove_installed(&place.path, &|_| ()).await.expect("removed"));
+    assert!(!place.path.join("opencode").exists());
+    assert!(!remove_installed(&place.path, &|_| ()).await.expect("nothing there"));
+}
+
+#[test]
+fn a_machine_without_a_checked_package_is_named() {
+    assert_eq!(HERE.platform(), Some(Platform::LinuxX64));
+    let baseline = Machine { avx2: false, ..HERE };
+    assert_eq!(baseline.platform(), Some(Platform::LinuxX64Baseline));
+    let musl = Machine { glibc: false, ..HERE };
+    assert_eq!(
+        (musl.platform(), musl.to_string().as_str()),
+        (None, "linux on x86_64 without glibc")
+    );
+    let arm = Machine {
+        processor: "aarch64",
+        ..HERE
+    };
+    let text = InstallError::no_platform(arm).to_string();
+    assert!(
+        text.contains("for linux on aarch64. Install that version yourself, and set CONCLAVE_OPENCODE"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_full_disk_and_a_home_that_is_read_only_are_told_apart() {
+    let path = Utf8Path::new("/home/dev/.local/share/conclave");
+    let said = |kind: io::ErrorKind| InstallError::write(path, 260)(kind.into()).to_string();
+    assert!(said(io::ErrorKind::StorageFull).contains("It takes 260 MB: free some space; nothing was installed"));
+    assert!(said(io::ErrorKind::ReadOnlyFilesystem).contains("Set XDG_DATA_HOME to a directory that can be written"));
+}
+
+#[test]
+fn the_checksum_is_the_one_of_the_lock_file() {
+    let lock: serde_json::Value = serde_json::from_str(include_str!("../../../package-lock.json")).expect("JSON");
+    let locked = &lock["packages"]["node_modules/opencode-linux-x64"];
+    assert_eq!(locked["version"], PINS[0].version);
+    assert_eq!(locked["integrity"], format!("sha512-{}", PINS[0].sha512));
+    for pin in PINS {
+        assert_eq!(
+            STANDARD.decode(pin.sha512).map(|bytes| bytes.len()),
+            Ok(64),
+            "{}",
+            pin.package
+        );
+    }
+}

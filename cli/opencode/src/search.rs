@@ -1,0 +1,109 @@
+//! Finding the programs of a review.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use serde_json::Value;
+
+use crate::{
+    OPENCODE_VERSION,
+    binary::{on_path, reported_version, shown},
+    errors::ProcessError,
+    install::{installed_opencode, installed_ripgrep},
+};
+
+/// Where the programs are looked for, in this order.
+#[derive(Debug, Clone, Copy)]
+pub struct Search<'a> {
+    /// The binary that the user has named, which has to be it.
+    pub configured: Option<&'a Utf8Path>,
+    /// The directory of what Conclave has installed.
+    pub installed: Option<&'a Utf8Path>,
+    /// `PATH`.
+    pub path: &'a str,
+}
+
+/// The programs of a review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Programs {
+    /// `OpenCode`.
+    pub opencode: Utf8PathBuf,
+    /// `PATH` on which `rg` is the ripgrep that was found.
+    pub path: String,
+}
+
+impl Search<'_> {
+    /// Both programs. Where they are named or installed, `OpenCode`'s version is looked at when it runs: asking for it takes as
+    /// long as half a start.
+    ///
+    /// # Errors
+    /// One of them is missing.
+    pub async fn programs(self) -> Result<Programs, ProcessError> {
+        let opencode = self.opencode().await?;
+        let ripgrep = find_ripgrep(self.installed, self.path)?;
+        let on_path = on_path("rg", self.path).next();
+        let path = match ripgrep.parent() {
+            Some(directory) if on_path.as_ref() != Some(&ripgrep) => format!("{directory}:{}", self.path),
+            _ => self.path.to_owned(),
+        };
+        Ok(Programs { opencode, path })
+    }
+
+    /// `OpenCode`. One on `PATH` counts only if it is the pinned version; another one is asked for its version, and never more.
+    ///
+    /// # Errors
+    /// There is none.
+    pub async fn opencode(self) -> Result<Utf8PathBuf, ProcessError> {
+        match self.configured {
+            Some(binary) if binary.is_file() => return Ok(binary.to_owned()),
+            Some(binary) => {
+                let text = format!("CONCLAVE_OPENCODE is {binary}, which is not a file");
+                return Err(ProcessError::Missing(text));
+            }
+            None => {}
+        }
+        if let Some(binary) = self.installed.map(installed_opencode).filter(|binary| binary.is_file()) {
+            return Ok(binary);
+        }
+        let mut others = Vec::new();
+        for binary in on_path("opencode", self.path) {
+            let version = match packaged_version(&binary) {
+                Some(version) => Ok(version),
+                None => reported_version(&binary, self.path).await,
+            };
+            match version {
+                Ok(version) if version == OPENCODE_VERSION => return Ok(binary),
+                Ok(version) => others.push(format!("{binary} is {}", shown(&version))),
+                Err(error) => others.push(format!("{binary} does not run: {error}")),
+            }
+        }
+        Err(ProcessError::Missing(if others.is_empty() {
+            "no `opencode` on PATH".to_owned()
+        } else {
+            others.join("; ")
+        }))
+    }
+}
+
+/// The ripgrep that reviewers search with.
+///
+/// # Errors
+/// There is none.
+pub fn find_ripgrep(installed: Option<&Utf8Path>, path: &str) -> Result<Utf8PathBuf, ProcessError> {
+    installed
+        .map(installed_ripgrep)
+        .filter(|binary| binary.is_file())
+        .or_else(|| on_path("rg", path).next())
+        .ok_or(ProcessError::NoRipgrep)
+}
+
+/// The version of the npm package that the binary is in: quicker than asking it, and nothing runs.
+fn packaged_version(binary: &Utf8Path) -> Option<String> {
+    let real = binary.canonicalize_utf8().ok()?;
+    let manifest = std::fs::read(real.parent()?.parent()?.join("package.json")).ok()?;
+    let manifest: Value = serde_json::from_slice(&manifest).ok()?;
+    let text = |field: &str| manifest.get(field)?.as_str().map(str::to_owned);
+    text("name")?.starts_with("opencode-").then(|| text("version"))?
+}
+
+#[cfg(test)]
+#[path = "search_tests.rs"]
+mod tests;

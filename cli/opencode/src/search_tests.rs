@@ -1,0 +1,143 @@
+//! The choice among several programs.
+
+use super::*;
+use crate::{
+    check_version,
+    test_support::{bin, program},
+};
+
+fn on(path: &str) -> Search<'_> {
+    Search {
+        configured: None,
+        installed: None,
+        path,
+    }
+}
+
+#[tokio::test]
+async fn what_is_missing_or_wrong_is_said_with_the_fix() {
+    let empty = bin(&[]);
+    let error = on(empty.path.as_str())
+        .programs()
+        .await
+        .expect_err("nothing there")
+        .to_string();
+    assert!(
+        error.contains("1.18.33 is not installed: no `opencode` on PATH. Fetch it with `conclave runtime install`"),
+        "{error}"
+    );
+    let missing = empty.path.join("nope");
+    let configured = Search {
+        configured: Some(&missing),
+        ..on("")
+    };
+    let error = configured.programs().await.expect_err("no such file").to_string();
+    assert!(error.contains("CONCLAVE_OPENCODE is"), "{error}");
+    let no_rg = bin(&[("opencode", "echo 1.18.33")]);
+    let error = on(no_rg.path.as_str()).programs().await.expect_err("no rg").to_string();
+    assert!(
+        error.contains("ripgrep (`rg`) is not on PATH") && error.contains("`conclave runtime install`"),
+        "{error}"
+    );
+    let right = bin(&[("opencode", "echo 1.18.33"), ("rg", "")]);
+    let found = on(right.path.as_str()).programs().await.expect("found");
+    assert_eq!(
+        (found.opencode.clone(), found.path.as_str()),
+        (right.path.join("opencode"), right.path.as_str())
+    );
+    check_version(&found.opencode, "/usr/bin:/bin")
+        .await
+        .expect("the right one");
+    let other = bin(&[("opencode", "echo 2.0.0")]);
+    let error = check_version(&other.path.join("opencode"), "/usr/bin:/bin")
+        .await
+        .expect_err("another version");
+    let error = error.to_string();
+    assert!(
+        error.contains("is OpenCode 2.0.0, but Conclave needs exactly 1.18.33"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn another_version_on_the_path_is_passed_over_and_only_asked_for_its_version() {
+    let calls = "echo \"$*\" >> \"${0%/*}/calls\"";
+    let second = bin(&[("opencode", &format!("{calls}; echo 2.1.4")), ("rg", "")]);
+    let broken = bin(&[("opencode", "exit 3")]);
+    std::fs::write(broken.path.join("opencode"), "no program").expect("a file");
+    let right = bin(&[("opencode", "echo 1.18.33")]);
+    let path = format!("bin:.::{}:{}:{}", second.path, broken.path, right.path);
+    let found = on(&path).programs().await.expect("the third");
+    assert_eq!(found.opencode, right.path.join("opencode"));
+    assert_eq!(
+        std::fs::read_to_string(second.path.join("calls")).expect("called"),
+        "--version\n"
+    );
+
+    let path = format!("{}:{}", second.path, broken.path);
+    let error = on(&path).programs().await.expect_err("none is right").to_string();
+    assert!(
+        error.contains(&format!(
+            "{}/opencode is 2.1.4; {}/opencode does not run: ",
+            second.path, broken.path
+        )),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_package_of_npm_says_its_version_without_running() {
+    let prefix = bin(&[("rg", "")]);
+    for (package, version) in [
+        ("opencode-ai", "2.1.4"),
+        ("opencode-linux-x64", "1.18.33"),
+        ("left-pad", "1.18.33"),
+    ] {
+        let root = prefix.path.join("lib").join(package);
+        program(&root.join("bin/opencode"), ": > \"$0.ran\"; echo 9.9.9");
+        let manifest = format!(r#"{{"name":"{package}","version":"{version}"}}"#);
+        std::fs::write(root.join("package.json"), manifest).expect("a file");
+    }
+    let at = |package: &str| prefix.path.join("lib").join(package).join("bin");
+    let path = format!("{}:{}", at("opencode-ai"), at("opencode-linux-x64"));
+    let found = on(&path).opencode().await.expect("the second");
+    assert_eq!(found, at("opencode-linux-x64").join("opencode"));
+    let error = on(at("left-pad").as_str())
+        .opencode()
+        .await
+        .expect_err("not a package of OpenCode's");
+    assert!(error.to_string().contains("is 9.9.9"), "{error}");
+    let ran = |package: &str| at(package).join("opencode.ran").exists();
+    assert_eq!(
+        [ran("opencode-ai"), ran("opencode-linux-x64"), ran("left-pad")],
+        [false, false, true]
+    );
+}
+
+#[tokio::test]
+async fn what_is_named_comes_before_what_is_installed_and_that_before_the_path() {
+    let on_path = bin(&[("opencode", "echo 1.18.33"), ("rg", ""), ("mine", "")]);
+    let data = bin(&[]);
+    let (opencode, ripgrep) = (installed_opencode(&data.path), installed_ripgrep(&data.path));
+    assert_eq!(opencode, data.path.join("opencode/1.18.33/opencode"));
+    program(&opencode, "");
+    program(&ripgrep, "");
+    let search = Search {
+        installed: Some(&data.path),
+        ..on(on_path.path.as_str())
+    };
+    let found = search.programs().await.expect("installed");
+    assert_eq!(found.opencode, opencode);
+    assert_eq!(
+        found.path,
+        format!("{}:{}", ripgrep.parent().expect("a directory"), on_path.path)
+    );
+    let mine = on_path.path.join("mine");
+    let named = Search {
+        configured: Some(&mine),
+        ..search
+    };
+    assert_eq!(named.opencode().await.expect("named"), mine);
+    std::fs::remove_dir_all(data.path.join("opencode")).expect("removed");
+    assert_eq!(search.opencode().await.expect("on PATH"), on_path.path.join("opencode"));
+}

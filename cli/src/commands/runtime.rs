@@ -1,0 +1,58 @@
+//! `conclave runtime`: the programs that Conclave fetches for itself.
+
+use conclave_opencode::{InstallError, InstallSettings, InstallSource, install, remove_installed};
+
+use crate::{
+    args::{InstallArguments, RuntimeCommand},
+    context::Context,
+    env::names,
+    exit::{Exit, Failure},
+    run::directory::programs_directory,
+};
+
+/// The registry by default.
+const REGISTRY: &str = "https://registry.npmjs.org";
+
+pub(super) async fn run(command: RuntimeCommand, context: &Context) -> Result<Exit, Failure> {
+    // A stop drops what is half done, and that removes it.
+    context.watch_signals()?;
+    let work = async {
+        match command {
+            RuntimeCommand::Install(arguments) => install_programs(&arguments, context).await,
+            RuntimeCommand::Remove => remove_programs(context).await,
+        }
+    };
+    tokio::select! {
+        exit = context.signals.arrived() => Ok(exit),
+        done = work => done,
+    }
+}
+
+async fn install_programs(arguments: &InstallArguments, context: &Context) -> Result<Exit, Failure> {
+    let Context { env, output, .. } = context;
+    let directory = programs_directory(env).ok_or(InstallError::NoDirectory)?;
+    let registry = arguments.registry.as_deref().or_else(|| env.get(names::NPM_REGISTRY));
+    install(InstallSettings {
+        directory: &directory,
+        source: match arguments.tarball.as_slice() {
+            [] => InstallSource::Registry(registry.unwrap_or(REGISTRY)),
+            files => InstallSource::Files(files),
+        },
+        path: env.path(),
+        extra_ca_file: arguments.ca_file.as_deref(),
+        progress: &|text: &str| output.note(text),
+    })
+    .await?;
+    Ok(Exit::Reviewed)
+}
+
+async fn remove_programs(context: &Context) -> Result<Exit, Failure> {
+    let directory = programs_directory(&context.env).ok_or(InstallError::NoDirectory)?;
+    let removed = remove_installed(&directory, &|text: &str| context.output.note(text)).await?;
+    context.output.note(&if removed {
+        format!("Removed what was installed in {directory}")
+    } else {
+        format!("Nothing is installed in {directory}")
+    });
+    Ok(Exit::Reviewed)
+}
