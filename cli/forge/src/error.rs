@@ -77,6 +77,12 @@ impl ApiError {
         self
     }
 
+    /// The same with one more clause.
+    pub(crate) fn adding(mut self, clause: &str) -> Self {
+        self.text = format!("{}; {clause}", self.text);
+        self
+    }
+
     /// Foreign text at a length for an error.
     pub fn shorten(text: &str) -> String {
         text.chars().take(MAX_WORDS).collect()

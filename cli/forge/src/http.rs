@@ -19,6 +19,7 @@ use reqwest::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use crate::{
@@ -41,6 +42,8 @@ pub struct ClientTimeouts {
     pub retry: RetryPolicy,
     /// Time between two writes.
     pub write_gap: Duration,
+    /// When the job ends, if it is known: nothing is asked after it, and no wait goes beyond it.
+    pub ends: Option<Instant>,
 }
 
 impl Default for ClientTimeouts {
@@ -53,6 +56,7 @@ impl Default for ClientTimeouts {
                 ..RetryPolicy::default()
             },
             write_gap: Duration::ZERO,
+            ends: None,
         }
     }
 }
@@ -88,6 +92,7 @@ pub struct HttpClient {
     dialect: HttpDialect,
     retry: RetryPolicy,
     write_gap: Duration,
+    ends: Option<Instant>,
     /// Time for one request, in milliseconds; it can be changed while the client is in use.
     request_ms: Arc<AtomicU64>,
     rate_limit: Arc<RateLimit>,
@@ -110,6 +115,7 @@ impl HttpClient {
             dialect,
             retry: timeouts.retry,
             write_gap: timeouts.write_gap,
+            ends: timeouts.ends,
             request_ms: Arc::new(AtomicU64::new(milliseconds(timeouts.request))),
             rate_limit: Arc::default(),
         }
@@ -217,6 +223,11 @@ impl HttpClient {
         self.read(what, &answer.body)
     }
 
+    /// Time until the job's end.
+    fn time_left(&self) -> Option<Duration> {
+        self.ends.map(|ends| ends.saturating_duration_since(Instant::now()))
+    }
+
     async fn send(
         &self,
         what: &str,
@@ -252,6 +263,9 @@ impl HttpClient {
                 .filter(|_| repeat == Repeat::Safe || did_nothing)
                 .and_then(|fault| self.retry.next_wait(failed, fault, asked, 0.5));
             let Some(wait) = wait else { return Err(error) };
+            if self.time_left().is_some_and(|left| left < wait) {
+                return Err(error.adding("the job ends before it may be asked again"));
+            }
             tracing::warn!(%error, ?wait, forge = self.dialect.forge, "asking the forge again");
             if error.kind == ApiErrorKind::RateLimited {
                 // The limit is for all requests of the token, so those that run beside this one wait, too.
@@ -276,11 +290,23 @@ impl HttpClient {
             let host = host.as_ref().and_then(Url::host_str).unwrap_or_default();
             (ApiError::unreachable(forge, host, what, error), None)
         };
-        self.rate_limit.wait().await;
+        let mut limit = Duration::from_millis(self.request_ms.load(Ordering::Relaxed));
+        match self.ends {
+            // A wait that another request has to hold for may go beyond the end; this one is not sent then.
+            Some(ends) => {
+                timeout_at(ends, self.rate_limit.wait()).await.ok();
+                limit = limit.min(ends.saturating_duration_since(Instant::now()));
+            }
+            None => self.rate_limit.wait().await,
+        }
+        if limit.is_zero() {
+            let text = format!("{forge} was not asked to {what}: the job's time is over");
+            return Err((ApiError::new(ApiErrorKind::Other, text), None));
+        }
         let mut request = self
             .http
             .request(method.clone(), url)
-            .timeout(Duration::from_millis(self.request_ms.load(Ordering::Relaxed)))
+            .timeout(limit)
             .headers(self.dialect.headers.clone());
         if let Some(body) = body {
             request = request.json(body);

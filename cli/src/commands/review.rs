@@ -78,7 +78,10 @@ pub(crate) async fn run(mut arguments: ReviewArguments, context: &Context) -> Re
     };
     let read = pipeline.and_then(|pipeline| {
         report.enter(RunStage::Forge);
-        let publisher = pipeline.forge.publisher().map_err(|error| Err(error.into()))?;
+        let publisher = pipeline
+            .forge
+            .publisher(env.last_request())
+            .map_err(|error| Err(error.into()))?;
         let publisher = publisher.in_pipeline_of(pipeline.head_sha.clone());
         Ok((pipeline, Arc::new(publisher.stopped_by(signals.stop()))))
     });
@@ -275,7 +278,7 @@ async fn withdraw_anyway(mr: Option<&str>, withdrawal: Withdrawal<'_>, context: 
             None => env.pipeline(),
         }
         .ok()?;
-        let publisher = pipeline.forge.publisher().ok()?;
+        let publisher = pipeline.forge.publisher(env.last_request()).ok()?;
         Some(publisher.in_pipeline_of(pipeline.head_sha))
     };
     let attempt = async {

@@ -81,7 +81,7 @@ async fn command(note: u64, arguments: &ReviewArguments, context: &Context) -> R
         env, output, signals, ..
     } = context;
     let pipeline = env.pipeline()?;
-    let publisher = Arc::new(pipeline.forge.publisher()?.stopped_by(signals.stop()));
+    let publisher = Arc::new(pipeline.forge.publisher(env.last_request())?.stopped_by(signals.stop()));
     let asked = match publisher.asked(note).await {
         Ok(asked) => asked,
         Err(error) if matches!(error.kind, ApiErrorKind::NotOpen(_)) => Asked::Nothing(error.to_string()),

@@ -12,6 +12,7 @@ use conclave_engine::review::ReviewMode;
 use conclave_forge::{ApiError, Publisher};
 use conclave_plugin_github::{GitHub, GitHubSettings, PullRequestAddress};
 use secrecy::SecretString;
+use tokio::time::Instant;
 use url::Url;
 
 use crate::{
@@ -69,11 +70,11 @@ impl ForgeSettings {
         }
     }
 
-    /// The publisher of the merge request.
-    pub(crate) fn publisher(&self) -> Result<Publisher, ApiError> {
+    /// The publisher of the merge request, in a job that ends then.
+    pub(crate) fn publisher(&self, ends: Option<Instant>) -> Result<Publisher, ApiError> {
         match self {
-            Self::GitLab(settings) => GitLab::publisher(settings),
-            Self::GitHub(settings) => GitHub::publisher(settings),
+            Self::GitLab(settings) => GitLab::publisher(settings, ends),
+            Self::GitHub(settings) => GitHub::publisher(settings, ends),
         }
     }
 }
@@ -109,6 +110,9 @@ pub(crate) struct CloneOf {
 
 /// What is kept of the job's time for ending in good order: stopping, posting, telemetry, and the artifacts.
 const ENDING: Duration = Duration::from_secs(30);
+
+/// What is kept of that for what comes after the last request: telemetry, and the artifacts.
+const LEAVING: Duration = Duration::from_secs(5);
 
 /// Variables that name files of certificates.
 const CA_FILES: [&str; 2] = [names::CA_FILE, "CI_SERVER_TLS_CA_FILE"];
@@ -298,6 +302,11 @@ impl Environment {
     /// nothing could be posted any more.
     pub(crate) fn time_left(&self) -> Option<Duration> {
         self.left_at(Utc::now())
+    }
+
+    /// When the forge is asked for the last time: a little before the job ends, in a job whose time is known.
+    pub(crate) fn last_request(&self) -> Option<Instant> {
+        Some(Instant::now() + self.time_left()? + ENDING.saturating_sub(LEAVING))
     }
 
     fn left_at(&self, now: DateTime<Utc>) -> Option<Duration> {

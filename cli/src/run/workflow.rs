@@ -26,6 +26,7 @@ use conclave_plugin_github::{CheckSettings, GitHub, GitHubSettings};
 use conclave_shared::{severity::Severity, verdict::Verdict};
 use flate2::{Compression, write::GzEncoder};
 use serde_json::Value;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::{
@@ -95,7 +96,8 @@ impl WorkflowReport {
             return None;
         };
         let files = context.env.workflow_files()?;
-        let check = check_settings(&arguments.check_name, &files);
+        let ends = context.env.last_request();
+        let check = check_settings(&arguments.check_name, &files, ends);
         let begun = match &pipeline.head_sha {
             Some(head) => GitHub::begin_check(settings, check, head).await.map(Some),
             None => Ok(None),
@@ -200,9 +202,17 @@ impl WorkflowReport {
                 GitHub::upload_sarif(github, &reviewed.review.head_sha, &sarif).await?;
                 Ok::<_, Failure>(())
             };
-            match handing.await {
-                Ok(()) => context.output.note("The findings were handed to code scanning."),
-                Err(failure) => {
+            // It may wait for GitHub, and the check must have its end.
+            let handed = tokio::select! {
+                handed = handing => Some(handed),
+                _ = context.signals.arrived() => None,
+            };
+            match handed {
+                Some(Ok(())) => context.output.note("The findings were handed to code scanning."),
+                None => context
+                    .output
+                    .warn("the findings are not in code scanning: the run was stopped before"),
+                Some(Err(failure)) => {
                     let why = format!("the findings are not in code scanning: {failure}");
                     context
                         .output
@@ -333,7 +343,8 @@ pub(crate) async fn pass_queue(
     let Some(files) = context.env.workflow_files() else {
         return Ok(());
     };
-    let (check, said) = GitHub::begin_check(github, check_settings(name, &files), head).await?;
+    let (check, said) =
+        GitHub::begin_check(github, check_settings(name, &files, context.env.last_request()), head).await?;
     if let Some(said) = said {
         context.output.warn(said);
     }
@@ -347,13 +358,13 @@ pub(crate) async fn pass_queue(
     Ok(check.end(Some(head), &end).await?)
 }
 
-fn check_settings(name: &str, files: &WorkflowFiles) -> CheckSettings {
+fn check_settings(name: &str, files: &WorkflowFiles, ends: Option<Instant>) -> CheckSettings {
     CheckSettings {
         name: name.to_owned(),
         details_url: files.run_url.clone(),
         timeouts: ClientTimeouts {
             write_gap: Duration::ZERO,
-            ..GitHub::timeouts()
+            ..GitHub::timeouts(ends)
         },
     }
 }

@@ -68,7 +68,7 @@ impl GitHub {
 
     /// Uploads a SARIF log, compressed and encoded as GitHub wants it, for code scanning of this commit.
     pub async fn upload_sarif(settings: &GitHubSettings, head: &str, sarif: &str) -> Result<(), ApiError> {
-        let github = Self::new(settings, Self::timeouts())?;
+        let github = Self::new(settings, Self::timeouts(None))?;
         let reference = format!("refs/pull/{}/head", github.number);
         let body = json!({ "commit_sha": head, "ref": reference, "sarif": sarif });
         let url = github.repository("/code-scanning/sarifs");

@@ -57,7 +57,7 @@ pub async fn examine(settings: &GitHubSettings, limit: Duration) -> Result<Exami
             retries: 0,
             ..RetryPolicy::default()
         },
-        write_gap: Duration::ZERO,
+        ..ClientTimeouts::default()
     };
     let github = GitHub::new(settings, timeouts)?;
     let viewer: Viewer = github

@@ -15,6 +15,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::{Mutex, OnceCell};
+use tokio::time::Instant;
 
 use crate::{
     ExpectedHead, GitHubSettings,
@@ -105,24 +106,22 @@ impl GitHub {
         })
     }
 
-    /// The time limits of a job. What GitHub asks for when comments come too fast is a minute and more: it is waited for, as the
-    /// end of the job's time ends any wait.
-    pub fn timeouts() -> ClientTimeouts {
-        let usual = ClientTimeouts::default();
+    /// The usual time limits in a job that ends then. When comments come too fast, GitHub asks for a minute and more.
+    pub fn timeouts(ends: Option<Instant>) -> ClientTimeouts {
         ClientTimeouts {
             retry: RetryPolicy {
                 longest_asked: Duration::from_mins(10),
-                ..usual.retry
+                ..RetryPolicy::default()
             },
-            // GitHub's advice for requests that create something.
             write_gap: Duration::from_secs(1),
-            ..usual
+            ends,
+            ..ClientTimeouts::default()
         }
     }
 
-    /// A publisher for the pull request, with the usual time limits.
-    pub fn publisher(settings: &GitHubSettings) -> Result<Publisher, ApiError> {
-        let api = Self::new(settings, Self::timeouts())?;
+    /// A publisher for the pull request, with the usual time limits, in a job that ends then.
+    pub fn publisher(settings: &GitHubSettings, ends: Option<Instant>) -> Result<Publisher, ApiError> {
+        let api = Self::new(settings, Self::timeouts(ends))?;
         Ok(Publisher::new(Box::new(api), settings.secret.clone()))
     }
 
@@ -206,7 +205,7 @@ mod tests {
             ca_files: Vec::new(),
             expected: None,
         };
-        let client = GitHub::new(&settings, GitHub::timeouts()).expect("a client");
+        let client = GitHub::new(&settings, GitHub::timeouts(None)).expect("a client");
         assert!(!format!("{client:?}").contains("ghs_12"));
     }
 }

@@ -120,7 +120,7 @@ async fn run(stage: &Stage, findings: Vec<JudgedFinding>) -> Run {
     };
     stage.gitlab.forget_requests();
     let started = Instant::now();
-    let gitlab = GitLab::publisher(&stage.settings()).unwrap();
+    let gitlab = GitLab::publisher(&stage.settings(), None).unwrap();
     gitlab.load().await.unwrap();
     let publication = Publication {
         review: &review,

@@ -13,7 +13,7 @@ use reqwest::{
 use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::sync::Mutex;
+use tokio::{sync::Mutex, time::Instant};
 
 use crate::{
     GitLabSettings,
@@ -69,9 +69,10 @@ impl GitLab {
         })
     }
 
-    /// A publisher for the merge request, with the usual time limits.
-    pub fn publisher(settings: &GitLabSettings) -> Result<Publisher, ApiError> {
-        let api = Self::new(settings, ClientTimeouts::default())?;
+    /// A publisher for the merge request, with the usual time limits, in a job that ends then.
+    pub fn publisher(settings: &GitLabSettings, ends: Option<Instant>) -> Result<Publisher, ApiError> {
+        let usual = ClientTimeouts::default();
+        let api = Self::new(settings, ClientTimeouts { ends, ..usual })?;
         Ok(Publisher::new(Box::new(api), settings.secret.clone()))
     }
 

@@ -179,14 +179,17 @@ impl Scene {
     }
 
     fn plugin(&self) -> Publisher {
-        GitLab::publisher(&GitLabSettings {
-            api_url: self.gitlab.api_url().parse().unwrap(),
-            token: self.token.clone().into(),
-            project: self.project.0.to_string(),
-            iid: self.merge_request.iid,
-            secret: "the installation's secret".to_owned().into(),
-            ca_files: Vec::new(),
-        })
+        GitLab::publisher(
+            &GitLabSettings {
+                api_url: self.gitlab.api_url().parse().unwrap(),
+                token: self.token.clone().into(),
+                project: self.project.0.to_string(),
+                iid: self.merge_request.iid,
+                secret: "the installation's secret".to_owned().into(),
+                ca_files: Vec::new(),
+            },
+            None,
+        )
         .unwrap()
     }
 

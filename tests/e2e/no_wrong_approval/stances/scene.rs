@@ -131,7 +131,7 @@ impl Stage {
             _ => synthetic("approved"),
         };
         for merge_request in self.merge_requests.values() {
-            let gitlab = GitLab::publisher(&self.settings(*merge_request)).unwrap();
+            let gitlab = GitLab::publisher(&self.settings(*merge_request), None).unwrap();
             let info = gitlab.load().await.unwrap();
             let review = Review {
                 base_sha: info.subject.base_sha.clone(),

@@ -10,6 +10,7 @@ use conclave_fake_github::{Fault, FaultKind, Permissions, ReviewState, Side};
 use conclave_forge::{ApiErrorKind, ChangeApi, ClientTimeouts, NotesApi, ReviewStateApi};
 use conclave_plugin_github::GitHub;
 use conclave_shared::verdict::Verdict;
+use tokio::time::Instant;
 
 use crate::{
     conformance::stage::{Act, ForgeStage, Trouble, Who, at, in_mode, on_lines},
@@ -335,6 +336,40 @@ async fn a_limit_in_disguise_is_waited_for() {
 }
 
 #[tokio::test]
+async fn no_wait_goes_beyond_the_end_of_the_job() {
+    let mut stage = OnGitHub::with_lines().await;
+    let begun = Instant::now();
+    stage.0.timeouts = ClientTimeouts {
+        ends: Some(begun + Duration::from_secs(30)),
+        retry: GitHub::timeouts(None).retry,
+        ..stage.0.timeouts
+    };
+    let hour = FaultKind::SecondaryLimit {
+        retry_after: Some(3600),
+    };
+    stage.0.github.inject(Fault::once("POST", REVIEWS, hour));
+    let review = stage.with_findings(vec![at("src/a.py", (4, 4), "new one")]);
+    let publisher = stage.loaded().await;
+    let posted = stage.publish(&publisher, &review, PublishSettings::default()).await;
+    let said = match posted {
+        Ok(outcome) => outcome.warnings.join(" "),
+        Err(error) => error,
+    };
+    assert!(said.contains("the job ends before it may be asked again"), "{said}");
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    // After the end nothing is asked at all.
+    let over = ClientTimeouts {
+        ends: Some(begun),
+        ..stage.0.timeouts
+    };
+    stage.0.timeouts = over;
+    let asked = stage.0.github.writes().len();
+    let error = stage.0.plugin().load().await.unwrap_err();
+    assert!(error.to_string().contains("the job's time is over"), "{error}");
+    assert_eq!(stage.0.github.writes().len(), asked);
+}
+
+#[tokio::test]
 async fn writes_keep_the_distance_that_is_asked_for() {
     let gap = Duration::from_millis(40);
     let mut stage = OnGitHub::with_lines().await;
@@ -354,7 +389,7 @@ async fn writes_keep_the_distance_that_is_asked_for() {
             "{pair:?}"
         );
     }
-    assert_eq!(GitHub::timeouts().write_gap, Duration::from_secs(1));
+    assert_eq!(GitHub::timeouts(None).write_gap, Duration::from_secs(1));
 }
 
 #[tokio::test]

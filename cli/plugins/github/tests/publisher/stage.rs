@@ -140,7 +140,7 @@ impl Stage {
 
 /// The real time limits with milliseconds instead of seconds between the attempts, and no time between writes.
 fn quick() -> ClientTimeouts {
-    let real = GitHub::timeouts();
+    let real = GitHub::timeouts(None);
     ClientTimeouts {
         retry: RetryPolicy {
             base: Duration::from_millis(2),

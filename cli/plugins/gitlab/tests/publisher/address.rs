@@ -25,7 +25,7 @@ async fn a_gitlab_at_the_root_or_below_a_path_is_found_without_the_token() {
             project: located.project,
             ..stage.settings()
         };
-        let info = GitLab::publisher(&settings).unwrap().load().await.unwrap();
+        let info = GitLab::publisher(&settings, None).unwrap().load().await.unwrap();
         assert_eq!(info.subject.project, "group/project");
     }
 }

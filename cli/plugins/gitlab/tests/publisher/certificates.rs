@@ -64,7 +64,7 @@ async fn a_certificate_that_somebody_names_is_trusted_and_no_other() {
     let file = directory.path().join("ca.pem");
     std::fs::write(&file, pem).unwrap();
 
-    let trusting = GitLab::publisher(&settings(&stage, &address, vec![file.clone()])).unwrap();
+    let trusting = GitLab::publisher(&settings(&stage, &address, vec![file.clone()]), None).unwrap();
     assert_eq!(trusting.load().await.unwrap().subject.project, "group/project");
     let wary = stage.plugin_with(&settings(&stage, &address, Vec::new()));
     let error = wary.load().await.unwrap_err().to_string();
@@ -84,7 +84,7 @@ async fn a_file_without_certificates_is_named() {
     let file = directory.path().join("ca.pem");
     std::fs::write(&file, "no certificate").unwrap();
     for file in [file, directory.path().join("missing.pem")] {
-        let error = GitLab::publisher(&settings(&stage, "https://localhost", vec![file.clone()])).unwrap_err();
+        let error = GitLab::publisher(&settings(&stage, "https://localhost", vec![file.clone()]), None).unwrap_err();
         assert_eq!(error.kind, ApiErrorKind::Settings, "{error}");
         assert!(error.to_string().contains(&file.display().to_string()), "{error}");
     }

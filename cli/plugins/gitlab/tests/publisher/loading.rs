@@ -92,7 +92,7 @@ async fn a_project_can_be_named_by_its_path() {
         project: "group/project".to_owned(),
         ..stage.settings()
     };
-    let found = GitLab::publisher(&settings)
+    let found = GitLab::publisher(&settings, None)
         .unwrap()
         .load()
         .await

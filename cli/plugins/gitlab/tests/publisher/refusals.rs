@@ -50,7 +50,7 @@ async fn a_token_with_a_line_break_is_named() {
         token: format!("{}\n", stage.token).into(),
         ..stage.settings()
     };
-    let error = GitLab::publisher(&settings).unwrap_err();
+    let error = GitLab::publisher(&settings, None).unwrap_err();
     assert_eq!(error.kind, ApiErrorKind::UnusableToken, "{error}");
 }
 
@@ -100,7 +100,7 @@ async fn a_merge_request_that_does_not_exist_is_named() {
         iid: 7,
         ..stage.settings()
     };
-    let error = GitLab::publisher(&settings)
+    let error = GitLab::publisher(&settings, None)
         .unwrap()
         .load()
         .await
@@ -146,7 +146,7 @@ async fn the_token_does_not_follow_a_redirect() {
         assert_ne!(stream.read(&mut request).await.unwrap(), 0);
         stream.write_all(answer.as_bytes()).await.unwrap();
     });
-    let error = GitLab::publisher(&settings).unwrap().load().await.unwrap_err();
+    let error = GitLab::publisher(&settings, None).unwrap().load().await.unwrap_err();
     server.await.unwrap();
     let text = format!(
         "GitLab answered 302 when asked to read whose token it is: it is at {elsewhere}/user now. Correct the address \
@@ -164,7 +164,7 @@ async fn a_server_that_is_gone_is_named_with_the_cause() {
         api_url: "http://127.0.0.1:9/api/v4".parse().unwrap(),
         ..stage.settings()
     };
-    let plugin = GitLab::publisher(&settings).unwrap();
+    let plugin = GitLab::publisher(&settings, None).unwrap();
     let error = plugin.load().await.unwrap_err().to_string();
     assert!(
         error.starts_with("the connection to GitLab at 127.0.0.1 failed (read whose token it is): "),
