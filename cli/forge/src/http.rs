@@ -42,7 +42,7 @@ pub struct ClientTimeouts {
     pub retry: RetryPolicy,
     /// Time between two writes.
     pub write_gap: Duration,
-    /// When the job ends, if it is known: nothing is asked after it, and no wait goes beyond it.
+    /// The end of the job, if it is known: nothing is asked after it, and no wait goes beyond it.
     pub ends: Option<Instant>,
 }
 

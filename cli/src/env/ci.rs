@@ -111,7 +111,7 @@ pub(crate) struct CloneOf {
 /// What is kept of the job's time for ending in good order: stopping, posting, telemetry, and the artifacts.
 const ENDING: Duration = Duration::from_secs(30);
 
-/// What is kept of that for what comes after the last request: telemetry, and the artifacts.
+/// The part of it after the last request to a forge: for telemetry and the artifacts.
 const LEAVING: Duration = Duration::from_secs(5);
 
 /// Variables that name files of certificates.
@@ -304,7 +304,7 @@ impl Environment {
         self.left_at(Utc::now())
     }
 
-    /// When the forge is asked for the last time: a little before the job ends, in a job whose time is known.
+    /// Time of the last request to the forge: a little before the job ends, in a job whose time is known.
     pub(crate) fn last_request(&self) -> Option<Instant> {
         Some(Instant::now() + self.time_left()? + ENDING.saturating_sub(LEAVING))
     }

@@ -146,7 +146,10 @@ async fn the_second_of_two_workflows_reads_the_first_ones_artifact() {
 
     let scanner = stage.installation(Permissions::none().write("security_events"));
     let head = stage.github.head(stage.pull);
-    let upload = json!({ "commit_sha": head, "ref": "refs/pull/1/head", "sarif": "H4sIAAAA" });
+    let upload = |sarif: &str| json!({ "commit_sha": head, "ref": "refs/pull/1/head", "sarif": sarif });
+    assert_eq!(scanner.post("/code-scanning/sarifs", upload("H4sIAAAA")).await.0, 400);
+    // {"version":"2.1.0","runs":[]}, compressed.
+    let upload = upload("H4sIAAAAAAACA6tWKkstKs7Mz1OyUjLSM9QzUNJRKirNK1ayio6tBQBSlZKzHQAAAA==");
     let (status, receipt) = scanner.post("/code-scanning/sarifs", upload.clone()).await;
     assert_eq!(status, 202);
     let (_, processed) = scanner
