@@ -307,7 +307,7 @@ fn preset_without_effect(
 ) -> Option<String> {
     let chosen_by = match chosen_by {
         ChosenBy::Default => return None,
-        // Its limits are in force whoever names the models.
+        // The limits of this preset are in force whether or not its models are.
         _ if preset == Preset::Local => return None,
         ChosenBy::Repo => ".conclave.toml",
         ChosenBy::Job => "the job",

@@ -1,4 +1,4 @@
-use conclave_shared::severity::Severity;
+use conclave_shared::{engineering_rule::OnBreach, finding::RuleCitation, severity::Severity};
 
 use super::*;
 use crate::{
@@ -239,8 +239,13 @@ fn a_members_word_is_a_reason_to_ask_the_judge() {
 #[test]
 fn what_the_author_may_settle_goes_by_the_worst_that_was_said() {
     use AuthorSettles::{Critical, None, Suggestion, Warning};
-    let may = |severity, risk, category: &str, settings| {
+    let settles = |severity, risk, category: &str, on_breach: Option<OnBreach>, settings| {
         let mut finding = existing("", "e");
+        finding.record.rule = on_breach.map(|on_breach| RuleCitation {
+            id: "NET-012".to_owned(),
+            link: String::new(),
+            on_breach: Some(on_breach),
+        });
         finding.record.severity = severity;
         finding.record.production_risk = risk;
         finding.record.category = category.to_owned();
@@ -253,6 +258,7 @@ fn what_the_author_may_settle_goes_by_the_worst_that_was_said() {
         );
         all[0].author_may_settle
     };
+    let may = |severity, risk, category: &str, settings| settles(severity, risk, category, Option::None, settings);
     for (severity, from) in [
         (Severity::Suggestion, 1),
         (Severity::Warning, 2),
@@ -270,6 +276,18 @@ fn what_the_author_may_settle_goes_by_the_worst_that_was_said() {
                 "{severity} {settings:?}"
             );
             assert!(!may(severity, false, "prompt-injection", settings));
+            for (on_breach, from) in [
+                (OnBreach::Comment, from),
+                (OnBreach::Warn, from),
+                (OnBreach::Review, 3),
+                (OnBreach::Block, 3),
+            ] {
+                assert_eq!(
+                    settles(severity, false, "logging", Some(on_breach), settings),
+                    at >= from,
+                    "{severity} {on_breach:?} {settings:?}"
+                );
+            }
         }
     }
 }
